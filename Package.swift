@@ -128,7 +128,8 @@ let package = Package(
             name: "CSVConformanceTests",
             dependencies: ["CSVStreaming", "PlistBuilding", "PlistStreaming", "TestCorpora"]),
         .testTarget(
-            name: "PropertyListTests", dependencies: ["PlistBuilding", "PlistStreaming", "PropertyListFiles"]),
+            name: "PropertyListTests",
+            dependencies: ["PlistBuilding", "PlistStreaming", "PropertyListFiles", "TestCorpora"]),
         .testTarget(
             name: "XMLConformanceTests", dependencies: ["PlistStreaming", "TestCorpora", "XMLStreaming"],
             swiftSettings: lifetimes),

@@ -186,10 +186,10 @@ extension Conversion {
             ["stage0", "STAGE1", "stage0_", "source", "temp", "main", "json_each"]
             + ["index_list", "table_list", "table_xinfo", "foreign_key_list"].map { "pragma_" + $0 }
         for name in names {
-            for other in ["new", "stage0_", "stage1"] where other != SQLText.folded(name) {
+            for other in ["new", "stage0_", "stage1"] where SQLiteName.folded(other) != SQLiteName.folded(name) {
                 unlink(database)
                 unlink(output)
-                try connection(database, "CREATE TABLE \(SQLText.quoted(name)) (a)").close()
+                try connection(database, "CREATE TABLE \(SQLiteName.inQuotes(name)) (a)").close()
                 try write(#"{"\#(other)":[{"a":1}],"\#(name)":[{"a":5}]}"#, to: input)
                 try run(input, database, "--append")
                 try run(database, output, "--table", name)
@@ -197,7 +197,8 @@ extension Conversion {
                 for path in [database, output] {
                     let connection = try connection(path)
                     for (table, value) in [(name, "5"), (other, "1")] {
-                        let found = try connection.value("SELECT group_concat(a) FROM main.\(SQLText.quoted(table))")
+                        let quoted = SQLiteName.inQuotes(table)
+                        let found = try connection.value("SELECT group_concat(a) FROM main.\(quoted)")
                         expectEqual(found?.text, value, "\(table) beside \(name), in \(path)")
                     }
                 }

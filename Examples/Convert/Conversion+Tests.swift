@@ -31,6 +31,7 @@ extension Conversion: SelfTesting {
             "testIsExactForValuesAtRandom": testIsExactForValuesAtRandom,
             "testIsExactForTablesAtRandom": testIsExactForTablesAtRandom,
             "testKeepsSchemas": testKeepsSchemas,
+            "testTellsTablesByTheirBytes": testTellsTablesByTheirBytes,
             "testAppendsInOneTransaction": testAppendsInOneTransaction,
             "testAppendsExactly": testAppendsExactly,
             "testWarnsOfWhatAColumnMakesOfValues": testWarnsOfWhatAColumnMakesOfValues,
@@ -213,10 +214,10 @@ extension Conversion: SelfTesting {
     static func shown(_ path: String, by form: (String) -> String = { "quote(\($0))" }) throws -> String {
         let connection = try connection(path)
         return try connection.tableNames().map { table in
-            let columns = try connection.columns(ofTable: table).map { form(SQLText.quoted($0.name)) }
+            let columns = try connection.columns(ofTable: table).map { form(SQLiteName.inQuotes($0.name)) }
             let list = columns.joined(separator: " || ' ' || ")
             return try connection.value(
-                "SELECT coalesce(group_concat(\(list), ','), '') FROM \(SQLText.quoted(table))")?.text ?? "?"
+                "SELECT coalesce(group_concat(\(list), ','), '') FROM \(SQLiteName.inQuotes(table))")?.text ?? "?"
         }.joined(separator: ";")
     }
 
@@ -308,6 +309,26 @@ extension Conversion: SelfTesting {
         expectEqual(
             try run(input, "\(directory)/w.db", "--table", "w").last,
             "the table w refers to tables that are not converted: a b", "a table alone")
+    }
+
+    private static func testTellsTablesByTheirBytes() throws {
+        let directory = try temporaryDirectory()
+        let input = "\(directory)/in.db"
+        // The names of both parents are canonically equivalent, and one is the table's own.
+        let (one, other) = ("\u{E9}", "e\u{301}")
+        try connection(
+            input,
+            "CREATE TABLE \(one) (a REFERENCES \(other), b REFERENCES \(one));"
+                + "CREATE TABLE c (a REFERENCES \(one), b REFERENCES \(other))"
+        ).close()
+        func spelled(_ text: String) -> String { text.unicodeScalars.map { $0.escaped(asASCII: true) }.joined() }
+        // SQLite lists the last reference first.
+        for (table, parents) in [(one, [other]), ("c", [other, one])] {
+            let warning = "the table \(table) refers to tables that are not converted: "
+            let warnings = try run(input, "\(directory)/\(table).db", "--table", table)
+            let expected = spelled(warning + parents.joined(separator: ", "))
+            expectEqual(warnings.map(spelled), [expected], "warnings of \(table)")
+        }
     }
 
     private static func testNamesTheTableOfABadRow() throws {

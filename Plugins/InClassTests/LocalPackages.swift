@@ -50,13 +50,7 @@ struct LocalPackages {
         func visit(_ target: any Target) {
             guard owner(of: target) != nil, seen.insert(target.id).inserted else { return }
             if (target as? any SourceModuleTarget)?.kind == .macro { return }
-            for dependency in target.dependencies {
-                switch dependency {
-                case .target(let target): visit(target)
-                case .product(let product): product.targets.forEach(visit)
-                @unknown default: break
-                }
-            }
+            target.dependencyTargets.forEach(visit)
             found.append(target)
         }
         visit(target)
@@ -66,7 +60,21 @@ struct LocalPackages {
 
 extension Package {
     /// Whether this is the package of the library and of these plugins.
-    var isTester: Bool {
-        targets.contains { ($0 as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
+    var isTester: Bool { targets.contains { $0.isTestingLibrary } }
+}
+
+extension Target {
+    /// Whether this is the library that tests import.
+    var isTestingLibrary: Bool { (self as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
+
+    /// The targets that it depends on itself, those of products included.
+    var dependencyTargets: [any Target] {
+        dependencies.flatMap { dependency -> [any Target] in
+            switch dependency {
+            case .target(let target): [target]
+            case .product(let product): product.targets
+            @unknown default: []
+            }
+        }
     }
 }

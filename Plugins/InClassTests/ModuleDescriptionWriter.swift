@@ -67,32 +67,14 @@ struct TestedModule {
             guard seen.insert(target.id).inserted else { return }
             if (target as? any SourceModuleTarget)?.kind == .macro { return }
             found.append(target)
-            for dependency in target.dependencies {
-                switch dependency {
-                case .target(let target): visit(target)
-                case .product(let product): product.targets.forEach(visit)
-                @unknown default: break
-                }
-            }
+            target.dependencyTargets.forEach(visit)
         }
         visit(target)
         return found
     }
 
     /// Whether the module can have tests at all: it depends on InClassTesting itself, or is it.
-    var canHaveTests: Bool {
-        func isLibrary(_ target: any Target) -> Bool {
-            (target as? any SourceModuleTarget)?.moduleName == "InClassTesting"
-        }
-        return isLibrary(target)
-            || target.dependencies.contains { dependency in
-                switch dependency {
-                case .target(let target): isLibrary(target)
-                case .product(let product): product.targets.contains(where: isLibrary)
-                @unknown default: false
-                }
-            }
-    }
+    var canHaveTests: Bool { target.isTestingLibrary || target.dependencyTargets.contains { $0.isTestingLibrary } }
 
     /// The files that the build must have made before the tests can be linked.
     var objects: [URL] {

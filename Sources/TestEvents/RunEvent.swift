@@ -15,6 +15,9 @@ package struct SourcePlace: Equatable, Hashable, Sendable {
         self.line = line
         self.column = column
     }
+
+    /// `path:line:column`, as a worker says it.
+    package var text: String { "\(path):\(line):\(column)" }
 }
 
 /// A part of a source line and what to write there instead.

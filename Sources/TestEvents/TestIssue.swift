@@ -69,6 +69,14 @@ package struct TestIssue: Equatable, Sendable {
         self.texts = texts
     }
 
+    /// Where it is, with an empty path or with zeros for what is not known.
+    package var place: SourcePlace { SourcePlace(path: path, line: line, column: column) }
+
+    /// Where it is, if that is known; at the line's beginning if only the line is.
+    package var knownPlace: SourcePlace? {
+        path.isEmpty || line < 1 ? nil : SourcePlace(path: path, line: line, column: max(column, 1))
+    }
+
     /// Whether it compares nothing: `fail` has only a message.
     package var isPlain: Bool { kind == .expectation && got.isEmpty && expected.isEmpty }
 }

@@ -161,7 +161,7 @@ struct TestLogger {
         printSlowest(runner)
         printSummary(runner, nanoseconds)
         if options.isAccepting {
-            let paths = options.paths(root: SubjectFinder(directory: FileAccess.currentDirectory).root)
+            let paths = options.paths(root: SubjectFinder.here.root)
             let unaccepted = runner.unaccepted
             if runner.tally.notRun > 0 || Interruption.reason != nil {
                 // The others may want other values.
@@ -210,12 +210,12 @@ struct TestLogger {
     /// The folder of the package that is tested.
     private func root(of subjects: [Subject]) -> String {
         for case .module(let module) in subjects where !module.root.isEmpty { return module.root }
-        return SubjectFinder(directory: FileAccess.currentDirectory).root
+        return SubjectFinder.here.root
     }
 
     /// Whether a variable of the environment says yes: it is there, and its value is no way to say no.
     static func isOn(_ variable: String) -> Bool {
-        guard let value = getenv(variable).map({ String(cString: $0).lowercased() }) else { return false }
+        guard let value = Environment.value(of: variable)?.lowercased() else { return false }
         return !["", "0", "false", "no", "off"].contains(value)
     }
 
@@ -229,7 +229,7 @@ struct TestLogger {
 
     /// Finds what is to be tested, and what the paths of sources mean.
     private mutating func findSubjects() throws -> [Subject] {
-        let finder = SubjectFinder(directory: FileAccess.currentDirectory)
+        let finder = SubjectFinder.here
         let subjects =
             options.subjects.isEmpty
             ? try finder.find(sources: options.lines.map(\.path) + options.sources) : try finder.find(options.subjects)
@@ -288,12 +288,7 @@ struct TestLogger {
             return
         }
         if options.verbosity == .quiet, !tally.isRed, tally.flaky == 0 { return }
-        let summary = SummaryText(
-            passed: tally.passed, failed: tally.failed, skipped: tally.skipped, flaky: tally.flaky,
-            notRun: tally.notRun,
-            knownIssues: tally.knownIssues, moduleIssues: tally.moduleIssues, warnings: tally.warnings,
-            nanoseconds: nanoseconds)
-        print(summary.line(isStable: options.isStable))
+        print(tally.line(nanoseconds: nanoseconds, isStable: options.isStable))
     }
 
     /// Lets the build go on. Only a missing marker is made: a build does not compile again what has not changed.

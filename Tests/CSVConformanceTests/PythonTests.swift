@@ -5,6 +5,7 @@ import CSVStreaming
 import Foundation
 import PlistBuilding
 import PlistStreaming
+import TestCorpora
 import Testing
 
 /// Conversations with Python.
@@ -32,19 +33,8 @@ private enum Python {
 
 @Suite(.serialized, .enabled(if: Python.isThere, "there is no python3"))
 struct PythonTests {
-    /// A generator from a seed, so that every run checks the same tables.
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word >> 31
-        }
-    }
-
     private static let tables: [[[String]]] = {
-        var random = Random(state: 1)
+        var random = SeededRandom(seed: 1)
         let pieces = [
             "a", "1", ",", "\"", "\"\"", "\n", "\r\n", "\r", " ", "größe", "€", "🙂", ";", "\t", "'", "#", "0.5", "true",
             "a longer text of many words, in quotes",

@@ -5,17 +5,6 @@ import SQLiteStreaming
 import Testing
 
 @Suite(.serialized) struct ConvertProcessTests {
-    private func withDirectory(_ body: (URL) throws -> Void) throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "convert-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        try body(directory)
-    }
-
-    private func files(in directory: URL) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
-    }
-
     /// Whether another file has a megabyte at least.
     private func hasMegabyte(besides name: String, in directory: URL) throws -> Bool {
         try files(in: directory).contains { other in

@@ -53,17 +53,6 @@ import Testing
         return Outcome(status: process.terminationStatus, output: texts[1], errors: texts[2])
     }
 
-    private func withDirectory(_ body: (URL) throws -> Void) throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "convert-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        try body(directory)
-    }
-
-    private func files(in directory: URL) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
-    }
-
     @Test func convertsBothWays() throws {
         try withDirectory { directory in
             let text = #"[{"a":1,"b":[2.5,"é"]},null,[]]"#

@@ -6,6 +6,7 @@ import Foundation
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
+import TestCorpora
 import Testing
 
 /// A sink that keeps the last number as a double.
@@ -32,17 +33,6 @@ private struct LastNumber: PlistSink {
 @Suite(.serialized) struct DoubleRoundingTests {
     static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 2_000
 
-    /// A generator from a seed, so that every run checks the same numbers.
-    struct Random: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word >> 31
-        }
-    }
-
     /// Reads a number by the fast loop and by the plain machine, and expects what strtod says.
     private func check(_ text: String) throws {
         let expected = strtod(text, nil)
@@ -56,7 +46,7 @@ private struct LastNumber: PlistSink {
     }
 
     /// A random double of any exponent, half of them subnormal or near the ends of the range.
-    private func randomDouble(_ random: inout Random) -> Double {
+    private func randomDouble(_ random: inout SeededRandom) -> Double {
         while true {
             var bits = random.next() >> 1
             switch bits % 8 {
@@ -71,7 +61,7 @@ private struct LastNumber: PlistSink {
     }
 
     @Test func readsShortestAndLongTexts() throws {
-        var random = Random(state: 1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<Self.count {
             let value = randomDouble(&random)
             try check("\(value)")
@@ -81,7 +71,7 @@ private struct LastNumber: PlistSink {
     }
 
     @Test func readsMiddlesBetweenDoubles() throws {
-        var random = Random(state: 2)
+        var random = SeededRandom(seed: 2)
         for _ in 0..<max(1, Self.count / 20) {
             let value = randomDouble(&random)
             // The middle between two neighbours, all its digits; then a little above and below.
@@ -94,7 +84,7 @@ private struct LastNumber: PlistSink {
     }
 
     @Test func readsRandomDigitsAndExponents() throws {
-        var random = Random(state: 3)
+        var random = SeededRandom(seed: 3)
         for _ in 0..<Self.count {
             let mantissa = random.next() >> UInt64.random(in: 0..<64, using: &random)
             try check("\(mantissa)e\(Int.random(in: -345...310, using: &random))")
@@ -104,7 +94,7 @@ private struct LastNumber: PlistSink {
     }
 
     @Test func writesDoublesThatReadBack() throws {
-        var random = Random(state: 4)
+        var random = SeededRandom(seed: 4)
         for _ in 0..<Self.count {
             let value = randomDouble(&random)
             var writer = JSONWriter()
@@ -125,7 +115,7 @@ private struct LastNumber: PlistSink {
             var double = 0.0
             var float: Float? = 0
         }
-        var random = Random(state: 5)
+        var random = SeededRandom(seed: 5)
         for round in 0..<max(1, Self.count / 4) {
             let float = Float(bitPattern: UInt32(truncatingIfNeeded: random.next()))
             guard float.isFinite else { continue }
@@ -149,7 +139,7 @@ private struct LastNumber: PlistSink {
 
     /// Whole numbers of up to 64 bits, spelled in any way, against their digits.
     @Test func readsIntegersOfAnySpelling() throws {
-        var random = Random(state: 6)
+        var random = SeededRandom(seed: 6)
         for _ in 0..<max(1, Self.count / 4) {
             let integer = Int64(bitPattern: random.next()) >> Int64.random(in: 0..<63, using: &random)
             // No number begins with two zeros.

@@ -4,6 +4,7 @@
 import Foundation
 import PlistStreaming
 import PropertyListFiles
+import TestCorpora
 import Testing
 
 @Suite(.serialized) struct AgreementTests {
@@ -11,7 +12,7 @@ import Testing
 
     private func values(_ choices: PlistValue.Choices) -> [PlistValue] {
         (0..<Self.count).map { seed in
-            var random = SeededRandom(state: UInt64(seed))
+            var random = SeededRandom(seed: UInt64(seed))
             return PlistValue.random(&random, choices)
         }
     }
@@ -78,7 +79,7 @@ import Testing
 
     /// Texts in which bytes were left out, doubled or exchanged: what both read is equal.
     @Test func weReadOldTextAsFoundationDoes() throws {
-        var random = SeededRandom(state: 7)
+        var random = SeededRandom(seed: 7)
         let samples = [
             "{ a = b; \"c d\" = (e, \"f\\\"g\", <0fbd 77>); /* h */ i = { j = 'k'; }; } // l\n",
             "m = n; \"o\" = (); p;",

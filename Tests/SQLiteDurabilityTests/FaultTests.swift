@@ -7,6 +7,7 @@ import PlistBuilding
 import PlistStreaming
 import SQLiteImporting
 import SQLiteStreaming
+import SQLiteWorker
 import Testing
 
 #if canImport(Darwin)
@@ -35,7 +36,7 @@ struct BulkRow: StreamObject {
     private func importFailing(
         _ path: String, _ connection: SQLiteConnection, batchSize: Int = 64
     ) throws -> StreamError {
-        var importer = try Importer(KillTests.people, into: connection, options: options(batchSize: batchSize))
+        var importer = try Importer(.people, into: connection, options: options(batchSize: batchSize))
         do throws(StreamError) {
             try importer.readJSON(contentsOfFile: path)
             try importer.finish()
@@ -73,7 +74,7 @@ struct BulkRow: StreamObject {
         // A bulk insert is all or nothing, too.
         try makeRoom()
         try connection.execute("CREATE TABLE IF NOT EXISTS other (a)")
-        var importer = try Importer(KillTests.people, into: connection, options: options())
+        var importer = try Importer(.people, into: connection, options: options())
         try importer.readJSON(contentsOfFile: input)
         let report = try importer.finish()
         #expect(report.tables["person"]?.unchanged == Int(people))
@@ -161,7 +162,7 @@ struct BulkRow: StreamObject {
         let path = directory.path("locked.sqlite")
         try open(path).execute("CREATE TABLE t (a)")
         let impatient = try open(path, timeout: .milliseconds(200))
-        var importer = try Importer(KillTests.people, into: impatient, options: options(batchSize: 1_000))
+        var importer = try Importer(.people, into: impatient, options: options(batchSize: 1_000))
         // It is ended when it has held the lock long enough, however slow the machine is.
         let locker = try WorkerProcess(["lock", path, "600000"])
         try locker.waitUntilReady()
@@ -282,7 +283,7 @@ struct BulkRow: StreamObject {
     func changedSchemaIsAnErrorOrDoesNotMatter(change: String, expected: String) throws {
         let directory = try TemporaryDirectory()
         let connection = try open(directory.path("changed.sqlite"))
-        var importer = try Importer(KillTests.people, into: connection, options: options(batchSize: 2))
+        var importer = try Importer(.people, into: connection, options: options(batchSize: 2))
         func record(_ id: Int) -> String { #"{"id":\#(id),"name":"n","phones":[{"number":"\#(id)","kind":"k"}]}"# }
         var thrown: StreamError?
         do throws(StreamError) {
@@ -325,7 +326,7 @@ struct BulkRow: StreamObject {
     @Test func textWithNULIsAnErrorWithItsPlace() throws {
         let directory = try TemporaryDirectory()
         let connection = try open(directory.path("nul.sqlite"))
-        var importer = try Importer(KillTests.people, into: connection, options: options())
+        var importer = try Importer(.people, into: connection, options: options())
         let error = #expect(throws: StreamError.self) {
             try importer.readJSON("[{\"id\":1,\"name\":\"n\"},\n{\"id\":2,\"name\":\"a\\u0000b\"}]")
         }

@@ -6,6 +6,7 @@ import JSONStreaming
 import PlistStreaming
 import SQLiteImporting
 import SQLiteStreaming
+import SQLiteWorker
 import Testing
 
 @Suite(.serialized) struct KillTests {
@@ -96,7 +97,7 @@ import Testing
         let input = try TemporaryDirectory()
         try Self.writePeople(count, to: input.path("people.json"))
         let whole = try SQLiteConnection(path: input.path("whole.sqlite"), options: SQLiteOptions(access: .create))
-        var importer = try Importer(Self.people, into: whole, options: ImportOptions(createsTables: true))
+        var importer = try Importer(.people, into: whole, options: ImportOptions(createsTables: true))
         try importer.readJSON(contentsOfFile: input.path("people.json"))
         let expectedRows = try importer.finish().insertedCount
         let expected = try Self.content(whole)
@@ -150,7 +151,7 @@ import Testing
             #expect(try connection.value("PRAGMA foreign_key_check") == nil)
             completed += 1
             // Nothing is left to do.
-            var again = try Importer(Self.people, into: connection)
+            var again = try Importer(.people, into: connection)
             try again.readJSON(contentsOfFile: input.path("people.json"))
             let report = try again.finish()
             // Companies count once for each person.
@@ -160,17 +161,4 @@ import Testing
         #expect(completed > 0)
         if keepsProgress { #expect(resumed > 0, "no import went on from where another one was") }
     }
-
-    /// The tables that the worker imports into.
-    static let people = ImportTable(
-        "person", uniqueKey: ["id"], columns: [.integer("id"), .text("name").required(), .real("height")],
-        relationships: [
-            .toMany(
-                "phones",
-                ImportTable("phone", uniqueKey: ["number"], columns: [.text("number").required(), .text("kind")]),
-                foreignKey: ["person_id"], policy: .replace),
-            .toOne(
-                "company", ImportTable("company", uniqueKey: ["code"], columns: [.text("code"), .text("title")]),
-                foreignKey: ["company_id"], references: ["id"]),
-        ])
 }

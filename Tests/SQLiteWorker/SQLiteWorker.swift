@@ -85,26 +85,13 @@ enum SQLiteWorker {
         }
     }
 
-    /// The tables of the import: people have phones and work for companies.
-    static let people = ImportTable(
-        "person", uniqueKey: ["id"], columns: [.integer("id"), .text("name").required(), .real("height")],
-        relationships: [
-            .toMany(
-                "phones",
-                ImportTable("phone", uniqueKey: ["number"], columns: [.text("number").required(), .text("kind")]),
-                foreignKey: ["person_id"], policy: .replace),
-            .toOne(
-                "company", ImportTable("company", uniqueKey: ["code"], columns: [.text("code"), .text("title")]),
-                foreignKey: ["company_id"], references: ["id"]),
-        ])
-
     /// Imports a file of people, in batches of 64.
     static func importPeople(_ path: String, from input: String, mode: String, resumes: Bool) throws {
         let connection = try open(path, mode: mode)
         let progress = ImportOptions.Progress(name: "people", fingerprint: input)
         let options = ImportOptions(
             batchSize: 64, adaptsBatchSize: false, createsTables: true, progress: resumes ? progress : nil)
-        var importer = try Importer(people, into: connection, options: options)
+        var importer = try Importer(.people, into: connection, options: options)
         say("ready")
         try importer.readJSON(contentsOfFile: input)
         let report = try importer.finish()
@@ -168,7 +155,7 @@ enum SQLiteWorker {
             var sink = NullSink()
             try connection.prepare("SELECT * FROM \(name)").send(to: &sink)
         }
-        var importer = try Importer(people, into: connection)
+        var importer = try Importer(.people, into: connection)
         try importer.readJSON(#"[{"id":7,"name":"x","phones":["7"],"company":"c"},{"id":70000,"name":"y"}]"#)
         try importer.finish()
     }

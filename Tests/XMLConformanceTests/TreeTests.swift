@@ -39,7 +39,7 @@ struct TreeTests {
     static func canonical(_ node: XMLNode) -> String {
         switch node.kind {
         case .document: return node.children.map(canonical).joined()
-        case .text: return escaped(node.text)
+        case .text: return CanonicalWriter.escaped(node.text)
         case .processingInstruction: return "<?\(node.name) \(node.text)?>"
         case .comment, .entityReference: return ""
         case .element: break
@@ -47,23 +47,8 @@ struct TreeTests {
         let attributes = node.attributes.sorted {
             Array($0.name.unicodeScalars).lexicographicallyPrecedes(Array($1.name.unicodeScalars))
         }
-        let tag = attributes.map { " \($0.name)=\"\(escaped($0.value))\"" }.joined()
+        let tag = attributes.map { " \($0.name)=\"\(CanonicalWriter.escaped($0.value))\"" }.joined()
         return "<\(node.name)\(tag)>" + node.children.map(canonical).joined() + "</\(node.name)>"
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
     }
 
     @Test func treesAreWrittenBackByteForByte() throws {

@@ -76,7 +76,7 @@ struct DatabaseCopy {
         let columns = try target.rows(ofPragma: "table_xinfo", table, inSchema: "source") { (row) throws(SQLiteError) in
             row.integer(at: 6) == 0 ? try row.text(at: 1) : nil
         }
-        var names = columns.map(SQLText.quoted)
+        var names = columns.map(SQLiteName.inQuotes)
         // Where all three names are those of columns, the ids are not to be had, by nobody.
         let rowID = ["rowid", "_rowid_", "oid"].first { id in !columns.contains { $0.lowercased() == id } }
         if hasRowID, let rowID { names.insert(rowID, at: 0) }
@@ -84,7 +84,7 @@ struct DatabaseCopy {
         // Rows that are there are good, whatever the constraints say.
         try target.execute("PRAGMA ignore_check_constraints = ON")
         defer { try? target.execute("PRAGMA ignore_check_constraints = OFF") }
-        let quoted = SQLText.quoted(table)
+        let quoted = SQLiteName.inQuotes(table)
         try target.execute("INSERT INTO main.\(quoted) (\(list)) SELECT \(list) FROM source.\(quoted)")
     }
 
@@ -118,7 +118,8 @@ struct DatabaseCopy {
             try row.text(at: 2)
         }
         var others: [String] = []
-        for other in references where SQLText.folded(other) != SQLText.folded(table) && !others.contains(other) {
+        var known: Set = [SQLiteName.folded(table)]
+        for other in references where known.insert(SQLiteName.folded(other)).inserted {
             if try target.value("SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [other]) == nil {
                 others.append(other)
             }
@@ -161,24 +162,5 @@ extension SQLiteError {
             .contains(extendedCode.rawValue)
         let isOfWriting = [SQLiteResultCode.full, .readOnly, .cannotOpen, .io].contains(code) && !isOfReading
         return streamError(isOfWriting ? .cannotWrite : .cannotRead)
-    }
-}
-
-/// Text of SQL.
-enum SQLText {
-    /// A name in double quotes, those inside doubled: all of them, also where a combining mark makes one character of two.
-    static func quoted(_ name: String) -> String {
-        var text = "\""
-        for scalar in name.unicodeScalars {
-            if scalar == "\"" { text.unicodeScalars.append(scalar) }
-            text.unicodeScalars.append(scalar)
-        }
-        text.unicodeScalars.append("\"")
-        return text
-    }
-
-    /// A name as SQLite compares it: ASCII case does not count.
-    static func folded(_ name: String) -> String {
-        String(decoding: name.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

@@ -132,12 +132,12 @@ final class DatabaseInput {
                 let nearest = NearestName.find(column, among: known.map(\.name)).map { "; did you mean '\($0)'?" } ?? ""
                 throw SQLiteError(.error, "there is no column '\(column)' in \(table)\(nearest)")
             }
-            if let columns { chosen = columns.map(SQLText.quoted).joined(separator: ", ") }
+            if let columns { chosen = SQLiteName.listInQuotes(columns) }
             for column in known where column.isBoolean {
-                let name = SQLText.quoted(column.name)
+                let name = SQLiteName.inQuotes(column.name)
                 let others = try connection.value(
                     """
-                    SELECT EXISTS (SELECT 1 FROM \(SQLText.quoted(table)) \
+                    SELECT EXISTS (SELECT 1 FROM \(SQLiteName.inQuotes(table)) \
                     WHERE \(name) IS NOT NULL AND (typeof(\(name)) <> 'integer' OR \(name) NOT IN (0, 1)))
                     """)
                 if others == 1 { options.mappings[column.name] = .stored }
@@ -145,7 +145,7 @@ final class DatabaseInput {
         } catch {
             throw error.streamError(.cannotRead)
         }
-        try connection.query("SELECT \(chosen) FROM \(SQLText.quoted(table))", options: options, into: &sink)
+        try connection.query("SELECT \(chosen) FROM \(SQLiteName.inQuotes(table))", options: options, into: &sink)
     }
 
     /// Sends the rows that a statement gives.

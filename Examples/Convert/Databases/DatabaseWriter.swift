@@ -19,7 +19,7 @@ final class DatabaseWriter: ValueSink {
     /// The table of the rows that come now.
     private var current: (any RowTable)?
     /// The names of all tables that had rows, as SQLite compares them.
-    private var names = KeySet()
+    private var names: Set<SQLiteName.Folded> = []
     /// The keys of the outermost dictionary.
     private var tableKeys = KeySet()
     /// The arrays without rows.
@@ -125,14 +125,14 @@ final class DatabaseWriter: ValueSink {
     /// Makes the table for the row that was read, the first of its name.
     private func makeTable() throws(StreamError) -> any RowTable {
         func refused(_ message: String) -> StreamError { StreamError(.unrepresentable, message, path: rowPath) }
-        let folded = SQLText.folded(name)
-        guard names.insert(folded).inserted else {
+        guard names.insert(SQLiteName.folded(name)).inserted else {
             throw refused("the table \(name) comes twice, since case does not count in names")
         }
         guard !name.utf8.contains(0) else {
             throw refused("found a NUL character in a key, which no name of a table has")
         }
-        guard !folded.utf8.starts(with: "sqlite_".utf8) else {
+        let start = String(decoding: name.utf8.prefix("sqlite_".utf8.count), as: UTF8.self)
+        guard SQLiteName.folded(start) != SQLiteName.folded("sqlite_") else {
             throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
         }
         if try connection.isInFile(name) { return try AppendedTable(connection, name: name, path: tablePath) }

@@ -134,7 +134,7 @@ final class StagedTable: RowTable {
         if keys.contains(where: { $0.utf8.contains(0) }) {
             throw SQLiteError(.mismatch, "found a NUL character in a key, which no name of a column has")
         }
-        let quoted = keys.map(SQLText.quoted)
+        let quoted = keys.map(SQLiteName.inQuotes)
         do throws(SQLiteError) {
             if columns.isEmpty {
                 try connection.execute("CREATE TABLE \(stage) (\(quoted.joined(separator: ", ")))")
@@ -193,13 +193,13 @@ final class StagedTable: RowTable {
                 // Without a type, a column changes no value: 1 stays an integer beside 2.5.
                 default: ""
                 }
-            return SQLText.quoted(names[index]) + type
+            return SQLiteName.inQuotes(names[index]) + type
         }
         // A table is read in the order of its rows; a name for that, such as `rowid`, may be that of a column.
         try connection.execute(
             """
-            CREATE TABLE main.\(SQLText.quoted(name)) (\(declarations.joined(separator: ", ")));
-            INSERT INTO main.\(SQLText.quoted(name)) SELECT * FROM \(stage)
+            CREATE TABLE main.\(SQLiteName.inQuotes(name)) (\(declarations.joined(separator: ", ")));
+            INSERT INTO main.\(SQLiteName.inQuotes(name)) SELECT * FROM \(stage)
             """)
         // To drop a table SQLite looks at all others; so only those go that take space.
         if rowCount > 1_000 { try connection.execute("DROP TABLE \(stage)") }

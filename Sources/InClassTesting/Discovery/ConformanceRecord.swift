@@ -3,14 +3,6 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// A `ProtocolConformanceDescriptor`: protocol, type, witness table, flags, and what trails them.
 struct ConformanceRecord {
     let address: UInt

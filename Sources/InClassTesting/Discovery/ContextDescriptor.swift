@@ -3,14 +3,6 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Why a type's metadata cannot be made.
 enum MetadataRefusal: Error, CustomStringConvertible {
     case unpinned

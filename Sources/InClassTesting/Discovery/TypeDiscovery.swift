@@ -4,14 +4,6 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The metatype of any type with tests, copyable or not.
 typealias SelfTestingType = any (SelfTesting & ~Copyable & ~Escapable).Type
 

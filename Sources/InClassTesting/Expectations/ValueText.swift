@@ -23,13 +23,11 @@ package func valueText(_ value: Any) -> String {
     case let error as any Error: text = errorText(error)
     case let value?:
         // CustomDebugStringConvertible first: it is what says `3.0`, `0.1` and `"x"` exactly.
-        if let described = value as? any CustomStringConvertible, !(value is any CustomDebugStringConvertible) {
-            text = escaped(described.description)
-        } else if Mirror(reflecting: value).displayStyle == .struct, !(value is any CustomDebugStringConvertible) {
-            text = withoutDiscriminators(escaped(String(describing: value)))
-        } else if value is any CustomDebugStringConvertible {
-            // What a program says itself, in strings and collections of them, is left as it is: a difference must be seen.
+        // What a program says itself, in strings and collections of them, is left as it is: a difference must be seen.
+        if value is any CustomDebugStringConvertible {
             text = escaped(String(reflecting: value))
+        } else if let described = value as? any CustomStringConvertible {
+            text = escaped(described.description)
         } else {
             text = withoutDiscriminators(escaped(String(describing: value)))
         }

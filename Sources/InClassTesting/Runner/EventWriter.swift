@@ -107,7 +107,8 @@ package struct EventWriter {
         }
     }
 
-    /// Runs no further test whose result nobody would hear of: the supervisor notices the closed descriptor.
+    /// Waits to be ended by the supervisor, which notices that a test has closed the descriptor: nobody would hear of any
+    /// further test.
     private func waitForEnd() -> Never {
         while true { pause() }
     }

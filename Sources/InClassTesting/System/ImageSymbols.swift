@@ -6,14 +6,6 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The symbols that this image gets from others.
 enum ImageSymbols {
     #if canImport(Darwin) || canImport(Musl)

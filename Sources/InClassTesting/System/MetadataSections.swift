@@ -10,10 +10,6 @@
 #if canImport(Darwin)
 import Darwin
 import MachO
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
 #endif
 
 /// The address ranges of the sections of all images: records of conformances, and of types.

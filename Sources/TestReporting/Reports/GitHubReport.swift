@@ -41,7 +41,8 @@ package struct GitHubReport: RunReporter {
         case .ended(let result):
             if result.isFlaky, let issue = result.earlierAttempts.flatMap(\.issues.failures).first {
                 addWarning(
-                    DiagnosticText.flakyMessage(for: result, after: issue), at: issue.place, title: result.test.name)
+                    DiagnosticText.flakyMessage(for: result, after: issue), at: issue.knownPlace,
+                    title: result.test.name)
             }
             guard result.outcome == .failed else { break }
             for (index, issue) in result.issues.failures.enumerated() {
@@ -61,7 +62,7 @@ package struct GitHubReport: RunReporter {
     }
 
     /// The annotations, as lines of the step's output.
-    package func closingLines(_ end: RunEnd) -> [String] {
+    package func closingText(_ end: RunEnd) -> String {
         var report = self
         for test in rollCall.running {
             report.insert(
@@ -70,7 +71,7 @@ package struct GitHubReport: RunReporter {
                     message: "got \(DiagnosticText.escaped(end.reasonForRunning)) instead of expected end of test",
                     rank: (TestIssue.Kind.timeout.rank, 0)))
         }
-        return (report.errors + report.warnings).map(line)
+        return (report.errors + report.warnings).map(line).joinedLines
     }
 
     private mutating func add(_ issue: TestIssue, title: String, of test: PlannedTest?, index: Int) {
@@ -78,10 +79,8 @@ package struct GitHubReport: RunReporter {
         guard isWorthShowing(rank) else { return }
         var message = DiagnosticText.message(for: issue, of: test)
         for note in issue.notes { message += "\n\(DiagnosticText.escaped(note))" }
-        for caller in issue.callers {
-            message += "\ncalled from \(paths.text(caller.path)):\(caller.line):\(caller.column)"
-        }
-        insert(Annotation(severity: .error, place: issue.place, title: title, message: message, rank: rank))
+        for caller in issue.callers { message += "\ncalled from \(paths.text(caller))" }
+        insert(Annotation(severity: .error, place: issue.knownPlace, title: title, message: message, rank: rank))
     }
 
     private func isWorthShowing(_ rank: (kind: Int, index: Int)) -> Bool {
@@ -181,7 +180,7 @@ extension GitHubReport: SelfTesting {
         var report = GitHubReport(paths: PathStyle(root: SampleRun.root, isRelative: true))
         for event in SampleRun.events { report.add(event) }
         expectEqual(
-            report.closingLines(RunEnd(earlyReason: "Timed out")).joined(separator: "\n"),
+            report.closingText(RunEnd(earlyReason: "Timed out")),
             #"""
             ::error file=Sources/Stack.swift,line=8,col=9,title=Stack.testCrash::got crash SIGILL 'Index out of range' instead of expected end of test (Stack.testCrash)%0Acalled from Sources/Stack.swift:2:1
             ::error title=Stack.testHang::got Timed out instead of expected end of test
@@ -190,6 +189,7 @@ extension GitHubReport: SelfTesting {
             ::error file=Sources/Stack.swift,line=3,col=9,title=Stack.testPush::got 4 instead of expected 5 for count # after\npush (Stack.testPush)%0A2 elements differ
             ::warning file=Sources/Stack.swift,line=7,col=9,title=Stack.testFlaky::flaky: passed at attempt 2 after got no end after 50 ms instead of expected end of test (Stack.testFlaky)
             ::warning file=Sources/Stack.swift,line=12,col=5::'testOld' is in no list
+
             """#)
     }
 
@@ -205,7 +205,7 @@ extension GitHubReport: SelfTesting {
         for _ in 0..<12 {
             report.add(.warning(SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: "w")))
         }
-        let lines = report.closingLines(RunEnd())
+        let lines = report.closingText(RunEnd()).split(separator: "\n")
         expectEqual(lines.count, 20)
         expectEqual(lines.filter { $0.hasPrefix("::warning file=/a,line=1,col=1::w") }.count, 10)
         let titles = lines.prefix(10).compactMap { $0.split(separator: ".").last?.dropLast(1) }

@@ -66,7 +66,7 @@ package struct GitHubSummary: RunReporter {
         case .planned, .began: break
         case .ended(let result): add(result)
         case .moduleIssue(let module, let issue):
-            failures.add([Self.escaped("module \(module)"), text(issue.place), text(issue)])
+            failures.add([Self.escaped("module \(module)"), text(issue.knownPlace), text(issue)])
         case .warning(let warning): warnings.add([text(warning.place), Self.escaped(warning.text)])
         }
         return []
@@ -75,7 +75,7 @@ package struct GitHubSummary: RunReporter {
     private mutating func add(_ result: TestResult) {
         let name = Self.escaped(result.test.name)
         if result.outcome == .failed {
-            for issue in result.issues.failures { failures.add([name, text(issue.place), text(issue)]) }
+            for issue in result.issues.failures { failures.add([name, text(issue.knownPlace), text(issue)]) }
             if result.issues.failures.isEmpty { failures.add([name, "", "failed without an issue"]) }
         }
         if result.isFlaky, let worst = result.earlierAttempts.flatMap(\.issues.failures).worst {
@@ -87,22 +87,18 @@ package struct GitHubSummary: RunReporter {
         if result.outcome == .skipped { skipped.add([name, Self.escaped(result.skipReason ?? "")]) }
     }
 
-    package func closingLines(_ end: RunEnd) -> [String] {
-        markdown(end).split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
-    }
-
-    /// Makes the page, which ends with a newline and is shorter than GitHub's limit.
-    package func markdown(_ end: RunEnd) -> String {
+    /// Makes the page, which is shorter than GitHub's limit.
+    package func closingText(_ end: RunEnd) -> String {
         var failures = failures
         for test in rollCall.running {
             failures.add([Self.escaped(test.name), "", Self.escaped(end.reasonForRunning)])
         }
         var skipped = skipped
         for test in rollCall.waiting { skipped.add([Self.escaped(test.name), Self.escaped(end.reasonForWaiting)]) }
-        let isRed = failures.count > 0 || rollCall.failed > 0 || end.earlyReason != nil
+        let isRed = failures.count > 0 || rollCall.tally.failed > 0 || end.earlyReason != nil
         let open = rollCall.running.count + rollCall.waiting.count
         var text = "## In-class tests \(isRed ? "failed" : "passed")\n\n"
-        text += rollCall.summary(nanoseconds: end.nanoseconds).line(isStable: isStable)
+        text += rollCall.tally.line(nanoseconds: end.nanoseconds, isStable: isStable)
         if open > 0 { text += "; \(open) without a result" }
         if let reason = end.earlyReason { text += "; ended early: \(Self.escaped(reason))" }
         text += "\n"
@@ -113,7 +109,7 @@ package struct GitHubSummary: RunReporter {
     private func text(_ issue: TestIssue) -> String { Self.escaped(DiagnosticText.message(for: issue, of: nil)) }
 
     private func text(_ place: SourcePlace?) -> String {
-        place.map { Self.escaped("\(paths.text($0.path)):\($0.line):\($0.column)") } ?? ""
+        place.map { Self.escaped(paths.text($0)) } ?? ""
     }
 
     /// Makes a text stand for itself in a cell of a table, on one line and not longer than people read.
@@ -155,7 +151,7 @@ extension GitHubSummary: SelfTesting {
         var page = GitHubSummary(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
         for event in SampleRun.events { page.add(event) }
         expectEqual(
-            page.markdown(RunEnd(earlyReason: "Timed out")),
+            page.closingText(RunEnd(earlyReason: "Timed out")),
             ##"""
             ## In-class tests failed
 
@@ -203,8 +199,8 @@ extension GitHubSummary: SelfTesting {
         var page = GitHubSummary()
         page.add(.ended(SampleRun.result("testA", .passed)))
         expectEqual(
-            page.closingLines(RunEnd(nanoseconds: 3_100_000)),
-            ["## In-class tests passed", "", "1 test, 1 passed (3.10 ms)"])
+            page.closingText(RunEnd(nanoseconds: 3_100_000)),
+            "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")
     }
 
     private static func testStaysBelowTheLimit() {
@@ -223,7 +219,7 @@ extension GitHubSummary: SelfTesting {
                 page.add(event)
             }
         }
-        let text = page.markdown(RunEnd())
+        let text = page.closingText(RunEnd())
         expectLess(text.utf8.count, byteCountMax)
         expectGreater(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
         expectTrue(text.contains("\nand "), "what is left out is counted")

@@ -65,21 +65,22 @@ package struct JSONLinesReport: RunReporter {
         }
     }
 
-    package func closingLines(_ end: RunEnd) -> [String] {
+    package func closingText(_ end: RunEnd) -> String {
+        let tally = rollCall.tally
         var json = Self.object("summary")
-        json.add("planned", rollCall.entries.count)
-        json.add("passed", rollCall.passed)
-        json.add("failed", rollCall.failed)
-        json.add("skipped", rollCall.skipped)
+        json.add("planned", tally.planned)
+        json.add("passed", tally.passed)
+        json.add("failed", tally.failed)
+        json.add("skipped", tally.skipped)
         json.add("aborted", rollCall.running.count)
         json.add("notRun", rollCall.waiting.count)
-        json.add("flaky", rollCall.flaky)
-        json.add("knownIssues", rollCall.knownIssues)
-        json.add("moduleIssues", rollCall.moduleIssues)
-        json.add("warnings", rollCall.warnings)
+        json.add("flaky", tally.flaky)
+        json.add("knownIssues", tally.knownIssues)
+        json.add("moduleIssues", tally.moduleIssues)
+        json.add("warnings", tally.warnings)
         if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(end.nanoseconds)) }
         if let reason = end.earlyReason { json.add("endedEarly", reason) }
-        return [json.text]
+        return json.text + "\n"
     }
 
     private func lines(for result: TestResult) -> [String] {
@@ -120,7 +121,7 @@ package struct JSONLinesReport: RunReporter {
         json.add("got", issue.got)
         json.add("expected", issue.expected)
         if !issue.message.isEmpty { json.add("message", issue.message) }
-        if let place = issue.place { add(place, to: &json) }
+        if let place = issue.knownPlace { add(place, to: &json) }
         if !issue.notes.isEmpty { json.add("notes", issue.notes) }
         if !issue.callers.isEmpty {
             json.add(
@@ -180,9 +181,8 @@ extension JSONLinesReport: SelfTesting {
         var report = JSONLinesReport(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
         var lines: [String] = []
         for event in SampleRun.events { lines += report.add(event) }
-        lines += report.closingLines(RunEnd(earlyReason: "Timed out"))
         expectEqual(
-            lines.joined(separator: "\n"),
+            lines.joinedLines + report.closingText(RunEnd(earlyReason: "Timed out")),
             #"""
             {"version":1,"event":"plan","module":"Stacks","tests":[{"module":"Stacks","type":"Stack","test":"testEmpty","list":"unit"},{"module":"Stacks","type":"Stack","test":"testPush","list":"unit"},{"module":"Stacks","type":"Stack","test":"testCrash","list":"unit"},{"module":"Stacks","type":"Stack","test":"testSkip","list":"unit"},{"module":"Stacks","type":"Stack","test":"testKnown","list":"unit"},{"module":"Stacks","type":"Stack","test":"testFlaky","list":"unit"},{"module":"Stacks","type":"Stack","test":"testHang","list":"unit"},{"module":"Stacks","type":"Stack","test":"testNever","list":"unit"}]}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testEmpty","list":"unit"}
@@ -209,6 +209,7 @@ extension JSONLinesReport: SelfTesting {
             {"version":1,"event":"issue","module":"Stacks","kind":"list","got":"6 results","expected":"7","file":"Sources/Stack.swift","line":1,"column":1}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testHang","list":"unit"}
             {"version":1,"event":"summary","planned":8,"passed":3,"failed":2,"skipped":1,"aborted":1,"notRun":1,"flaky":1,"knownIssues":1,"moduleIssues":1,"warnings":1,"endedEarly":"Timed out"}
+
             """#)
     }
 
@@ -219,11 +220,9 @@ extension JSONLinesReport: SelfTesting {
             report.add(.ended(SampleRun.result("testA", .passed))),
             [#"{"version":1,"event":"finished",\#(test),"outcome":"passed","milliseconds":1.500000}"#])
         expectEqual(
-            report.closingLines(RunEnd(nanoseconds: 2_000_000_000)),
-            [
-                #"{"version":1,"event":"summary","planned":1,"passed":1,"failed":0,"skipped":0,"aborted":0,"notRun":0,"#
-                    + #""flaky":0,"knownIssues":0,"moduleIssues":0,"warnings":0,"milliseconds":2000.000000}"#
-            ])
+            report.closingText(RunEnd(nanoseconds: 2_000_000_000)),
+            #"{"version":1,"event":"summary","planned":1,"passed":1,"failed":0,"skipped":0,"aborted":0,"notRun":0,"#
+                + #""flaky":0,"knownIssues":0,"moduleIssues":0,"warnings":0,"milliseconds":2000.000000}"# + "\n")
     }
 }
 #endif

@@ -50,7 +50,7 @@ extension JUnitReport {
 
     private func add(_ made: Case, of suite: Suite, to xml: inout XMLText) {
         let issues = made.attempt?.issues ?? []
-        let place = (issues.failures.first { $0.place != nil } ?? issues.first)?.place
+        let place = (issues.failures.first { $0.knownPlace != nil } ?? issues.first)?.knownPlace
         var attributes: [(name: String, value: String?)] = [
             ("classname", suite.name), ("name", made.name), ("file", place.map { options.paths.text($0.path) }),
             ("line", place.map { String($0.line) }), ("time", time(made.nanoseconds)),
@@ -157,7 +157,7 @@ extension JUnitElementTests: SelfTesting {
         var report = JUnitReport(options: options)
         for event in SampleRun.events { report.add(event) }
         expectEqual(
-            report.xml(endedEarly: "Timed out"),
+            report.closingText(RunEnd(earlyReason: "Timed out")),
             #"""
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites name="testlogger" tests="9" failures="0" errors="4" skipped="2">
@@ -206,14 +206,11 @@ extension JUnitElementTests: SelfTesting {
             </testsuites>
 
             """#)
-        expectEqual(
-            report.closingLines(RunEnd(earlyReason: "Timed out")).joined(separator: "\n") + "\n",
-            report.xml(endedEarly: "Timed out"))
     }
 
     private static func testEmptyRunIsValid() {
         expectEqual(
-            JUnitReport().xml(),
+            JUnitReport().closingText(RunEnd()),
             """
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites name="testlogger" tests="0" failures="0" errors="0" skipped="0" time="0.000000">
@@ -231,7 +228,7 @@ extension JUnitElementTests: SelfTesting {
         report.add(.ended(SampleRun.result("testA", .passed)))
         report.add(.planned(module: "Stacks", tests: [SampleRun.test("testB")]))
         expectEqual(
-            report.xml(),
+            report.closingText(RunEnd()),
             """
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites name="testlogger" tests="2" failures="0" errors="0" skipped="1" time="0.001500">
@@ -261,7 +258,7 @@ extension JUnitElementTests: SelfTesting {
         result.output = Array(repeating: UInt8(ascii: "x"), count: 2000)
         report.add(.ended(result))
         report.add(.ended(result))
-        let xml = report.xml()
+        let xml = report.closingText(RunEnd())
         expectTrue(xml.contains("\n… 7 more issues left out …</failure>"), "issues are left out")
         let output = "<system-out>\(String(repeating: "x", count: 2000))</system-out>"
         expectTrue(xml.contains(output), "output of the first test")

@@ -49,15 +49,7 @@ package struct JUnitReport: RunReporter {
         return []
     }
 
-    package func closingLines(_ end: RunEnd) -> [String] {
-        let text = xml(end)
-        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
-    }
-
-    /// Makes the report of a run that ended early for a reason, or by itself when there is none.
-    package func xml(endedEarly reason: String? = nil) -> String { xml(RunEnd(earlyReason: reason)) }
-
-    private func xml(_ end: RunEnd) -> String { xml(of: suites(end)) }
+    package func closingText(_ end: RunEnd) -> String { xml(of: suites(end)) }
 }
 
 // MARK: - What each test becomes

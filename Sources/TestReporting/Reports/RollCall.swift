@@ -13,13 +13,8 @@ struct RollCall: Sendable {
 
     /// What was planned, in order, and then what ended without having been planned.
     private(set) var entries: [Entry] = []
-    private(set) var passed = 0
-    private(set) var failed = 0
-    private(set) var skipped = 0
-    private(set) var flaky = 0
-    private(set) var knownIssues = 0
-    private(set) var moduleIssues = 0
-    private(set) var warnings = 0
+    /// The counts, of which `notRun` stays zero: what has no result yet may still get one.
+    private(set) var tally = RunTally()
     /// The entries of a test without a result yet, in order; more than one when a list names it twice.
     private var open: [PlannedTest: [Int]] = [:]
 
@@ -39,13 +34,13 @@ struct RollCall: Sendable {
         case .ended(let result):
             let index = open[result.test]?.first ?? append(result.test)
             close(index)
-            count(result)
+            tally.add(result)
             return index
         case .moduleIssue:
-            moduleIssues += 1
+            tally.moduleIssues += 1
             return nil
         case .warning:
-            warnings += 1
+            tally.warnings += 1
             return nil
         }
     }
@@ -53,6 +48,7 @@ struct RollCall: Sendable {
     @discardableResult
     private mutating func append(_ test: PlannedTest) -> Int {
         entries.append(Entry(test: test, state: .waiting))
+        tally.planned += 1
         open[test, default: []].append(entries.count - 1)
         return entries.count - 1
     }
@@ -64,28 +60,11 @@ struct RollCall: Sendable {
         if open[test]?.isEmpty == true { open[test] = nil }
     }
 
-    private mutating func count(_ result: TestResult) {
-        switch result.outcome {
-        case .passed: passed += 1
-        case .failed: failed += 1
-        case .skipped: skipped += 1
-        }
-        if result.isFlaky { flaky += 1 }
-        knownIssues += result.issues.count - result.issues.failures.count
-    }
-
     /// The tests that have begun and not ended.
     var running: [PlannedTest] { entries.filter { $0.state == .running }.map(\.test) }
 
     /// The tests that have not begun.
     var waiting: [PlannedTest] { entries.filter { $0.state == .waiting }.map(\.test) }
-
-    func summary(nanoseconds: Int) -> SummaryText {
-        SummaryText(
-            passed: passed, failed: failed, skipped: skipped, flaky: flaky, notRun: 0, knownIssues: knownIssues,
-            moduleIssues: moduleIssues,
-            warnings: warnings, nanoseconds: nanoseconds)
-    }
 }
 
 // MARK: - In-class tests
@@ -110,14 +89,14 @@ extension RollCall: SelfTesting {
         var rollCall = RollCall()
         for event in SampleRun.events {
             rollCall.add(event)
-            expectEqual(
-                rollCall.passed + rollCall.failed + rollCall.skipped + rollCall.running.count + rollCall.waiting.count,
-                rollCall.entries.count)
+            let ended = rollCall.tally.passed + rollCall.tally.failed + rollCall.tally.skipped
+            expectEqual(ended + rollCall.running.count + rollCall.waiting.count, rollCall.tally.planned)
+            expectEqual(rollCall.tally.planned, rollCall.entries.count)
         }
         expectEqual(rollCall.running.map(\.name), ["Stack.testHang"])
         expectEqual(rollCall.waiting.map(\.name), ["Stack.testNever"])
-        expectEqual(rollCall.flaky, 1)
-        expectEqual(rollCall.knownIssues, 1)
+        expectEqual(rollCall.tally.flaky, 1)
+        expectEqual(rollCall.tally.knownIssues, 1)
     }
 
     private static func testATestListedTwiceHasTwoEntries() {

@@ -17,7 +17,14 @@ package protocol RunReporter: Sendable {
     mutating func add(_ event: RunEvent) -> [String]
 
     /// Makes what is to be written after the last event, without changing the reporter.
-    func closingLines(_ end: RunEnd) -> [String]
+    ///
+    /// - Returns: whole lines, with their newlines.
+    func closingText(_ end: RunEnd) -> String
+}
+
+extension Sequence<String> {
+    /// The lines as text, each with its newline.
+    package var joinedLines: String { map { "\($0)\n" }.joined() }
 }
 
 /// How a run came to its end.
@@ -59,13 +66,6 @@ extension Sequence<TestIssue> {
 
     /// The first of the gravest issues.
     var worst: TestIssue? { self.min { $0.kind.rank < $1.kind.rank } }
-}
-
-extension TestIssue {
-    /// Where the issue is, if that is known.
-    var place: SourcePlace? {
-        path.isEmpty || line < 1 ? nil : SourcePlace(path: path, line: line, column: max(column, 1))
-    }
 }
 
 /// Decimal fractions, which the standard library does not write.

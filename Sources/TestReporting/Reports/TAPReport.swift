@@ -39,9 +39,9 @@ package struct TAPReport: RunReporter {
         return lines
     }
 
-    package func closingLines(_ end: RunEnd) -> [String] {
+    package func closingText(_ end: RunEnd) -> String {
         var report = self
-        return report.close(end)
+        return report.close(end).joinedLines
     }
 
     private mutating func close(_ end: RunEnd) -> [String] {
@@ -121,7 +121,7 @@ package struct TAPReport: RunReporter {
             "message: \(JSONObject.quoted(DiagnosticText.message(for: worst, of: nil)))", "severity: \(severity)",
             "kind: \(worst.kind.rawValue)",
         ]
-        if let place = worst.place {
+        if let place = worst.knownPlace {
             lines += [
                 "at:", "  file: \(JSONObject.quoted(paths.text(place.path)))", "  line: \(place.line)",
                 "  column: \(place.column)",
@@ -135,9 +135,7 @@ package struct TAPReport: RunReporter {
         let text = DiagnosticText(paths: paths)
         if !worst.notes.isEmpty { lines += ["notes:"] + worst.notes.map { "  - \(JSONObject.quoted($0))" } }
         if !worst.callers.isEmpty {
-            lines +=
-                ["callers:"]
-                + worst.callers.map { "  - \(JSONObject.quoted("\(paths.text($0.path)):\($0.line):\($0.column)"))" }
+            lines += ["callers:"] + worst.callers.map { "  - \(JSONObject.quoted(paths.text($0)))" }
         }
         let others = issues.indices.filter { $0 != index }.flatMap { text.lines(for: issues[$0], of: nil) }
         if !others.isEmpty { lines += ["others:"] + others.map { "  - \(JSONObject.quoted($0))" } }
@@ -164,8 +162,7 @@ extension TAPReport: SelfTesting {
         var report = TAPReport(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
         var lines: [String] = []
         for event in SampleRun.events { lines += report.add(event) }
-        lines += report.closingLines(RunEnd(earlyReason: "Timed out"))
-        expectEqual(lines.joined(separator: "\n"), golden)
+        expectEqual(lines.joinedLines + report.closingText(RunEnd(earlyReason: "Timed out")), golden + "\n")
     }
 
     /// The sample run that was ended early.
@@ -260,7 +257,7 @@ extension TAPReport: SelfTesting {
         var lines = report.add(.planned(module: "M", tests: ["a", "b", "c"].map { SampleRun.test($0) }))
         lines += report.add(.ended(SampleRun.result("a", .passed)))
         lines += report.add(.began(SampleRun.test("b")))
-        lines += report.closingLines(RunEnd())
+        lines += report.closingText(RunEnd()).split(separator: "\n").map(String.init)
         expectEqual(
             lines,
             [
@@ -270,7 +267,7 @@ extension TAPReport: SelfTesting {
     }
 
     private static func testEmptyRunIsASkippedPlan() {
-        expectEqual(TAPReport().closingLines(RunEnd()), ["TAP version 14", "1..0 # SKIP no tests"])
+        expectEqual(TAPReport().closingText(RunEnd()), "TAP version 14\n1..0 # SKIP no tests\n")
     }
 
     private static func testOnlyDirectivesFollowABareHash() {

@@ -18,7 +18,7 @@ package struct WarningReport: RunReporter {
         }
     }
 
-    package func closingLines(_ end: RunEnd) -> [String] { [] }
+    package func closingText(_ end: RunEnd) -> String { "" }
 }
 
 // MARK: - In-class tests
@@ -42,7 +42,7 @@ extension WarningReport: SelfTesting {
                     + "instead of expected end of test (Stack.testFlaky)",
                 "Sources/Stack.swift:12:5: warning: 'testOld' is in no list",
             ])
-        expectEqual(list.closingLines(RunEnd()), [])
+        expectEqual(list.closingText(RunEnd()), "")
     }
 }
 #endif

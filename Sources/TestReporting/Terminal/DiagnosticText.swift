@@ -51,6 +51,9 @@ package struct PathStyle: Equatable, Sendable {
         return inStyle(path)
     }
 
+    /// The place as it is printed: `path:line:column`.
+    package func text(_ place: SourcePlace) -> String { "\(text(place.path)):\(place.line):\(place.column)" }
+
     private func inStyle(_ path: String) -> String {
         guard isRelative || path.contains(where: { $0 == "'" || $0 == "\"" || $0 == ":" }), !root.isEmpty,
             path.hasPrefix(root + "/")
@@ -75,17 +78,16 @@ package struct DiagnosticText: Sendable {
     /// One line in the compiler's form, without its newline.
     package func line(_ severity: Severity, at place: SourcePlace, _ message: String) -> String {
         let message = Self.withoutPlaces(message, isMessage: true)
-        return "\(paths.text(place.path)):\(place.line):\(place.column): \(severity.rawValue): \(message)"
+        return "\(paths.text(place)): \(severity.rawValue): \(message)"
     }
 
     /// The lines of an issue: what was got and expected, then a note for each detail.
     package func lines(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> [String] {
-        let place = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
-        var lines = [line(.error, at: place, Self.message(for: issue, of: test, module: module))]
+        var lines = [line(.error, at: issue.place, Self.message(for: issue, of: test, module: module))]
         if let fixIt = issue.fixIt, showsReplacements || fixIt.end == fixIt.start {
             lines.append(self.line(for: fixIt))
         }
-        for note in issue.notes { lines.append(line(.note, at: place, Self.harmless(note))) }
+        for note in issue.notes { lines.append(line(.note, at: issue.place, Self.harmless(note))) }
         for caller in issue.callers { lines.append(line(.note, at: caller, "called from here")) }
         return lines
     }
@@ -97,25 +99,20 @@ package struct DiagnosticText: Sendable {
         var lines: [String] = []
         var told = result.issues.failures.worst
         if result.isFlaky, let issue = failed.lazy.compactMap(\.element.issues.failures.worst).first {
-            lines.append(line(flakySeverity, at: place(of: issue), Self.flakyMessage(for: result, after: issue)))
+            lines.append(line(flakySeverity, at: issue.place, Self.flakyMessage(for: result, after: issue)))
             told = issue
         } else if result.outcome == .failed, failed.count == result.earlierAttempts.count, let issue = told {
             let count = failed.count + 1
-            lines.append(
-                line(.note, at: place(of: issue), "failed in \(count == 2 ? "both" : "all \(count)") attempts"))
+            lines.append(line(.note, at: issue.place, "failed in \(count == 2 ? "both" : "all \(count)") attempts"))
         }
         for (index, attempt) in failed {
             guard let issue = attempt.issues.failures.worst, issue.place != told?.place || issue.got != told?.got else {
                 continue
             }
             let message = "attempt \(index + 1) failed: \(Self.message(for: issue, of: nil))"
-            lines.append(line(.note, at: place(of: issue), Self.harmless(message)))
+            lines.append(line(.note, at: issue.place, Self.harmless(message)))
         }
         return lines
-    }
-
-    private func place(of issue: TestIssue) -> SourcePlace {
-        SourcePlace(path: issue.path, line: issue.line, column: issue.column)
     }
 
     /// What a flaky test is reported with.
@@ -131,9 +128,8 @@ package struct DiagnosticText: Sendable {
     }
 
     private func line(for fixIt: SourceFixIt) -> String {
-        let start = "\(paths.text(fixIt.start.path)):\(fixIt.start.line):\(fixIt.start.column)"
         let end = fixIt.end == fixIt.start ? "" : "-\(fixIt.end.line):\(fixIt.end.column)"
-        return "\(start)\(end): fixit: \(Self.fixItText(fixIt.text))"
+        return "\(paths.text(fixIt.start))\(end): fixit: \(Self.fixItText(fixIt.text))"
     }
 
     /// `got 4 instead of expected 5 for count after push (Stack.testPush)`, on one line whatever the message holds; of

@@ -108,14 +108,26 @@ package struct TerminalText: Sendable {
     }
 }
 
-extension String {
-    fileprivate func firstRange(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            formIndex(after: &start)
+extension RunTally {
+    /// The line that says what a run came to, without what is zero and no news.
+    ///
+    /// `12 tests, 11 passed, 1 failed, 2 known issues (3.10 ms)`
+    ///
+    /// - Parameter isStable: leave out the time.
+    package func line(nanoseconds: Int, isStable: Bool) -> String {
+        let count = passed + failed + skipped + notRun
+        var parts = [count == 1 ? "1 test" : "\(count) tests", "\(passed) passed"]
+        if failed > 0 { parts.append("\(failed) failed") }
+        if skipped > 0 { parts.append("\(skipped) skipped") }
+        if flaky > 0 { parts.append("\(flaky) flaky") }
+        if notRun > 0 { parts.append("\(notRun) not run") }
+        if knownIssues > 0 { parts.append(knownIssues == 1 ? "1 known issue" : "\(knownIssues) known issues") }
+        if moduleIssues > 0 {
+            parts.append(moduleIssues == 1 ? "1 failure outside tests" : "\(moduleIssues) failures outside tests")
         }
-        return nil
+        if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
+        let line = parts.joined(separator: ", ")
+        return isStable ? line : "\(line) (\(TerminalText.duration(nanoseconds)))"
     }
 }
 
@@ -134,6 +146,7 @@ extension TerminalText: SelfTesting {
             "testFailureShowsOutput": testFailureShowsOutput,
             "testDurationsHaveThreeDigits": testDurationsHaveThreeDigits,
             "testColoursTheSeverityOnly": testColoursTheSeverityOnly,
+            "testTallyLeavesOutWhatIsNoNews": testTallyLeavesOutWhatIsNoNews,
         ]
     }
 
@@ -212,6 +225,27 @@ extension TerminalText: SelfTesting {
         expectEqual(
             lines(failed, .quiet, isColoured: true),
             ["/s:1:2: \u{1B}[1;31merror:\u{1B}[0m got 1 instead of expected 2 (S.testA)"])
+    }
+
+    private static func testTallyLeavesOutWhatIsNoNews() {
+        var tally = RunTally()
+        tally.passed = 1
+        expectEqual(tally.line(nanoseconds: 3_100_000, isStable: false), "1 test, 1 passed (3.10 ms)")
+        tally.failed = 2
+        tally.skipped = 1
+        tally.flaky = 1
+        tally.knownIssues = 1
+        tally.moduleIssues = 2
+        tally.warnings = 3
+        expectEqual(
+            tally.line(nanoseconds: 3_100_000, isStable: true),
+            "4 tests, 1 passed, 2 failed, 1 skipped, 1 flaky, 1 known issue, 2 failures outside tests, 3 warnings")
+        tally.notRun = 5
+        (tally.failed, tally.moduleIssues, tally.warnings, tally.notRun) = (0, 1, 1, 5)
+        tally.knownIssues = 2
+        expectEqual(
+            tally.line(nanoseconds: 0, isStable: true),
+            "7 tests, 1 passed, 1 skipped, 1 flaky, 5 not run, 2 known issues, 1 failure outside tests, 1 warning")
     }
 }
 #endif

@@ -178,11 +178,17 @@ package enum FileAccess {
     /// Finds a program in the folders of `PATH`.
     package static func program(named name: String) -> String? {
         guard !name.contains("/") else { return isExecutable(name) ? name : nil }
-        let folders = getenv("PATH").map { String(cString: $0) } ?? ""
+        let folders = Environment.value(of: "PATH") ?? ""
         for folder in folders.split(separator: ":") where isExecutable("\(folder)/\(name)") {
             return "\(folder)/\(name)"
         }
         return nil
+    }
+
+    /// Finds a program of a toolchain: beside its compiler, where that has a path, else in the folders of `PATH`.
+    static func program(named name: String, beside compiler: String) -> String? {
+        let beside = "\(directory(of: compiler))/\(name)"
+        return compiler.contains("/") && isExecutable(beside) ? beside : program(named: name)
     }
 }
 
@@ -199,20 +205,20 @@ extension FileAccess: SelfTesting {
             "testSaysWhatFailed": testSaysWhatFailed,
             "testTakesPathsApart": testTakesPathsApart,
             "testTellsProgramsFromOtherFiles": testTellsProgramsFromOtherFiles,
+            "testCopiesTrees": testCopiesTrees,
         ]
     }
 
     private static func testWritesWhole() throws {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let path = "\(folder)/testlogger-self-\(getpid())"
-        defer { unlink(path) }
+        let folder = try temporaryDirectory()
+        let path = "\(folder)/file"
         try write(Array("old".utf8), to: path)
         try write(Array("new contents".utf8), to: path)
         expectEqual(String(decoding: try contents(of: path), as: UTF8.self), "new contents")
         expectEqual(try contents(of: path, from: 4, to: 7), Array("con".utf8))
         expectEqual(try contents(of: path, from: 100), [])
         expectEqual(size(of: path), 12)
-        expectFalse(names(in: folder).contains { $0.hasPrefix(name(of: path) + ".") }, "no temporary file is left")
+        expectEqual(names(in: folder), ["file"], "no temporary file is left")
     }
 
     private static func testReadsWholeFilesAndParts() throws {
@@ -260,6 +266,15 @@ extension FileAccess: SelfTesting {
         expectEqual(chmod(path, 0o755), 0)
         expectTrue(isExecutable(path), "a program")
         expectEqual(program(named: path), path)
+        for compiler in ["\(folder)/clang", "\(folder)/no"] {
+            expectEqual(program(named: "program", beside: compiler), path, compiler)
+        }
+        expectNil(program(named: "program", beside: "/bin/clang"), "elsewhere")
+        // Whatever the folder has that this process is in.
+        let before = currentDirectory
+        expectEqual(chdir(folder), 0)
+        for compiler in ["", "clang"] { expectNil(program(named: "program", beside: compiler), compiler) }
+        expectEqual(chdir(before), 0)
         expectEqual(symlink(path, "\(folder)/link"), 0)
         expectTrue(isExecutable("\(folder)/link"), "a link to a program")
         expectFalse(isExecutable("\(folder)"), "a folder, which may be searched")

@@ -14,9 +14,8 @@ struct FatalMessage: Equatable {
         guard let line = output.split(separator: "\n").last(where: { line in markers.contains { line.contains($0) } })
         else { return nil }
         text = String(line)
-        guard let marker = markers.compactMap({ line.range(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound }) else {
-            return
-        }
+        guard let marker = markers.compactMap({ line.firstRange(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound })
+        else { return }
         text = String(line[marker.lowerBound...])
         let parts = line[..<marker.lowerBound].split(separator: ":")
         guard parts.count >= 2, let number = Int(parts[1]) else { return }
@@ -44,18 +43,6 @@ struct FatalMessage: Equatable {
         guard let fileName, let line, let path = sources.first(where: { FileAccess.name(of: $0) == fileName })
         else { return nil }
         return SourcePlace(path: path, line: line, column: 1)
-    }
-}
-
-extension StringProtocol {
-    /// Finds a text; the standard library's own search needs another module.
-    fileprivate func range(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            formIndex(after: &start)
-        }
-        return nil
     }
 }
 

@@ -56,7 +56,7 @@ struct IssueLocator {
             issue.got = report.text
             // In C that belongs to another module, of which this one's sources show the call.
             if report.isAtFirstPlace, let place = report.places.first, !isOwn(place) {
-                issue.got += " at \(place.path):\(place.line):\(place.column)"
+                issue.got += " at \(place.text)"
             }
             return issue.placed(at: report.places.filter(isOwn))
         }
@@ -180,7 +180,7 @@ extension IssueLocator: SelfTesting {
             "\(other); echo /m/a.swift:3:4; echo /m/a.swift:3:4; echo /m/b.swift:5:6; \(other); echo /m/a.swift:9:1")
         for words in [TestEvent.crash(signal: 11, frames: [1]), .exit(frames: [1])] {
             let issue = locator(symbolizer).issue(for: death(.killed(signal: SIGKILL), words), expected: "")
-            expectEqual(SourcePlace(path: issue.path, line: issue.line, column: issue.column), place(3, 4))
+            expectEqual(issue.place, place(3, 4))
             expectEqual(issue.callers, [place(3, 4), place(5, 6, "/m/b.swift"), place(9, 1)], "callers")
         }
         let others = try Symbolizer.scripted("echo /p/InClassTesting/x.swift:1:1; echo /p/y.c:1:1; echo /p/z.swift:1:1")
@@ -219,7 +219,7 @@ extension IssueLocator: SelfTesting {
             let issue = locator().issue(for: death(.exited(1), output: output), expected: "")
             expectEqual(issue.got, got)
             expectEqual(issue.kind, .crash, got)
-            expectEqual(SourcePlace(path: issue.path, line: issue.line, column: issue.column), place, got)
+            expectEqual(issue.place, place, got)
             let ended = locator().issue(
                 for: death(.exited(1), nil, .timeout(milliseconds: 5), output: output), expected: "")
             expectEqual(ended.got, "no end after 5 ms", "what the supervisor did comes first")
@@ -240,7 +240,7 @@ extension IssueLocator: SelfTesting {
             leaks.map(\.got),
             [16, 32].map { "LeakSanitizer: leak of \($0) byte(s) in \($0 / 16) object(s)" })
         expectEqual(
-            leaks.map { SourcePlace(path: $0.path, line: $0.line, column: $0.column) },
+            leaks.map(\.place),
             [place(5, 6, "/m/b.swift"), place(1, 1)])
         expectEqual(leaks.map(\.kind), [.crash, .crash])
     }
@@ -254,7 +254,7 @@ extension IssueLocator: SelfTesting {
         ]
         for (issue, test, place) in rows {
             let located = locator().located(issue, test: test)
-            expectEqual(SourcePlace(path: located.path, line: located.line, column: located.column), place)
+            expectEqual(located.place, place)
         }
         expectEqual(locator(sources: []).fallbackPlace, place(1, 1, "/no/image"))
         expectEqual(issue.placed(at: []).line, 0, "no place")

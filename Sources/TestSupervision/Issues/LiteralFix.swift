@@ -28,7 +28,7 @@ package struct UnacceptedValue: Equatable, Sendable {
         guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true,
             let bytes = try? FileAccess.contents(of: issue.path)
         else { return nil }
-        place = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
+        place = issue.place
         let tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
         let open = tokens.firstIndex { $0.line == issue.line && $0.column == issue.column } ?? 0
         let name = open > 0 ? String(decoding: bytes[tokens[open - 1].start..<tokens[open - 1].end], as: UTF8.self) : ""
@@ -83,7 +83,7 @@ extension LiteralFix {
         end = SourcePlace(
             path: path, line: first.line + newlineCount,
             column: newlineCount == 0 ? first.column + lastLine : lastLine + 1)
-        call = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
+        call = issue.place
         self.literal = literal
     }
 
@@ -94,7 +94,7 @@ extension LiteralFix {
         range = 0..<texts.expected.utf8.count
         start = SourcePlace(path: path, line: 1, column: 1)
         end = start
-        call = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
+        call = issue.place
         literal = texts.expected
         replacement = texts.got
         isGolden = true
@@ -174,11 +174,6 @@ extension LiteralFix {
     }
 }
 
-extension SourcePlace {
-    /// As a worker says it.
-    var text: String { "\(path):\(line):\(column)" }
-}
-
 /// The kinds of literal that values are written as. Which text a string has is known without reading it off a failure.
 private enum LiteralKind: Equatable {
     case integer, real, boolean, string
@@ -238,7 +233,7 @@ extension LiteralFix: SelfTesting {
     private static func fix(
         _ source: String, got: String, expected: String, texts: TestIssue.ComparedTexts? = nil
     ) throws -> (fix: LiteralFix?, path: String) {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let folder = Environment.temporaryFolder
         let path = "\(folder)/literal-fix-\(getpid()).swift"
         try FileAccess.write(Array("// é\n\(source)\n".utf8), to: path)
         let column =

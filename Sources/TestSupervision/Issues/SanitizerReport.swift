@@ -92,8 +92,7 @@ struct SanitizerReport: Equatable {
     /// looked for when the tests are over, by the worker: a child that a test has forked knows nothing of them.
     static func environment(_ module: ModuleDescription, inherited: (String) -> String?) -> [String: String] {
         guard let words = sanitizers(of: module.image), !words.isEmpty else { return [:] }
-        let symbolizer = "\(FileAccess.directory(of: module.clang))/llvm-symbolizer"
-        let path = FileAccess.isExecutable(symbolizer) ? symbolizer : FileAccess.program(named: "llvm-symbolizer")
+        let path = FileAccess.program(named: "llvm-symbolizer", beside: module.clang)
         let forced = [
             "address": ("ASAN_OPTIONS", "leak_check_at_exit=0"),
             // What a test expects to exit is forked, and may start threads.
@@ -190,7 +189,7 @@ extension SanitizerReport: SelfTesting {
         for row in rows {
             let report = SanitizerReport(output: row.output)
             expectEqual(report?.text, row.text)
-            expectEqual(report?.places.map { "\($0.path):\($0.line):\($0.column)" } ?? [], row.places, row.text ?? "")
+            expectEqual(report?.places.map(\.text) ?? [], row.places, row.text ?? "")
         }
     }
 

@@ -141,8 +141,8 @@ extension SourceScan {
 
 /// The names of a plan, each of which answers for one entry.
 private struct PlannedNames {
+    /// How many of each are left; none is as good as taken, and is still a name of the plan.
     private var counts: [String: [String: Int]] = [:]
-    private var present: [String: Set<String>] = [:]
     /// The tests of types that no list is known of: types inside functions, by another name, with an inherited list.
     private var others: [String: [String: Int]] = [:]
 
@@ -151,7 +151,6 @@ private struct PlannedNames {
             // A table is written once, whatever its rows.
             if test.row?.index ?? 0 > 0 { continue }
             let name = SourceScan.plainName(test.typeName)
-            present[name, default: []].insert(test.listedName)
             counts[name, default: [:]][test.listedName, default: 0] += 1
         }
         for (name, tests) in counts where !isKnown(name) {
@@ -163,11 +162,10 @@ private struct PlannedNames {
         name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? name
     }
 
-    func has(_ typeName: String) -> Bool { present[typeName] != nil || others[Self.lastComponent(typeName)] != nil }
+    func has(_ typeName: String) -> Bool { counts[typeName] != nil || others[Self.lastComponent(typeName)] != nil }
 
     func has(_ testName: String, of typeName: String) -> Bool {
-        present[typeName]?.contains(testName) ?? false
-            || others[Self.lastComponent(typeName)]?[testName] != nil
+        counts[typeName]?[testName] != nil || others[Self.lastComponent(typeName)]?[testName] != nil
     }
 
     /// Takes a name for an entry, if need be that of a type that no list is known of; false when there is none left.

@@ -74,7 +74,7 @@ enum NameSums {
         return sum
     }
 
-    /// Hashes the word from an offset on, by FNV-1a with a final mix; `testFixture` and `testSelectors` count as nothing.
+    /// Hashes the word from an offset on, by FNV-1a with a final mix; `testFixture` counts as nothing.
     private static func hash(_ bytes: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         var offset = start

@@ -67,8 +67,7 @@ package struct CoverageReport {
 
     private func output(_ tool: String, _ words: [String]) throws(CoverageError) -> String {
         // The toolchain's own: another version does not read its profiles.
-        let beside = "\(FileAccess.directory(of: module.clang))/\(tool)"
-        guard let program = FileAccess.isExecutable(beside) ? beside : FileAccess.program(named: tool) else {
+        guard let program = FileAccess.program(named: tool, beside: module.clang) else {
             throw CoverageError(description: "there is no \(tool) beside the compiler or on the PATH")
         }
         do {
@@ -113,28 +112,6 @@ package struct CoverageReport {
     }
 }
 
-/// The parts of a source that are there for tests only.
-enum TestRegions {
-    /// The lines from each `#if` about tests to the `#endif` or `#else` that ends it, both included.
-    static func lineRanges(_ source: String) -> [ClosedRange<Int>] {
-        var ranges: [ClosedRange<Int>] = []
-        /// For each open `#if`: where it began, if it is about tests.
-        var open: [Int?] = []
-        let lines = source.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
-        for (index, line) in lines.enumerated() {
-            let text = line.drop { $0 == " " || $0 == "\t" }
-            if text.hasPrefix("#if") {
-                let isAboutTests = !text.contains("!") && (text.contains("DEBUG") || text.contains("_TESTS"))
-                open.append(isAboutTests ? index + 1 : nil)
-            } else if text.hasPrefix("#endif") || text.hasPrefix("#else"), let start = open.popLast() {
-                if let start { ranges.append(start...index + 1) }
-                if text.hasPrefix("#else") { open.append(nil) }
-            }
-        }
-        return ranges
-    }
-}
-
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -143,12 +120,7 @@ import InClassTesting
 enum CoverageReportTests {}
 
 extension CoverageReportTests: SelfTesting {
-    static var testSelectors: TestSelectors {
-        [
-            "testReadsAndWritesLcov": testReadsAndWritesLcov,
-            "testFindsTestRegions": testFindsTestRegions,
-        ]
-    }
+    static var testSelectors: TestSelectors { ["testReadsAndWritesLcov": testReadsAndWritesLcov] }
 
     private static func testReadsAndWritesLcov() {
         let text = "SF:/a.swift\nDA:1,2\nDA:3,0\nLF:2\nLH:1\nend_of_record\n"
@@ -156,13 +128,6 @@ extension CoverageReportTests: SelfTesting {
         expectEqual(files, [FileCoverage(path: "/a.swift", counts: [1: 2, 3: 0])])
         expectEqual(files.first?.reachedCount, 1)
         expectEqual(CoverageReport.lcov(files), text)
-    }
-
-    private static func testFindsTestRegions() {
-        let source =
-            "a\n#if DEBUG || IN_CLASS_TESTS\nb\n#if os(Linux)\nc\n#endif\n#endif\nd\n#if !DEBUG\ne\n#endif\n#if DEBUG\nf\n#else\ng\n#endif"
-        expectEqual(TestRegions.lineRanges(source), [2...7, 12...14])
-        expectEqual(TestRegions.lineRanges(source.replacing("\n", with: "\r\n")), [2...7, 12...14])
     }
 }
 #endif

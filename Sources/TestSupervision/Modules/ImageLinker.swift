@@ -286,7 +286,7 @@ extension ImageLinkerTests: SelfTesting {
         let other = "\(FileAccess.directory(of: module.clang))/b.o"
         try FileAccess.write(MachOSample(symbols: ["___asan_init"], version: 0x000F_0400).bytes, to: other)
         module.objects.append(other)
-        let sdk = getenv("SDKROOT").map { String(cString: $0) }
+        let sdk = Environment.value(of: "SDKROOT")
         setenv("SDKROOT", "/MacOSX15.sdk", 1)
         defer { if let sdk { setenv("SDKROOT", sdk, 1) } else { unsetenv("SDKROOT") } }
         expectEqual(try ImageLinker(module, for: .macOS).link(), .linked)
@@ -336,7 +336,7 @@ extension ImageLinkerTests: SelfTesting {
     }
 
     private static func testTellsAMissingLinkerFromOneThatRefuses() throws {
-        let path = getenv("PATH").map { String(cString: $0) } ?? ""
+        let path = Environment.value(of: "PATH") ?? ""
         setenv("PATH", "/bin", 1)
         defer { setenv("PATH", path, 1) }
         let rows = [

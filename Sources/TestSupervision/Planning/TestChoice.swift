@@ -208,31 +208,6 @@ package struct TestChoice: Sendable {
     }
 }
 
-/// Says which other known name is nearest to one that will not do, as `; did you mean 'x'?`, or nothing when none is
-/// near.
-package func suggestion(for name: String, among known: [String]) -> String {
-    let scored = known.lazy.filter { $0 != name }
-        .map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
-    guard let nearest = scored.min(by: { $0.distance < $1.distance }), nearest.distance <= max(2, name.utf8.count / 3)
-    else { return "" }
-    return "; did you mean '\(nearest.name)'?"
-}
-
-/// The Levenshtein distance.
-func editDistance(_ one: [UInt8], _ other: [UInt8]) -> Int {
-    var row = Array(0...other.count)
-    for (index, byte) in one.enumerated() {
-        var diagonal = row[0]
-        row[0] = index + 1
-        for (column, otherByte) in other.enumerated() {
-            let substituted = diagonal + (byte == otherByte ? 0 : 1)
-            diagonal = row[column + 1]
-            row[column + 1] = min(substituted, row[column] + 1, diagonal + 1)
-        }
-    }
-    return row[other.count]
-}
-
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -243,11 +218,10 @@ extension TestChoice: SelfTesting {
         [
             "testDefaultIsEveryUnitTest": testDefaultIsEveryUnitTest,
             "testFiltersAreRegularExpressions": testFiltersAreRegularExpressions,
-            "testNamesTheNearestKnown": testNamesTheNearestKnown,
+            "testSaysWhatIsNotThere": testSaysWhatIsNotThere,
             "testTakesWholeNames": testTakesWholeNames,
             "testChecksListsOnce": testChecksListsOnce,
             "testRefusesWrongPatterns": testRefusesWrongPatterns,
-            "testEditDistance": testEditDistance,
         ]
     }
 
@@ -284,7 +258,7 @@ extension TestChoice: SelfTesting {
         }
     }
 
-    private static func testNamesTheNearestKnown() throws {
+    private static func testSaysWhatIsNotThere() throws {
         var choice = TestChoice()
         choice.filters = [try TestPattern("Stack.testPsh")]
         choice.testTypes = ["slo", "unit"]
@@ -294,18 +268,6 @@ extension TestChoice: SelfTesting {
                 "there is no test type 'slo'; did you mean 'slow'?",
                 "no test matches 'Stack.testPsh'; did you mean 'Stack.testPush'?",
             ])
-        // Two letters of a short name may be wrong, a third of a long one.
-        let rows = [
-            ("ab", "b", true), ("abc", "", false), ("xy", "ab", true), ("xyz", "abc", false),
-            ("abcdefgh", "abcdexxx", false),
-            ("abcdefghi", "abcdefxxx", true), ("abcdefghi", "abcdexxxx", false), ("abcdefghijkl", "abcdefghxxxx", true),
-        ]
-        for (name, known, isNear) in rows {
-            let expected = isNear ? "; did you mean '\(known)'?" : ""
-            expectEqual(suggestion(for: name, among: ["entirely different", known, "another"]), expected, name)
-        }
-        expectEqual(suggestion(for: "a", among: []), "", "none")
-        expectEqual(suggestion(for: "abc", among: ["abc", "abd"]), "; did you mean 'abd'?", "not itself")
         choice.testTypes = []
         choice.filters = [TestPattern(exactly: "testMany")]
         expectEqual(choice.mistakes(in: plan), ["no test matches 'testMany'; did you mean 'Stack.testMany'?"])
@@ -366,11 +328,6 @@ extension TestChoice: SelfTesting {
     private static func testRefusesWrongPatterns() {
         let error = expectThrows(PatternError.self) { _ = try TestPattern("a(b") }
         expectTrue(error?.description.hasPrefix("'a(b' is not a regular expression: ") ?? false)
-    }
-
-    private static func testEditDistance() {
-        let rows = [("", "", 0), ("a", "", 1), ("", "ab", 2), ("kitten", "sitting", 3), ("same", "same", 0)]
-        for (one, other, distance) in rows { expectEqual(editDistance(Array(one.utf8), Array(other.utf8)), distance) }
     }
 }
 #endif

@@ -1,6 +1,4 @@
-// What a run is asked to do, and what it came to.
-
-import TestEvents
+// What a run is asked to do, and why it may not take place at all.
 
 package struct RunOptions: Sendable {
     package var choice = TestChoice()
@@ -52,44 +50,6 @@ package struct RunOptions: Sendable {
     }
 }
 
-/// What a run came to. `planned` is always the sum of the outcomes.
-package struct RunTally: Equatable, Sendable {
-    package var planned = 0
-    package var passed = 0
-    package var failed = 0
-    package var skipped = 0
-    /// Those of the passed that failed at first.
-    package var flaky = 0
-    /// Tests that were not begun because an earlier one failed or the run was ended.
-    package var notRun = 0
-    /// Issues inside `withKnownIssue`.
-    package var knownIssues = 0
-    /// Failures that belong to no test.
-    package var moduleIssues = 0
-    package var warnings = 0
-    /// Tests that were not chosen.
-    package var unselected = 0
-
-    package init() {}
-
-    package var isRed: Bool { failed > 0 || moduleIssues > 0 }
-
-    package static func + (one: Self, other: Self) -> Self {
-        var sum = one
-        sum.planned += other.planned
-        sum.passed += other.passed
-        sum.failed += other.failed
-        sum.skipped += other.skipped
-        sum.flaky += other.flaky
-        sum.notRun += other.notRun
-        sum.knownIssues += other.knownIssues
-        sum.moduleIssues += other.moduleIssues
-        sum.warnings += other.warnings
-        sum.unselected += other.unselected
-        return sum
-    }
-}
-
 /// Why a run did not take place at all.
 package enum RunError: Error, Equatable, CustomStringConvertible {
     /// The system refused what the runner needs.
@@ -104,40 +64,3 @@ package enum RunError: Error, Equatable, CustomStringConvertible {
         }
     }
 }
-
-// MARK: - In-class tests
-
-#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-import InClassTesting
-
-extension RunTally: SelfTesting {
-    package static var testSelectors: TestSelectors {
-        ["testAddsUpEachCount": testAddsUpEachCount, "testIsRedForFailuresOnly": testIsRedForFailuresOnly]
-    }
-
-    private static var counts: [WritableKeyPath<RunTally, Int>] {
-        [
-            \.planned, \.passed, \.failed, \.skipped, \.flaky, \.notRun, \.knownIssues, \.moduleIssues, \.warnings,
-            \.unselected,
-        ]
-    }
-
-    private static func testAddsUpEachCount() {
-        expectEqual(Mirror(reflecting: RunTally()).children.count, counts.count, "counts")
-        for (index, count) in counts.enumerated() {
-            var (one, other, expected) = (RunTally(), RunTally(), RunTally())
-            expectEqual(one[keyPath: count], 0, "count \(index) at first")
-            (one[keyPath: count], other[keyPath: count], expected[keyPath: count]) = (3, 4, 7)
-            expectEqual(one + other, expected, "count \(index)")
-        }
-    }
-
-    private static func testIsRedForFailuresOnly() {
-        for count in counts {
-            var tally = RunTally()
-            tally[keyPath: count] = 1
-            expectEqual(tally.isRed, count == \.failed || count == \.moduleIssues)
-        }
-    }
-}
-#endif

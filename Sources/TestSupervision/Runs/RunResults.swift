@@ -177,14 +177,8 @@ final class RunResults {
 
     /// Counts a result and reports it.
     private func count(_ result: TestResult) {
-        switch result.outcome {
-        case .passed: tally.passed += 1
-        case .failed: tally.failed += 1
-        case .skipped: tally.skipped += 1
-        }
+        tally.add(result)
         if options.reportsOnlyNews, result.isPlainPass, options.slowMilliseconds == 0 { return }
-        if result.isFlaky { tally.flaky += 1 }
-        for issue in result.issues where issue.knownReason != nil { tally.knownIssues += 1 }
         // A second entry of one name has never begun.
         if options.isStable, !result.issues.contains(where: { $0.kind == .list }) { report(.began(result.test)) }
         report(.ended(result))

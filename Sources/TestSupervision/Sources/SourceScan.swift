@@ -2,13 +2,6 @@
 // name only; this is what gives a crash, a thrown error or a list's mistake its line, and what notices a test that
 // nobody listed.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 import TestEvents
 
 /// A function that looks like a test: `test…` without parameters.

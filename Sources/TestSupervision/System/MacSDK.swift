@@ -13,7 +13,7 @@ import Glibc
 enum MacSDK {
     /// The folder of the SDK: that of the environment, unless it is another system's, or the one that xcrun names.
     static func path() throws(LinkError) -> String {
-        if let given = getenv("SDKROOT").map({ String(cString: $0) }), isForMacOS(given) { return given }
+        if let given = Environment.value(of: "SDKROOT"), isForMacOS(given) { return given }
         let words = ["xcrun", "--sdk", "macosx", "--show-sdk-path"]
         let result: (end: ProcessEnd, output: [UInt8])
         do throws(SystemError) { result = try ChildProcess.run(words) } catch {
@@ -41,7 +41,7 @@ extension MacSDK: SelfTesting {
     private static func testAsksXcrun() throws {
         let folder = try temporaryDirectory()
         let before = ["PATH", "SDKROOT"].map { (name: String) in
-            (name: name, value: getenv(name).map { String(cString: $0) })
+            (name: name, value: Environment.value(of: name))
         }
         defer {
             for variable in before {

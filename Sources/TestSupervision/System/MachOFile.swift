@@ -41,9 +41,7 @@ struct MachOFile: LinkedObject {
     }
 
     init?(bytes: [UInt8], _ architecture: Architecture) {
-        guard bytes.starts(with: [0xCF, 0xFA, 0xED, 0xFE]), bytes.count >= 32, !Self.isForeign(bytes, architecture),
-            let commands = Self.commands(of: bytes)
-        else { return nil }
+        guard !Self.isForeign(bytes, architecture), let commands = Self.commands(of: bytes) else { return nil }
         self.bytes = bytes
         for (kind, range) in commands {
             func number(_ offset: Int) -> Int { Self.number(bytes, at: range.lowerBound + offset) ?? 0 }

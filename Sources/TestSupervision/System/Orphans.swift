@@ -19,7 +19,7 @@ struct Orphans {
 
     /// What no other run's processes carry; behind the marks of the runs that this one is itself part of.
     static let mark: String = {
-        let outer = getenv(markVariable).map { "\(String(cString: $0)):" } ?? ""
+        let outer = Environment.value(of: markVariable).map { "\($0):" } ?? ""
         return outer + ownMark
     }()
     private static let ownMark =
@@ -47,8 +47,7 @@ struct Orphans {
     /// Ends what tests have left behind; to be called while no worker runs.
     ///
     /// - Complexity: O(children), on macOS O(processes of the user); a wait for a process that cannot be ended is soon
-    ///   given
-    ///   up.
+    ///   given up.
     func end() {
         let deadline = ContinuousClock.now + Self.patience
         // A process that is ended hands its own children on to this one, hence again until there are none.

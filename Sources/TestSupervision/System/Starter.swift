@@ -22,7 +22,7 @@ package enum Starter {
     ///
     /// It looks ten times a second, by SIGALRM, which no call that can be restarted notices.
     package static func endWithIt() {
-        guard let text = getenv(variable), let starter = pid_t(String(cString: text)) else { return }
+        guard let text = Environment.value(of: variable), let starter = pid_t(text) else { return }
         // What tests start is not meant.
         unsetenv(variable)
         process = starter
@@ -76,7 +76,7 @@ extension Starter: SelfTesting {
                 usleep(1_000)
                 count -= 1
             }
-            let isPassedOn = getenv(variable) != nil
+            let isPassedOn = Environment.value(of: variable) != nil
             _exit(isPassedOn != word.isEmpty ? Interruption.signal ?? 0 : 99)
         }
     }

@@ -32,9 +32,7 @@ struct Symbolizer {
     }
 
     private var symbolizerPath: String? {
-        let name = system == .macOS ? "atos" : "llvm-symbolizer"
-        let beside = "\(FileAccess.directory(of: clang))/\(name)"
-        return FileAccess.isExecutable(beside) ? beside : FileAccess.program(named: name)
+        FileAccess.program(named: system == .macOS ? "atos" : "llvm-symbolizer", beside: clang)
     }
 
     /// What the symbolizer is asked, for offsets from where the image begins in memory.

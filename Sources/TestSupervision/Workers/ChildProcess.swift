@@ -144,7 +144,7 @@ package enum ChildProcess {
 
     /// Makes a file without a name, with its offset at the start of the given contents.
     static func temporaryFile(_ contents: [UInt8] = []) throws(SystemError) -> Int32 {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let folder = Environment.temporaryFolder
         var template = Array("\(folder)/testlogger-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw SystemError("create a file in \(folder)") }

@@ -19,7 +19,7 @@ final class DirectoryKeeper {
 
     /// Names a folder that is not there, in the folder for temporary files.
     init(keptFolder: String = "") {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let folder = Environment.temporaryFolder
         let name = "in-class-tests-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
         root = "\(FileAccess.realPath(folder) ?? folder)/\(name)"
         self.keptFolder = keptFolder
@@ -74,42 +74,6 @@ final class DirectoryKeeper {
     }
 }
 
-extension FileAccess {
-    /// Removes a file, or a directory with all that is in it; symbolic links are removed, not followed.
-    static func removeTree(_ path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            unlink(path)
-            return
-        }
-        // A test may have taken its own rights away.
-        chmod(path, 0o700)
-        for name in names(in: path) { removeTree("\(path)/\(name)") }
-        rmdir(path)
-    }
-
-    /// Copies regular files, symbolic links and directories; what is neither is left out.
-    ///
-    /// - Returns: false when something could not be copied.
-    static func copyTree(_ path: String, to target: String) -> Bool {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return false }
-        switch status.st_mode & S_IFMT {
-        case S_IFDIR:
-            guard mkdir(target, 0o755) == 0 else { return false }
-            return names(in: path).reduce(true) { copyTree("\(path)/\($1)", to: "\(target)/\($1)") && $0 }
-        case S_IFREG:
-            guard let bytes = try? contents(of: path) else { return false }
-            return (try? write(bytes, to: target)) != nil
-        case S_IFLNK:
-            var name = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-            return readlink(path, &name, Int(PATH_MAX)) > 0 && symlink(name, target) == 0
-        default: return true
-        }
-    }
-}
-
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -121,7 +85,6 @@ extension DirectoryKeeper: SelfTesting {
             "testLeavesOnlyWhatIsKept": testLeavesOnlyWhatIsKept,
             "testMovesWhatIsKept": testMovesWhatIsKept,
             "testRemovesWhatAnEarlierRunKept": testRemovesWhatAnEarlierRunKept,
-            "testCopiesTrees": testCopiesTrees,
         ]
     }
 
@@ -163,17 +126,6 @@ extension DirectoryKeeper: SelfTesting {
         make(["\(folder)/x/", "\(folder)/x/in-class-tests-1/", "\(folder)/x/in-class-tests-1/a/", "\(folder)/x/other/"])
         remove(["\(folder)/x/in-class-tests-1/a", "\(folder)/x/other"])
         expectEqual(FileAccess.names(in: "\(folder)/x"), ["other"], "what does not look like ours stays")
-    }
-
-    private static func testCopiesTrees() throws {
-        let folder = try temporaryDirectory()
-        make(["\(folder)/a/", "\(folder)/a/b/"])
-        try FileAccess.write(Array("text".utf8), to: "\(folder)/a/b/c")
-        symlink("b/c", "\(folder)/a/link")
-        expectTrue(FileAccess.copyTree("\(folder)/a", to: "\(folder)/copy"))
-        expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/copy/link"), as: UTF8.self), "text")
-        expectEqual(FileAccess.names(in: "\(folder)/copy"), ["b", "link"])
-        expectFalse(FileAccess.copyTree("\(folder)/a", to: "\(folder)/copy"), "what is there already")
     }
 }
 #endif

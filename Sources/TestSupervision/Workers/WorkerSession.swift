@@ -65,15 +65,13 @@ final class WorkerSession {
     private(set) var assignment = ContinuousClock.now
     /// Whether it was started to run one test again, and nothing else.
     var isForAttempt = false
-    /// Whether its plan has been compared with the first worker's.
-    var isPlanChecked = false
     /// Whether it died before it could run anything.
     private(set) var wasStarting = false
     /// Whether it died when it had been told to end.
     private(set) var wasClosing = false
     /// How many tests this worker has begun.
     private(set) var begunCount = 0
-    /// The name of the test that ran before the present one.
+    /// The test that ran before the present one.
     var previousTest: PlannedTest? { previousIndex.map { plan[$0] } }
     private var previousIndex: Int?
     /// Whether it may say something yet.
@@ -121,7 +119,7 @@ final class WorkerSession {
             environment["IN_CLASS_GOLDENS"] = module.ownResources.joined(separator: "\n")
         }
         if options.isAccepting { environment["IN_CLASS_ACCEPTING"] = "1" }
-        let sanitizers = SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
+        let sanitizers = SanitizerReport.environment(module, inherited: Environment.value)
         environment.merge(sanitizers) { $1 }
         if !sanitizers.isEmpty { slowness = 5 }
         // An instrumented image leaves a profile when it ends: where it is wanted, or nowhere.

@@ -13,7 +13,7 @@ enum Debugging {
     /// Becomes the debugger; returns only when there is none.
     static func start(_ test: String, _ module: ModuleDescription) -> ExitStatus {
         let debuggers = ["gdb", "lldb"]
-        let chosen = getenv("IN_CLASS_DEBUGGER").map { [String(cString: $0)] } ?? debuggers
+        let chosen = Environment.value(of: "IN_CLASS_DEBUGGER").map { [$0] } ?? debuggers
         guard let program = chosen.compactMap(FileAccess.program).first else {
             TestLogger.complain("there is no \(chosen.joined(separator: " or ")) on the PATH")
             return .notRun

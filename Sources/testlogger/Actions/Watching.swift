@@ -106,7 +106,7 @@ extension Watching: SelfTesting {
         }
         expectExit(.exit(7)) {
             Interruption.watchSignals()
-            setenv("PATH", "\(folder):\(getenv("PATH").map { String(cString: $0) } ?? "")", 1)
+            setenv("PATH", "\(folder):\(Environment.value(of: "PATH") ?? "")", 1)
             let output = open("\(folder)/output", O_WRONLY | O_CREAT, 0o644)
             dup2(output, 1)
             var runs = 0

@@ -14,7 +14,7 @@ struct BazelEnvironment {
     private let variables: (String) -> String?
 
     /// Reads the variables of this process.
-    init() { self.init { name in getenv(name).map { String(cString: $0) } } }
+    init() { self.init(Environment.value) }
 
     init(_ variables: @escaping (String) -> String?) { self.variables = variables }
 

@@ -15,6 +15,18 @@ enum Subject: Equatable {
     case module(ModuleDescription)
     /// An image that somebody else linked.
     case image(String)
+
+    /// The module; of an image that somebody else linked nothing is known but where it is, and where that is asked.
+    var moduleDescription: ModuleDescription {
+        switch self {
+        case .module(let description): return description
+        case .image(let path):
+            var description = ModuleDescription()
+            description.root = SubjectFinder.here.root
+            description.image = path
+            return description
+        }
+    }
 }
 
 /// Why there is nothing to test.
@@ -27,6 +39,9 @@ struct SubjectFinder {
     let root: String
     /// The build that this program is of, if it is of one.
     private let place: BuildPlace?
+
+    /// The finder for the current directory.
+    static var here: SubjectFinder { SubjectFinder(directory: FileAccess.currentDirectory) }
 
     init(directory: String, place: BuildPlace? = .ofThisProgram) {
         self.place = place
@@ -118,8 +133,8 @@ struct SubjectFinder {
             if !descriptions.isEmpty { return newest(descriptions.filter { has("bundles", place.products, $0) }) }
         }
         // SwiftPM's own variable says where it builds, for whatever package.
-        let elsewhere = getenv("SWIFTPM_BUILD_DIR").map {
-            descriptions(below: "\(String(cString: $0))/plugins", depth: 7)
+        let elsewhere = Environment.value(of: "SWIFTPM_BUILD_DIR").map {
+            descriptions(below: "\($0)/plugins", depth: 7)
         }
         return newest(
             descriptions(below: "\(root)/.build/plugins", depth: 7)

@@ -22,21 +22,21 @@ final class RequestedReports {
     private struct Destination {
         var reporter: any RunReporter
         var path: String?
-        var lines: [String] = []
+        /// What is to be written so far.
+        var text = ""
         /// Write no file without lines.
         var isOptional = false
+        /// Write behind what the file has, which others write to as well.
+        var isShared = false
     }
 
     private var destinations: [Destination] = []
-    private var junit: (report: JUnitReport, path: String)?
     /// What ends the wrapping of lines that could act on GitHub; nil elsewhere.
     private var guardToken: String?
-    private var summary: (report: GitHubSummary, path: String)?
 
     /// Makes the reports that the options and the environment ask for.
     init(_ options: CommandLineOptions, root: String) {
         let paths = options.paths(root: root, isRelative: true)
-        func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         var junitOptions = JUnitReport.Options()
         junitOptions.paths = paths
         junitOptions.isStable = options.isStable
@@ -56,19 +56,24 @@ final class RequestedReports {
         if let path = options.warningsPath {
             destinations.append(Destination(reporter: WarningReport(paths: paths), path: path, isOptional: true))
         }
-        if let path = options.junitPath { junit = (JUnitReport(options: junitOptions), path) }
-        if options.isOnGitHub || environment("GITHUB_ACTIONS") == "true" {
+        let isOnGitHub = options.isOnGitHub || Environment.value(of: "GITHUB_ACTIONS") == "true"
+        let workspace = options.paths(root: Environment.value(of: "GITHUB_WORKSPACE") ?? root, isRelative: true)
+        if isOnGitHub {
             guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
-            let workspace = options.paths(root: environment("GITHUB_WORKSPACE") ?? root, isRelative: true)
             destinations.append(Destination(reporter: GitHubReport(paths: workspace)))
-            if let path = environment("GITHUB_STEP_SUMMARY") {
-                summary = (GitHubSummary(paths: workspace, isStable: options.isStable), path)
-            }
+        }
+        if let path = options.junitPath {
+            destinations.append(Destination(reporter: JUnitReport(options: junitOptions), path: path))
+        }
+        if isOnGitHub, let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
+            // Each step of a job gets the same file.
+            let summary = GitHubSummary(paths: workspace, isStable: options.isStable)
+            destinations.append(Destination(reporter: summary, path: path, isShared: true))
         }
     }
 
     /// Whether nobody follows the run but the person at the terminal.
-    var isEmpty: Bool { destinations.isEmpty && junit == nil && summary == nil }
+    var isEmpty: Bool { destinations.isEmpty }
 
     /// Makes lines of diagnostics safe to print where this run's output is read.
     func printable(_ lines: [String]) -> [String] {
@@ -82,11 +87,9 @@ final class RequestedReports {
             if destinations[index].path == nil {
                 for line in lines { print(line) }
             } else {
-                destinations[index].lines += lines
+                destinations[index].text += lines.joinedLines
             }
         }
-        _ = junit?.report.add(event)
-        _ = summary?.report.add(event)
     }
 
     /// Writes everything, however far the run has come.
@@ -94,25 +97,17 @@ final class RequestedReports {
     /// - Throws: `SystemError` for the first file that cannot be written; the others are written all the same.
     func finish(_ end: RunEnd) throws(SystemError) {
         var failure: SystemError?
-        func write(_ text: String, to path: String) {
-            do throws(SystemError) { try FileReplacement.writeOutput(Array(text.utf8), to: path) } catch {
+        for destination in destinations {
+            let text = destination.text + destination.reporter.closingText(end)
+            guard let path = destination.path else {
+                print(text, terminator: "")
+                continue
+            }
+            if destination.isOptional, text.isEmpty { continue }
+            let before = destination.isShared ? (try? FileAccess.contents(of: path)) ?? [] : []
+            do throws(SystemError) { try FileReplacement.writeOutput(before + Array(text.utf8), to: path) } catch {
                 failure = failure ?? error
             }
-        }
-        for destination in destinations {
-            let lines = destination.reporter.closingLines(end)
-            if let path = destination.path {
-                if destination.isOptional, destination.lines.isEmpty, lines.isEmpty { continue }
-                write((destination.lines + lines).map { "\($0)\n" }.joined(), to: path)
-            } else {
-                for line in lines { print(line) }
-            }
-        }
-        if let junit { write(junit.report.xml(endedEarly: end.earlyReason), to: junit.path) }
-        if let summary {
-            // GitHub gives every step the same file to add to.
-            let before = (try? FileAccess.contents(of: summary.path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-            write(before + summary.report.markdown(end), to: summary.path)
         }
         if let failure { throw failure }
     }

@@ -39,7 +39,7 @@ final class SubjectRunner {
 
     init(_ options: CommandLineOptions) {
         self.options = options
-        reports = RequestedReports(options, root: SubjectFinder(directory: FileAccess.currentDirectory).root)
+        reports = RequestedReports(options, root: SubjectFinder.here.root)
     }
 
     /// Writes the reports, however far the run has come.
@@ -53,15 +53,8 @@ final class SubjectRunner {
 
     /// Runs one subject; afterwards `status` is the worst so far.
     func run(_ subject: Subject, _ runOptions: RunOptions) {
-        let module: ModuleDescription
-        switch subject {
-        case .image(let path):
-            var description = ModuleDescription()
-            description.root = SubjectFinder(directory: FileAccess.currentDirectory).root
-            description.image = path
-            module = description
-        case .module(let description):
-            module = description
+        let module = subject.moduleDescription
+        if case .module = subject {
             if options.marker != nil, let earlier = PassedBefore(module) {
                 return run(module, runOptions, after: earlier)
             }
@@ -103,11 +96,7 @@ final class SubjectRunner {
     func debug(_ test: String, _ subjects: [Subject]) -> ExitStatus {
         var names: [String] = []
         for subject in subjects {
-            var module = ModuleDescription()
-            switch subject {
-            case .image(let path): module.image = path
-            case .module(let description): module = description
-            }
+            let module = subject.moduleDescription
             if case .module = subject, !link(module) { continue }
             var listing = RunOptions()
             listing.isListing = true
@@ -180,8 +169,7 @@ final class SubjectRunner {
                 if result.outcome == .skipped { skippedTests.insert(result.test.name) }
                 if result.outcome != .skipped, runOptions.isSlow(nanoseconds: result.nanoseconds) { noteSlow(result) }
             }
-            if !options.isListing { reports.add(event) }
-            if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
+            show(event, on: terminal)
             // Between what the tests print.
             if options.leavesOutput { fflush(stdout) }
         }
@@ -207,6 +195,12 @@ final class SubjectRunner {
             TestLogger.complain(error.description)
             add(.notRun)
         }
+    }
+
+    /// Gives an event to the reports, and to the terminal what it shows of it.
+    private func show(_ event: RunEvent, on terminal: TerminalText) {
+        if !options.isListing { reports.add(event) }
+        if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
     }
 
     private func printCoverage(_ module: ModuleDescription) {
@@ -253,9 +247,7 @@ final class SubjectRunner {
     private func warnOfTypes(_ module: ModuleDescription, _ plan: [PlannedTest], _ terminal: TerminalText) {
         if options.isListing { return }
         for (place, what) in options.packageChoices.misspeltTypes(in: plan, of: name(of: module)) {
-            let event = RunEvent.warning(SourceWarning(place: place, text: what))
-            reports.add(event)
-            if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
+            show(.warning(SourceWarning(place: place, text: what)), on: terminal)
             tally.warnings += 1
         }
     }
@@ -266,14 +258,14 @@ extension CommandLineOptions {
     func terminal(_ paths: PathStyle) -> TerminalText {
         TerminalText(
             paths: paths, verbosity: verbosity, isStable: isStable, isColoured: isColoured, failsOnFlaky: failsOnFlaky,
-            showsReplacements: getenv("XCODE_VERSION_ACTUAL") != nil)
+            showsReplacements: Environment.value(of: "XCODE_VERSION_ACTUAL") != nil)
     }
 
     private var isColoured: Bool {
         switch colour {
         case .always: true
         case .never: false
-        case .automatic: isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+        case .automatic: isatty(1) == 1 && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
         }
     }
 }

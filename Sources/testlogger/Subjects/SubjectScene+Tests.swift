@@ -94,7 +94,7 @@ extension SubjectRunner {
                 ["GITHUB_ACTIONS": nil, "GITHUB_STEP_SUMMARY": nil, "NO_COLOR": "1", "IN_CLASS_TESTS_REQUIRED": nil]
                 as [String: String?]
             known.merge(variables) { $1 }
-            let before = known.map { ($0.key, getenv($0.key).map { String(cString: $0) }) }
+            let before = known.map { ($0.key, Environment.value(of: $0.key)) }
             for (name, value) in known { set(name, value) }
             let status = try? TestLogger.status([description] + words)
             for (name, value) in before { set(name, value) }

@@ -45,10 +45,7 @@ if options.wantsHelp {
     print(Options.usage(checks: checks.map(\.name)))
     end(0)
 }
-sqliteRowCount = options.rows
-if let count = options.bytes { csvImportByteCount = count }
-
-let isSmoke = options.scale == .smoke
+let isSmoke = options.scale.isSmoke
 var results = Results.of(rounds: options.rounds)
 if !isSmoke {
     print("\(results.machine); medians of \(options.rounds) rounds, ± the middle half; ratios are of speeds\n")

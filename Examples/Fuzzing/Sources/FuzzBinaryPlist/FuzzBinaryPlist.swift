@@ -1,38 +1,25 @@
 // Bytes of any kind into the reader of binary property lists, as they are and with header and trailer around them that fit: no
 // byte makes it trap. What it reads, the writer writes, and the reader reads equal, and so does a tree.
 
-import CFuzzer
+import FuzzInputs
 import PlistBuilding
 import PlistStreaming
 import PropertyListFiles
 
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
-
 @main
 enum FuzzBinaryPlist {
     static func main() {
-        var count = CommandLine.argc
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        exit(
-            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
-                fuzzBinaryPlist(Array(UnsafeRawBufferPointer(start: start, count: count)))
-            })
+        FuzzInput.run { start, count in
+            fuzzBinaryPlist(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            return 0
+        }
     }
 }
 
-private func check(_ holds: Bool, _ message: @autoclosure () -> String) {
-    if !holds { fatalError(message()) }
-}
-
-private func fuzzBinaryPlist(_ bytes: [UInt8]) -> CInt {
+private func fuzzBinaryPlist(_ bytes: [UInt8]) {
     expectKept(bytes)
-    guard bytes.count > 2 else { return 0 }
+    guard bytes.count > 2 else { return }
     expectKept(list(of: Array(bytes.dropFirst()), offsetByteCount: Int(bytes[0] & 1) + 1))
-    return 0
 }
 
 /// A list of objects with references of one byte: each begins where the one before may end, by the length in its first byte.
@@ -82,9 +69,7 @@ private func expectKept(_ bytes: [UInt8]) {
     check(trace.grammar.isComplete, "the trace ends inside a container")
     var reader = BinaryPlistReader(sink: EventTrace(), options: options)
     do throws(StreamError) {
-        for start in stride(from: 0, to: bytes.count, by: 7) {
-            try reader.feed(Array(bytes[start..<min(start + 7, bytes.count)]))
-        }
+        for piece in bytes.pieces([7]) { try reader.feed(Array(bytes[piece])) }
         try reader.finish()
         var builder = PropertyListBuilder()
         try builder.readBinaryPlist(bytes, options: options)

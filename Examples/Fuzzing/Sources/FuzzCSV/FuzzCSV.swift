@@ -2,27 +2,18 @@
 // in memory that is lent and as messages; each way must give the same trace, or the same error at the same place. What is read is
 // written, and read back as it was.
 
-import CFuzzer
 import CSVStreaming
+import FuzzInputs
 import PlistBuilding
 import PlistStreaming
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @main
 enum FuzzCSV {
     static func main() {
-        var count = CommandLine.argc
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        exit(
-            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
-                fuzzCSV(Array(UnsafeRawBufferPointer(start: start, count: count)))
-                return 0
-            })
+        FuzzInput.run { start, count in
+            fuzzCSV(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            return 0
+        }
     }
 }
 
@@ -82,12 +73,7 @@ private func options(_ first: UInt8, _ second: UInt8) -> CSVReaderOptions {
 private func feed<Sink: PlistSink & ~Copyable>(
     _ text: [UInt8], _ pieces: [Int], _ reader: inout CSVReader<Sink>
 ) throws(StreamError) {
-    var (start, index) = (0, 0)
-    while start < text.count {
-        let end = min(text.count, start + pieces[index % pieces.count])
-        try reader.feed(Array(text[start..<end]))
-        (start, index) = (end, index + 1)
-    }
+    for piece in text.pieces(pieces) { try reader.feed(Array(text[piece])) }
     try reader.finish()
 }
 
@@ -144,8 +130,4 @@ private func roundTrip(_ text: [UInt8], _ options: CSVReaderOptions) {
     // Members that are missing come back as empty ones.
     guard options.shortRecords == .reject else { return }
     check(first.text == second.text, "\(first.text), written and read: \(second.text)")
-}
-
-private func check(_ holds: Bool, _ message: @autoclosure () -> String) {
-    if !holds { fatalError(message()) }
 }

@@ -1,5 +1,6 @@
-// What the fuzzer's bytes mean for builders: a document, the places where it is cut, and choices. A quarter of the inputs are
-// documents as they are; the others choose what comes in a document of the builder's shape, see `ShapedText`.
+// What all fuzzers have: the command line, pieces, and a check that says what does not hold. And what the fuzzer's bytes mean
+// for builders: a document, the places where it is cut, and choices. A quarter of the inputs are documents as they are; the
+// others choose what comes in a document of the builder's shape, see `ShapedText`.
 
 import CFuzzer
 import JSONStreaming
@@ -46,21 +47,30 @@ public func check(_ holds: Bool, _ message: @autoclosure () -> String) {
     if !holds { fatalError(message()) }
 }
 
+extension [UInt8] {
+    /// Where its pieces are, of these sizes, again and again from the first.
+    public func pieces(_ sizes: [Int]) -> [Range<Int>] {
+        var pieces: [Range<Int>] = []
+        var start = 0
+        while start < count {
+            let end = Swift.min(count, start + Swift.max(1, sizes[pieces.count % sizes.count]))
+            pieces.append(start..<end)
+            start = end
+        }
+        return pieces
+    }
+}
+
 extension PlistSink where Self: ~Copyable {
     /// Receives a document in pieces.
     public mutating func read(
         _ document: [UInt8], pieces: [Int], options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
         var scanner = JSONScanner(options: options)
-        var start = 0
-        var index = 0
-        while start < document.count {
-            let end = min(document.count, start + max(1, pieces[index % pieces.count]))
+        for piece in document.pieces(pieces) {
             try document.withUnsafeBufferPointer { buffer throws(StreamError) in
-                try scanner.scan(UnsafeRawBufferPointer(buffer).bytes.extracting(start..<end), into: &self)
+                try scanner.scan(UnsafeRawBufferPointer(buffer).bytes.extracting(piece), into: &self)
             }
-            start = end
-            index += 1
         }
         try scanner.finish(into: &self)
     }

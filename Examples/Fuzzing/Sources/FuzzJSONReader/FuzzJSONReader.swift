@@ -2,44 +2,36 @@
 // in pieces that the first bytes choose; and several times in one array, nearly the same. Each way must give the same trace, or the same error at
 // the same offset.
 
-import CFuzzer
+import FuzzInputs
 import JSONStreaming
 import PlistStreaming
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @main
 enum FuzzJSONReader {
     static func main() {
-        var count = CommandLine.argc
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        exit(
-            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
-                fuzzJSONReader(Array(UnsafeRawBufferPointer(start: start, count: count)))
-            })
+        FuzzInput.run { start, count in
+            fuzzJSONReader(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            return 0
+        }
     }
 }
 
-private func fuzzJSONReader(_ bytes: [UInt8]) -> CInt {
-    guard let first = bytes.first else { return 0 }
+private func fuzzJSONReader(_ bytes: [UInt8]) {
+    guard let first = bytes.first else { return }
     let options = JSONReaderOptions(
         limits: first & 1 == 0 ? .standard : StreamLimits(depth: 5, stringByteCount: 70, numberByteCount: 66),
         isSequence: first & 2 != 0)
     let document = Array(bytes.dropFirst())
     let whole = outcome(document, pieces: [document.count], options)
     let inPieces = outcome(document, pieces: bytes.prefix(16).map { Int($0 & 63) + 1 }, options)
-    precondition(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
+    check(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
     let sizes = bytes.prefix(16).map { Int($0) * 2 + 1 }
     let withLast = outcome(document, pieces: sizes, options, endsWithLast: true)
-    precondition(withLast == whole, "pieces and the last: \(withLast) and whole: \(whole)")
+    check(withLast == whole, "pieces and the last: \(withLast) and whole: \(whole)")
     let byByte = outcome(document, pieces: [1], options)
-    precondition(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
+    check(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
     let asLast = outcome(document, pieces: [document.count], options, endsWithLast: true)
-    precondition(asLast == whole, "as the last: \(asLast) and whole: \(whole)")
+    check(asLast == whole, "as the last: \(asLast) and whole: \(whole)")
     // Spaces behind it bring all of a document into the fast loop's reach.
     expectSamePlain(document + [UInt8](repeating: 0x20, count: 128), options)
     // The document again, and once more with another byte in it: what was learnt of its members is nearly right. The
@@ -52,14 +44,13 @@ private func fuzzJSONReader(_ bytes: [UInt8]) -> CInt {
             UInt8(ascii: "]")
         ]
     expectSamePlain(again + [UInt8](repeating: 0x20, count: 128), options)
-    return 0
 }
 
 private func expectSamePlain(_ text: [UInt8], _ options: JSONReaderOptions) {
     let whole = outcome(text, pieces: [text.count], options)
     // The fast loop takes no piece of less than 48 bytes.
     let inPieces = outcome(text, pieces: [40], options)
-    precondition(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
+    check(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
 }
 
 /// The trace and the error of a reading in pieces of these sizes, again and again from the first.
@@ -69,27 +60,22 @@ private func outcome(
     var scanner = JSONScanner(options: options)
     var trace = EventTrace()
     do throws(StreamError) {
-        var start = 0
-        var index = 0
-        while start < bytes.count {
-            let end = min(bytes.count, start + max(1, pieces[index % pieces.count]))
+        for place in bytes.pieces(pieces) {
             try bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-                let piece = UnsafeRawBufferPointer(buffer).bytes.extracting(start..<end)
-                if endsWithLast && end == bytes.count {
+                let piece = UnsafeRawBufferPointer(buffer).bytes.extracting(place)
+                if endsWithLast && place.upperBound == bytes.count {
                     try scanner.scanLast(piece, into: &trace)
                 } else {
                     try scanner.scan(piece, into: &trace)
                 }
             }
-            start = end
-            index += 1
         }
         if !endsWithLast || bytes.isEmpty { try scanner.finish(into: &trace) }
-        precondition(trace.grammar.isComplete, "the trace ends inside a container")
+        check(trace.grammar.isComplete, "the trace ends inside a container")
         return trace.text
     } catch {
-        precondition(error.kind != .misuse, "the reader broke the grammar: \(error)")
-        precondition((error.position?.byteOffset ?? -1) <= bytes.count, "an offset behind the end")
+        check(error.kind != .misuse, "the reader broke the grammar: \(error)")
+        check((error.position?.byteOffset ?? -1) <= bytes.count, "an offset behind the end")
         return trace.text + " ! \(error.kind) \(error)"
     }
 }

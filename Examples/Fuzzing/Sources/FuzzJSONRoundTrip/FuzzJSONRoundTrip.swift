@@ -1,48 +1,39 @@
 // What the JSON reader accepts, the writer writes and the reader reads back as the same messages, in every layout;
 // and messages in any order either are refused or give a text that is valid.
 
-import CFuzzer
+import FuzzInputs
 import JSONStreaming
 import PlistStreaming
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @main
 enum FuzzJSONRoundTrip {
     static func main() {
-        var count = CommandLine.argc
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        exit(
-            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
-                fuzzJSONRoundTrip(Array(UnsafeRawBufferPointer(start: start, count: count)))
-            })
+        FuzzInput.run { start, count in
+            fuzzJSONRoundTrip(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            return 0
+        }
     }
 }
 
-private func fuzzJSONRoundTrip(_ bytes: [UInt8]) -> CInt {
+private func fuzzJSONRoundTrip(_ bytes: [UInt8]) {
     var expected = EventTrace()
     do {
         try expected.readJSON(bytes)
     } catch {
         writeMessages(bytes)
-        return 0
+        return
     }
     for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(layout: .pretty(indent: 0))] {
         let text = rewritten(bytes, options)
         var trace = EventTrace()
-        do { try trace.readJSON(text) } catch { preconditionFailure("the writer wrote \(error)") }
-        precondition(
+        do { try trace.readJSON(text) } catch { fatalError("the writer wrote \(error)") }
+        check(
             trace.text == expected.text || withReals(trace.text) == withReals(expected.text),
             "\(trace.text) and \(expected.text)")
     }
     // Sorting twice is sorting once.
     let sorted = rewritten(bytes, JSONWriterOptions(sortsKeys: true))
-    precondition(rewritten(sorted, JSONWriterOptions(sortsKeys: true)) == sorted, "sorting is not stable")
-    return 0
+    check(rewritten(sorted, JSONWriterOptions(sortsKeys: true)) == sorted, "sorting is not stable")
 }
 
 /// Messages with the nearest doubles of numbers that came as text: of a few doubles only the text makes the right `Float`.
@@ -61,7 +52,7 @@ private func rewritten(_ bytes: [UInt8], _ options: JSONWriterOptions) -> [UInt8
         try writer.readJSON(bytes)
         try writer.finish()
     } catch {
-        preconditionFailure("the writer refused what the reader sent: \(error)")
+        fatalError("the writer refused what the reader sent: \(error)")
     }
     return writer.bytes
 }
@@ -75,12 +66,12 @@ private func writeMessages(_ bytes: [UInt8]) {
         do throws(StreamError) { try send(byte, bytes, index, to: &writer) } catch { isWritten = false }
         guard isWritten else { continue }
         do throws(StreamError) { try send(byte, bytes, index, to: &trace) } catch {
-            preconditionFailure("the writer took what the grammar forbids: \(error)")
+            fatalError("the writer took what the grammar forbids: \(error)")
         }
     }
     do { try writer.finish() } catch { return }
     var sink = NullSink()
-    do { try sink.readJSON(writer.bytes) } catch { preconditionFailure("invalid: \(error) in \(writer.text)") }
+    do { try sink.readJSON(writer.bytes) } catch { fatalError("invalid: \(error) in \(writer.text)") }
 }
 
 private func send<Sink: PlistSink & ~Copyable>(

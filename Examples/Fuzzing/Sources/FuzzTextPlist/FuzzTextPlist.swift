@@ -1,34 +1,22 @@
 // Bytes of any kind into the readers of property lists in XML and in the old text form: whole, byte by byte and in pieces that the
 // first bytes choose, with one trace or one error at one place. What is read is written in that form, and read equal.
 
-import CFuzzer
+import FuzzInputs
 import PlistStreaming
 import PropertyListFiles
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @main
 enum FuzzTextPlist {
     static func main() {
-        var count = CommandLine.argc
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        exit(
-            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
-                fuzzTextPlist(Array(UnsafeRawBufferPointer(start: start, count: count)))
-            })
+        FuzzInput.run { start, count in
+            fuzzTextPlist(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            return 0
+        }
     }
 }
 
-private func check(_ holds: Bool, _ message: @autoclosure () -> String) {
-    if !holds { fatalError(message()) }
-}
-
-private func fuzzTextPlist(_ bytes: [UInt8]) -> CInt {
-    guard bytes.count > 4 else { return 0 }
+private func fuzzTextPlist(_ bytes: [UInt8]) {
+    guard bytes.count > 4 else { return }
     let limits =
         bytes[0] & 1 == 0 ? StreamLimits.standard : StreamLimits(depth: 5, stringByteCount: 70, numberByteCount: 20)
     let sizes = bytes[1..<4].map { Int($0 & 31) + 1 }
@@ -36,14 +24,13 @@ private func fuzzTextPlist(_ bytes: [UInt8]) -> CInt {
     // Half of the documents in XML are within the element that they have to be in.
     let isXML = bytes[0] & 2 != 0
     let document = bytes[0] & 6 == 6 ? Array("<plist>".utf8) + rest + Array("</plist>".utf8) : rest
-    let whole = outcome(document, [max(1, document.count)], isXML, limits)
+    let whole = outcome(document, [document.count], isXML, limits)
     for pieces in [[1], sizes] {
         let inPieces = outcome(document, pieces, isXML, limits)
         check(inPieces.text == whole.text, "pieces \(pieces): \(inPieces.text) and whole: \(whole.text)")
     }
-    guard whole.isGood else { return 0 }
+    guard whole.isGood else { return }
     isXML ? expectKeptInXML(document, whole.text) : expectKeptInOldText(document, whole.text)
-    return 0
 }
 
 private func outcome(
@@ -52,11 +39,8 @@ private func outcome(
     var xml = XMLPlistReader(sink: EventTrace(), options: XMLPlistReaderOptions(limits: limits))
     var old = OpenStepPlistReader(sink: EventTrace(), options: OpenStepPlistReaderOptions(limits: limits))
     do throws(StreamError) {
-        var (start, index) = (0, 0)
-        while start < bytes.count {
-            let end = min(bytes.count, start + pieces[index % pieces.count])
-            if isXML { try xml.feed(Array(bytes[start..<end])) } else { try old.feed(Array(bytes[start..<end])) }
-            (start, index) = (end, index + 1)
+        for piece in bytes.pieces(pieces) {
+            if isXML { try xml.feed(Array(bytes[piece])) } else { try old.feed(Array(bytes[piece])) }
         }
         if isXML { try xml.finish() } else { try old.finish() }
     } catch {

@@ -1,30 +1,22 @@
 // Bytes of any kind into the XML reader: whole, byte by byte, and in pieces that the first bytes choose. Each way must give the same
 // trace, or the same error at the same offset.
 
-import CFuzzer
+import FuzzInputs
 import PlistStreaming
 import XMLStreaming
-
-#if canImport(Darwin)
-import Darwin
-#else
-import Glibc
-#endif
 
 @main
 enum FuzzXML {
     static func main() {
-        var count = CommandLine.argc
-        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
-        exit(
-            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
-                fuzzXML(Array(UnsafeRawBufferPointer(start: start, count: count)))
-            })
+        FuzzInput.run { start, count in
+            fuzzXML(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            return 0
+        }
     }
 }
 
-private func fuzzXML(_ bytes: [UInt8]) -> CInt {
-    guard let first = bytes.first else { return 0 }
+private func fuzzXML(_ bytes: [UInt8]) {
+    guard let first = bytes.first else { return }
     var options = XMLReaderOptions(
         limits: first & 1 == 0 ? .standard : StreamLimits(depth: 5, stringByteCount: 70),
         knowsNamespaces: first & 2 == 0, externalEntities: first & 4 == 0 ? .skip : .refuse)
@@ -33,10 +25,9 @@ private func fuzzXML(_ bytes: [UInt8]) -> CInt {
     let document = Array(bytes.dropFirst())
     let whole = outcome(document, pieces: [document.count], options, unwanted)
     let inPieces = outcome(document, pieces: bytes.prefix(16).map { Int($0) + 1 }, options, unwanted)
-    precondition(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
+    check(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
     let byByte = outcome(document, pieces: [1], options, unwanted)
-    precondition(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
-    return 0
+    check(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
 }
 
 /// The trace and the error of a reading in pieces of these sizes, again and again from the first.
@@ -45,19 +36,13 @@ private func outcome(
 ) -> String {
     var reader = XMLReader(sink: XMLTrace(unwanted: unwanted), options: options)
     do throws(StreamError) {
-        var (start, index) = (0, 0)
-        while start < bytes.count {
-            let end = min(bytes.count, start + max(1, pieces[index % pieces.count]))
-            try reader.feed(Array(bytes[start..<end]))
-            start = end
-            index += 1
-        }
+        for piece in bytes.pieces(pieces) { try reader.feed(Array(bytes[piece])) }
         try reader.finish()
         return reader.sink.line
     } catch {
-        precondition(error.kind != .misuse, "the reader broke the grammar: \(error)")
-        precondition(reader.sink.abandonment == error, "the sink was told something else than \(error)")
-        precondition((error.position?.byteOffset ?? -1) <= bytes.count, "an offset behind the end")
+        check(error.kind != .misuse, "the reader broke the grammar: \(error)")
+        check(reader.sink.abandonment == error, "the sink was told something else than \(error)")
+        check((error.position?.byteOffset ?? -1) <= bytes.count, "an offset behind the end")
         return reader.sink.line + " ! \(error.kind) \(error)"
     }
 }

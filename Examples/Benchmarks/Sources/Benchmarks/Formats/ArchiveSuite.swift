@@ -7,7 +7,7 @@ import ItemRepository
 import PlistBuilding
 
 let archiveSuite = Suite(name: "Archive") { scale in
-    let counts = scale == .full ? [100, 1_000, 10_000] : [10]
+    let counts = scale.isSmoke ? [10] : [100, 1_000, 10_000]
     return try counts.flatMap { count in
         let items = ArchiveItem.samples(count)
         let files = try ArchiveFiles()

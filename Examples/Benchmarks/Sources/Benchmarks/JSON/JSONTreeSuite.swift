@@ -9,7 +9,7 @@ import PlistStreaming
 let jsonTreeSuite = Suite(name: "JSONTree") { scale in
     [
         // JSONSerialization needs five seconds for a million records.
-        try group(.records(scale.amount(full: 1_000_000, smoke: 10)), hasFoundation: scale == .smoke),
+        try group(.records(scale.amount(full: 1_000_000, smoke: 10)), hasFoundation: scale.isSmoke),
         try group(.records(scale.amount(full: 100_000, smoke: 10)), name: "fewer records", hasPeers: false),
         try group(.posts(scale.amount(full: 100, smoke: 2))),
         try group(.catalogue(scale.amount(full: 243, smoke: 2))),

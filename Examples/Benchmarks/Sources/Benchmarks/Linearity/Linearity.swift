@@ -45,14 +45,14 @@ let linearity = Check(name: "Linearity") { scale, beginnings in
         + formatDoors
     let doors = beginnings.isEmpty ? all : all.filter { door in beginnings.contains(where: door.name.hasPrefix) }
     for door in doors {
-        let (line, isSteep) = try scale == .full ? measure(door) : (try runOnce(door), false)
-        if scale == .full {
+        let (line, isSteep) = try scale.isSmoke ? (try runOnce(door), false) : measure(door)
+        if !scale.isSmoke {
             print(line)
             fflush(nil)
         }
         if isSteep { steep.append(door.name) }
     }
-    guard scale == .full else { return "\(doors.count) doors" }
+    guard !scale.isSmoke else { return "\(doors.count) doors" }
     return "\(doors.count) doors, beyond \(largestRatio): \(steep.isEmpty ? "none" : steep.joined(separator: ", "))"
 }
 

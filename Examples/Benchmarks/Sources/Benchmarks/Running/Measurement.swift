@@ -122,6 +122,18 @@ func resetPeakMemory() -> Bool {
     return fclose(file) == 0 && isWritten
 }
 
+/// What a check says of what it read and of the most memory that there was, in bytes, nil where nobody can tell.
+///
+/// - Parameter limit: in MiB.
+/// - Throws: when there was as much or more.
+func withPeak(_ peak: Int?, _ read: String, of check: String, limit: Int) throws -> String {
+    guard let peak else { return read + "; nobody here can tell the resident memory" }
+    guard peak < limit << 20 else {
+        throw DifferentResults(description: "\(check): \(peak >> 20) MiB resident, more than \(limit)")
+    }
+    return read + ", never more than \(fixed(Double(peak) / Double(1 << 20), 1)) MiB resident (limit \(limit))"
+}
+
 /// A line of the system's account of this process, or of another one, in bytes: `VmHWM:` is the high-water mark of resident memory, `VmRSS:`
 /// what is resident now.
 func memory(_ name: String, of path: String = "/proc/self/status") -> Int? {

@@ -6,10 +6,7 @@ struct Options {
     /// The beginnings of the names of cases that are to run; all when there are none.
     var cases: [String] = []
     var rounds = 11
-    /// The number of rows of databases, and of bytes of the text of `ImportMemory`.
-    var rows: Int?
-    var bytes: Int?
-    var scale = Scale.full
+    var scale = Scale()
     /// Where the results are written, and the folder that plots are drawn into.
     var jsonPath: String?
     var plotFolder: String?
@@ -38,9 +35,9 @@ struct Options {
             switch word {
             case "--cases": cases = try value("the beginnings of names").split(separator: ";").map(String.init)
             case "--rounds": rounds = try number()
-            case "--rows": rows = try number()
-            case "--bytes": bytes = try number()
-            case "--smoke": scale = .smoke
+            case "--rows": scale.rows = try number()
+            case "--bytes": scale.bytes = try number()
+            case "--smoke": scale.isSmoke = true
             case "--json": jsonPath = try value("a path")
             case "--plots": plotFolder = try value("a folder")
             case "--help": wantsHelp = true
@@ -49,7 +46,7 @@ struct Options {
             default: names.append(word)
             }
         }
-        if scale == .smoke { rounds = 1 }
+        if scale.isSmoke { rounds = 1 }
     }
 
     /// Whether a group is to run, named as `suite/group`.

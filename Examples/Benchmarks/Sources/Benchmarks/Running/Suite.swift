@@ -16,14 +16,16 @@ struct Check: Sendable {
 }
 
 /// How much work a run does.
-enum Scale {
-    /// Inputs that make times meaningful.
-    case full
-    /// Inputs as small as they can be; nothing is measured, everything is run and checked.
-    case smoke
+struct Scale {
+    /// Whether inputs are as small as they can be, nothing is measured, and everything is run and checked; otherwise inputs make
+    /// times meaningful.
+    var isSmoke = false
+    /// The number of rows of databases, and of bytes of the text of `ImportMemory`, where somebody has asked for one.
+    var rows: Int?
+    var bytes: Int?
 
     /// Chooses the amount for this scale.
-    func amount(full: Int, smoke: Int) -> Int { self == .full ? full : smoke }
+    func amount(full: Int, smoke: Int) -> Int { isSmoke ? smoke : full }
 }
 
 /// Cases that must give the same checksum, since they do the same work.

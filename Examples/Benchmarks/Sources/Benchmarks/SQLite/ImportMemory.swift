@@ -7,23 +7,18 @@
 import Foundation
 import SQLiteStreaming
 
-/// How much text the check of the converter writes, which `--bytes` of the command sets.
-nonisolated(unsafe) var csvImportByteCount = 10_000_000_000
-
-/// 10 GB through `convert`; 2 MB in a smoke run.
+/// 10 GB through `convert`, unless `--bytes` of the command says otherwise; 2 MB in a smoke run.
 let importMemory = Check(name: "ImportMemory") { scale, _ in
-    let builds = scale == .full ? ["release"] : ["release", "debug"]
+    let builds = scale.isSmoke ? ["release", "debug"] : ["release"]
     let root = URL(filePath: #filePath).appending(path: "../../../../../../").standardizedFileURL
     let paths = builds.map { root.appending(path: ".build/\($0)/convert").path }
     guard let convert = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
         let words = "there is no \(paths[0]) (swift build -c release --product convert)"
-        if scale == .full { throw DifferentResults(description: "ImportMemory: \(words)") }
+        if !scale.isSmoke { throw DifferentResults(description: "ImportMemory: \(words)") }
         return "skipped: \(words)"
     }
-    return try importText(byteCount: scale.amount(full: csvImportByteCount, smoke: 2_000_000), by: convert)
+    return try importText(byteCount: scale.amount(full: scale.bytes ?? 10_000_000_000, smoke: 2_000_000), by: convert)
 }
-
-private let residentLimit = 100 << 20
 
 /// Rows that repeat, and what is in them: numbers, texts in quotes with commas, quotes and line ends, and empty fields.
 private func block() -> (text: [UInt8], rowCount: Int, sum: Int64) {
@@ -79,12 +74,7 @@ private func importText(byteCount: Int, by convert: String) throws -> String {
     let read =
         "\(block.text.count * blockCount / 1_000_000) MB, \(block.rowCount * blockCount) rows into \(size / 1_000_000) MB, "
         + "\(fixed(elapsed, 1)) s"
-    guard let peak else { return read + "; nobody here can tell the resident memory" }
-    guard peak < residentLimit else {
-        throw DifferentResults(
-            description: "ImportMemory: \(peak >> 20) MiB resident, more than \(residentLimit >> 20)")
-    }
-    return read + ", never more than \(fixed(Double(peak) / Double(1 << 20), 1)) MiB resident (limit 100)"
+    return try withPeak(peak, read, of: importMemory.name, limit: 100)
 }
 
 /// Runs a program with something to read.

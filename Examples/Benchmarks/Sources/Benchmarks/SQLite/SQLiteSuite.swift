@@ -10,11 +10,8 @@ import PlistBuilding
 import PlistStreaming
 @_spi(InsertPaths) import SQLiteStreaming
 
-/// The number of rows of the large groups; set by `--rows`.
-nonisolated(unsafe) var sqliteRowCount: Int?
-
 let sqliteSuite = Suite(name: "SQLite") { scale in
-    let count = scale == .smoke ? 100 : sqliteRowCount ?? 2_000_000
+    let count = scale.amount(full: scale.rows ?? 2_000_000, smoke: 100)
     let fewer = scale.amount(full: 100_000, smoke: 50)
     // Shared by the groups, and made when the first one of them runs.
     let (rows, others) = (SQLiteRows(count), SQLiteRows(count, isASCII: false))

@@ -11,8 +11,6 @@ let handlersMemory = Check(name: "HandlersMemory") { scale, _ in
     try readHandlers(byteCount: scale.amount(full: 4 << 30, smoke: 8 << 20))
 }
 
-private let residentLimit = 100 << 20
-
 private final class Sums: Equatable {
     var identifiers = 0
     var titleBytes = 0
@@ -101,10 +99,5 @@ private func readHandlers(byteCount: Int) throws -> String {
             description: "HandlersMemory: \(sums.description), not \(expected.description)")
     }
     let read = "\((blockCount * block.text.count) >> 20) MiB, \(blockCount * 6_000) entries, \(fixed(elapsed, 1)) s"
-    guard canMeasure, let peak = memory("VmHWM:") else { return read + "; nobody here can tell the resident memory" }
-    guard peak < residentLimit else {
-        throw DifferentResults(
-            description: "HandlersMemory: \(peak >> 20) MiB resident, more than \(residentLimit >> 20)")
-    }
-    return read + ", never more than \(fixed(Double(peak) / Double(1 << 20), 1)) MiB resident (limit 100)"
+    return try withPeak(canMeasure ? memory("VmHWM:") : nil, read, of: handlersMemory.name, limit: 100)
 }

@@ -1,0 +1,112 @@
+// What a run came to, in numbers: the runner keeps one, and each report that says so.
+
+/// The counts of a run; when it is over, `planned` is the sum of the outcomes.
+package struct RunTally: Equatable, Sendable {
+    package var planned = 0
+    package var passed = 0
+    package var failed = 0
+    package var skipped = 0
+    /// Those of the passed that failed at first.
+    package var flaky = 0
+    /// Tests that were not begun because an earlier one failed or the run was ended.
+    package var notRun = 0
+    /// Issues inside `withKnownIssue`.
+    package var knownIssues = 0
+    /// Failures that belong to no test.
+    package var moduleIssues = 0
+    package var warnings = 0
+    /// Tests that were not chosen.
+    package var unselected = 0
+
+    package init() {}
+
+    package var isRed: Bool { failed > 0 || moduleIssues > 0 }
+
+    /// Counts a test that has ended.
+    package mutating func add(_ result: TestResult) {
+        switch result.outcome {
+        case .passed: passed += 1
+        case .failed: failed += 1
+        case .skipped: skipped += 1
+        }
+        if result.isFlaky { flaky += 1 }
+        for issue in result.issues where issue.knownReason != nil { knownIssues += 1 }
+    }
+
+    package static func + (one: Self, other: Self) -> Self {
+        var sum = one
+        sum.planned += other.planned
+        sum.passed += other.passed
+        sum.failed += other.failed
+        sum.skipped += other.skipped
+        sum.flaky += other.flaky
+        sum.notRun += other.notRun
+        sum.knownIssues += other.knownIssues
+        sum.moduleIssues += other.moduleIssues
+        sum.warnings += other.warnings
+        sum.unselected += other.unselected
+        return sum
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension RunTally: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testAddsUpEachCount": testAddsUpEachCount, "testIsRedForFailuresOnly": testIsRedForFailuresOnly,
+            "testCountsWhatIsOfAResult": testCountsWhatIsOfAResult,
+        ]
+    }
+
+    private static var counts: [WritableKeyPath<RunTally, Int>] {
+        [
+            \.planned, \.passed, \.failed, \.skipped, \.flaky, \.notRun, \.knownIssues, \.moduleIssues, \.warnings,
+            \.unselected,
+        ]
+    }
+
+    private static func testAddsUpEachCount() {
+        expectEqual(Mirror(reflecting: RunTally()).children.count, counts.count, "counts")
+        for (index, count) in counts.enumerated() {
+            var (one, other, expected) = (RunTally(), RunTally(), RunTally())
+            expectEqual(one[keyPath: count], 0, "count \(index) at first")
+            (one[keyPath: count], other[keyPath: count], expected[keyPath: count]) = (3, 4, 7)
+            expectEqual(one + other, expected, "count \(index)")
+        }
+    }
+
+    private static func testIsRedForFailuresOnly() {
+        for count in counts {
+            var tally = RunTally()
+            tally[keyPath: count] = 1
+            expectEqual(tally.isRed, count == \.failed || count == \.moduleIssues)
+        }
+    }
+
+    private static func testCountsWhatIsOfAResult() {
+        let test = PlannedTest(typeName: "S", testName: "a", testType: "unit", module: "M")
+        let attempt = TestAttempt(outcome: .failed)
+        let issue = TestIssue(kind: .expectation, got: "1", expected: "2")
+        var known = issue
+        known.knownReason = "issue 7"
+        let rows: [(TestResult.Outcome, [TestAttempt], [TestIssue], [WritableKeyPath<RunTally, Int>])] = [
+            (.passed, [], [], [\.passed]), (.skipped, [], [], [\.skipped]), (.failed, [], [issue], [\.failed]),
+            (.passed, [attempt], [], [\.passed, \.flaky]), (.failed, [attempt], [], [\.failed]),
+            (.failed, [], [known, issue, known], [\.failed, \.knownIssues, \.knownIssues]),
+        ]
+        for (outcome, attempts, issues, counted) in rows {
+            var result = TestResult(test: test, outcome: outcome)
+            result.earlierAttempts = attempts
+            result.issues = issues
+            var (tally, expected) = (RunTally(), RunTally())
+            tally.add(result)
+            for count in counted { expected[keyPath: count] += 1 }
+            expectEqual(tally, expected, "\(outcome) with \(issues.count) issues")
+        }
+    }
+}
+#endif

@@ -1,0 +1,43 @@
+// The variables of this process's environment.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+package enum Environment {
+    /// The value of a variable, or nil when there is none of the name.
+    package static func value(of name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// The folder for temporary files: `TMPDIR`, if that says anything.
+    static var temporaryFolder: String {
+        let folder = value(of: "TMPDIR") ?? ""
+        return folder.isEmpty ? "/tmp" : folder
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension Environment: SelfTesting {
+    package static var testSelectors: TestSelectors { ["testAnEmptyFolderIsNone": testAnEmptyFolderIsNone] }
+
+    private static func testAnEmptyFolderIsNone() {
+        let before = value(of: "TMPDIR")
+        defer { if let before { setenv("TMPDIR", before, 1) } else { unsetenv("TMPDIR") } }
+        for (given, folder) in [("/x y", "/x y"), ("", "/tmp")] {
+            setenv("TMPDIR", given, 1)
+            expectEqual(value(of: "TMPDIR"), given)
+            expectEqual(temporaryFolder, folder)
+        }
+        unsetenv("TMPDIR")
+        expectNil(value(of: "TMPDIR"))
+        expectEqual(temporaryFolder, "/tmp", "without the variable")
+    }
+}
+#endif

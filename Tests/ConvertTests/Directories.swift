@@ -1,0 +1,16 @@
+// A directory for each test of `convert`, and what is in it.
+
+import Foundation
+
+/// Calls a function with a new directory, which is gone afterwards.
+func withDirectory(_ body: (URL) throws -> Void) throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "convert-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try body(directory)
+}
+
+/// The names of the files in a directory, sorted.
+func files(in directory: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+}

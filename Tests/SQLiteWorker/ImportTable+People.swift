@@ -1,0 +1,18 @@
+// The tables that the worker imports into, and that the tests look at and import into themselves.
+
+import SQLiteImporting
+
+extension ImportTable {
+    /// People, who have phones and work for companies.
+    package static let people = ImportTable(
+        "person", uniqueKey: ["id"], columns: [.integer("id"), .text("name").required(), .real("height")],
+        relationships: [
+            .toMany(
+                "phones",
+                ImportTable("phone", uniqueKey: ["number"], columns: [.text("number").required(), .text("kind")]),
+                foreignKey: ["person_id"], policy: .replace),
+            .toOne(
+                "company", ImportTable("company", uniqueKey: ["code"], columns: [.text("code"), .text("title")]),
+                foreignKey: ["company_id"], references: ["id"]),
+        ])
+}

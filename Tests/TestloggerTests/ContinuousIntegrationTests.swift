@@ -11,20 +11,9 @@ extension PackageTests {
 extension PackageTests.ContinuousIntegrationTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        private static let article = Result {
-            try String(
-                contentsOf: Fixtures.checkout.appending(
-                    path: "Sources/InClassTesting/InClassTesting.docc/ContinuousIntegration.md"), encoding: .utf8)
-        }
-
         /// The one block of a language below a heading.
         private static func block(_ language: String, below heading: String) throws -> String {
-            let parts = try article.get().components(separatedBy: "\n### \(heading)\n")
-            try #require(parts.count == 2, "there is one \(heading)")
-            let section = try #require(parts[1].components(separatedBy: "\n### ").first)
-            let blocks = section.components(separatedBy: "```\(language)\n")
-            try #require(blocks.count == 2, "there is one block of \(language) for \(heading)")
-            return try #require(blocks[1].components(separatedBy: "```").first)
+            try Article.named("ContinuousIntegration.md").block(language, below: heading)
         }
 
         private static func only(_ pattern: Regex<(Substring, Substring)>, in text: String) throws -> String {

@@ -7,17 +7,9 @@ import Testing
 extension TestloggerTests {
     @Suite(.serialized)
     struct EditorTests {
-        private static let article = Result {
-            try String(
-                contentsOf: Fixtures.checkout.appending(path: "Sources/InClassTesting/InClassTesting.docc/Editors.md"),
-                encoding: .utf8)
-        }
-
         /// The one block of a language in the article.
         private static func block(_ language: String) throws -> String {
-            let parts = try article.get().components(separatedBy: "```\(language)\n")
-            try #require(parts.count == 2, "there is one block of \(language)")
-            return try #require(parts[1].components(separatedBy: "```").first)
+            try Article.named("Editors.md").block(language)
         }
 
         private static let output = Result {

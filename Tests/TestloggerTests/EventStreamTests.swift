@@ -7,18 +7,10 @@ import Testing
 extension TestloggerTests {
     @Suite(.serialized)
     struct EventStreamTests {
-        private static let article = Result {
-            try String(
-                contentsOf: Fixtures.checkout.appending(
-                    path: "Sources/InClassTesting/InClassTesting.docc/EventStream.md"), encoding: .utf8)
-        }
+        private static let article = Result { try Article.named("EventStream.md") }
 
         /// The one block of a language in the article.
-        private static func block(_ language: String) throws -> String {
-            let parts = try article.get().components(separatedBy: "```\(language)\n")
-            try #require(parts.count == 2, "there is one block of \(language)")
-            return try #require(parts[1].components(separatedBy: "```").first)
-        }
+        private static func block(_ language: String) throws -> String { try article.get().block(language) }
 
         private static let module = Result {
             let module = try CompiledModule(
@@ -47,7 +39,7 @@ extension TestloggerTests {
         /// Whatever a run of many kinds of tests tells is in the tables, and nothing else is there.
         @Test func everyEventAndMemberIsNamed() throws {
             let golden = Fixtures.checkout.appending(path: "Tests/TestloggerTests/Goldens/reports-json-lines.txt")
-            let article = try Self.article.get()
+            let article = try Self.article.get().text
             var names: Set<String> = []
             for event in try ReportedEvent.read(events() + String(contentsOf: golden, encoding: .utf8)) {
                 names.formUnion(event.members.keys)

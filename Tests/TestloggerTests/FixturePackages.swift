@@ -88,6 +88,9 @@ struct FixturePackage {
         try replace("path: \"\(dependencyPath)\"", with: "path: \(dependency)", in: "Package.swift")
     }
 
+    /// A package that something else makes.
+    init(at folder: URL) { self.folder = folder }
+
     /// Creates a package of these files.
     init(named name: String, files: [String: String]) throws {
         folder = Fixtures.folder.appending(path: name)
@@ -99,7 +102,8 @@ struct FixturePackage {
         get throws { ".package(name: \"InClassTesting\", path: \(literal(try Fixtures.dependency.get().path)))" }
     }
 
-    private static func literal(_ text: String) -> String {
+    /// A text as a literal of a source.
+    static func literal(_ text: String) -> String {
         "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 

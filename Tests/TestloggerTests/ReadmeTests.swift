@@ -50,46 +50,114 @@ extension TestloggerTests {
         /// The modules that were built, which examples import.
         private static let modules = Fixtures.testlogger.deletingLastPathComponent().appending(path: "Modules")
 
+        /// What the examples of an article are about, where it does not show that itself.
+        private static let preludes = [
+            "README.md": """
+            import JSONStreaming
+            import PlistBuilding
+            import SQLiteStreaming
+
+            """,
+            "CrashesAndTimeouts.md": """
+            import InClassTesting
+            struct Stack {
+                var elements: [Int] = []
+                subscript(index: Int) -> Int { elements[index] }
+                static func testDeep() {}
+                static func testAnswers() {}
+            }
+            enum Tool { static func main(_ words: [String]) {} }
+
+            """,
+            "FixingAndLookingCloser.md": """
+            import InClassTesting
+            struct Stack {}
+            struct Menu { var text = "" }
+            let menu = Menu()
+
+            """,
+            "WritingTests.md": """
+            import InClassTesting
+            struct Account {
+                init(owner: String) throws {}
+                static func testStartsEmpty() {}
+                func testReport() {}
+                mutating func testDeposit() throws {}
+            }
+            struct Sum {
+                var value = 0
+                init() {}
+                init(_ text: String) throws {}
+                static func testIsEmpty() {}
+                func testAdds(_ row: [Int]) throws {}
+            }
+            let stack = [1, 2, 3, 4]
+
+            """,
+        ]
+
+        /// All blocks of Swift in README and the articles, but for those that are files of this checkout.
         @Test(.enabled(if: FileManager.default.fileExists(atPath: modules.path), "the modules lie elsewhere"))
         func examplesCompile() throws {
-            let sources = Fixtures.checkout.appending(path: "Sources")
-            var examples: [String: String] = [:]
-            for module in try FileManager.default.contentsOfDirectory(atPath: sources.path)
-            where ["Streaming", "Building", "Coding", "Importing", "Tables", "Files", "Repository"].contains(
-                where: module.hasSuffix)
-            {
-                let article = sources.appending(path: "\(module)/\(module).docc/\(module).md")
-                // What comes later in an article may use what came before.
-                examples[module] = try Self.blocks(of: article).joined(separator: "\n")
-            }
-            #expect(examples.count == 11 && examples.values.allSatisfy { $0.contains("import ") }, "\(examples.keys)")
-            let last = try #require(Self.blocks(of: Fixtures.checkout.appending(path: "README.md")).last)
-            let imports = ["JSONStreaming", "PlistBuilding", "SQLiteStreaming"].map { "import \($0)\n" }.joined()
-            examples["README"] = imports + last
-            let first = sources.appending(path: "InClassTesting/InClassTesting.docc/InClassTesting.md")
-            examples["InClassTesting"] = try Self.blocks(of: first).joined(separator: "\n")
-            let walk = sources.appending(path: "PlistStreaming/PlistStreaming.docc/ReadingTheCode.md")
-            examples["ReadingTheCode"] = try Self.blocks(of: walk).joined(separator: "\n")
-
             let folder = FileManager.default.temporaryDirectory.appending(path: "examples-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
-            for (name, text) in examples {
-                // The name makes it a file whose statements are those of a program.
-                let file = folder.appending(path: "main.swift")
-                try Data(text.utf8).write(to: file)
-                let maps = ["CBlockMasks/include", "CStackAddress", "CSystemSQLite"].flatMap {
-                    ["-Xcc", "-fmodule-map-file=\(sources.path)/\($0)/module.modulemap"]
+            let stack = Fixtures.checkout.appending(path: "Examples/QuickStart/Sources/Stacks/Stack.swift").path
+            try compile(
+                ["-emit-module", "-module-name", "Stacks", "-enable-testing", "-parse-as-library", stack], in: folder)
+            var count = 0
+            for article in try Article.all.get() {
+                var blocks = article.blocks.filter { $0.language == "swift" }.map(\.text)
+                let isFirst = article.path.hasSuffix("/\(article.name.dropLast(3)).docc/\(article.name)")
+                #expect(!isFirst || blocks.contains { $0.contains("import ") }, "\(article.path) has no example")
+                if article.name == "README.md" { blocks.removeFirst(2) }
+                count += blocks.count
+                // Cases of swift-testing stand in a target of their own, and manifests are compiled as such.
+                let tests = blocks.filter { $0.contains("import Testing") }
+                let manifests = blocks.filter { $0.contains("import PackageDescription") }
+                blocks.removeAll { (tests + manifests).contains($0) }
+                for text in tests {
+                    try typecheck(text, of: article, as: "Tests.swift", ["-parse-as-library"], in: folder)
                 }
-                let options = ["-swift-version", "6", "-DDEBUG", "-warnings-as-errors", "-I", Self.modules.path] + maps
-                let result = try RunningPrograms.run(["swiftc", "-typecheck"] + options + [file.path], in: folder)
-                #expect(result.status == 0, "\(name): \(result)")
+                for text in manifests {
+                    try typecheck(
+                        text, of: article, try ["-I", Self.manifestModules, "-package-description-version", "6.2.0"],
+                        in: folder)
+                }
+                guard !blocks.isEmpty else { continue }
+                // What comes later in an article may use what came before.
+                let text = (Self.preludes[article.name] ?? "") + blocks.joined(separator: "\n")
+                try typecheck(text, of: article, in: folder)
+            }
+            #expect(count > 30, "\(count) blocks")
+        }
+
+        /// Where the toolchain has what manifests import.
+        private static var manifestModules: String {
+            get throws {
+                let information = try RunningPrograms.run(["swiftc", "-print-target-info"], in: Fixtures.folder)
+                let path = try #require(information.output.firstMatch(of: /"runtimeResourcePath"\s*:\s*"([^"]+)"/)).1
+                return "\(path)/pm/ManifestAPI"
             }
         }
 
-        private static func blocks(of article: URL) throws -> [String] {
-            try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-                .map { $0.components(separatedBy: "```")[0] }
+        /// As `main.swift` a file's statements are those of a program.
+        private func typecheck(
+            _ text: String, of article: Article, as name: String = "main.swift", _ options: [String] = [],
+            in folder: URL
+        ) throws {
+            try Data(text.utf8).write(to: folder.appending(path: name))
+            try compile(["-typecheck", "-warnings-as-errors", name] + options, in: folder, for: article.path)
+        }
+
+        private func compile(_ words: [String], in folder: URL, for name: String = "") throws {
+            let sources = Fixtures.checkout.appending(path: "Sources")
+            let maps = ["CBlockMasks/include", "CStackAddress", "CSystemSQLite"].flatMap {
+                ["-Xcc", "-fmodule-map-file=\(sources.path)/\($0)/module.modulemap"]
+            }
+            let options = ["-swift-version", "6", "-DDEBUG", "-I", Self.modules.path, "-I", folder.path]
+            let result = try RunningPrograms.run(["swiftc"] + words + options + maps, in: folder)
+            #expect(result.status == 0, "\(name): \(result)")
         }
         #endif
     }

@@ -53,19 +53,31 @@ enum RunningPrograms {
         try start(words, in: folder, environment: environment).result(within: timeLimit)
     }
 
-    /// Runs `swift` with these words, and again when SwiftPM itself has crashed, which is said.
+    /// Runs `swift` with these words.
+    static func swift(_ words: [String], in folder: URL, environment: [String: String] = [:]) throws -> ProgramResult {
+        try outlastingSwiftPM(["swift"] + words, in: folder, environment: environment)
+    }
+
+    /// Runs a line as a shell does, in which SwiftPM may be called.
+    static func shell(_ line: String, in folder: URL, environment: [String: String] = [:]) throws -> ProgramResult {
+        try outlastingSwiftPM(["bash", "-c", line], in: folder, environment: environment)
+    }
+
+    /// Runs a program, and again when SwiftPM itself has crashed, which is said.
     ///
     /// On Linux `swift-package` and `swift-build` die in libdispatch's event loop now and then, most of all with Swift
     /// Build (swiftlang/swift#87033). Nothing of ours runs in those processes: a test, a tester or a plugin that crashes
     /// is a status of SwiftPM, never a signal that ends it.
-    static func swift(_ words: [String], in folder: URL, environment: [String: String] = [:]) throws -> ProgramResult {
+    private static func outlastingSwiftPM(
+        _ words: [String], in folder: URL, environment: [String: String]
+    ) throws -> ProgramResult {
         let attempts = 3
         for attempt in 1..<attempts {
-            let result = try run(["swift"] + words, in: folder, environment: environment, timeLimit: .seconds(1800))
+            let result = try run(words, in: folder, environment: environment, timeLimit: .seconds(1800))
             guard crashSignals.contains(-result.status) else { return result }
             print("note: SwiftPM crashed by signal \(-result.status), attempt \(attempt) of \(attempts): \(words)")
         }
-        return try run(["swift"] + words, in: folder, environment: environment, timeLimit: .seconds(1800))
+        return try run(words, in: folder, environment: environment, timeLimit: .seconds(1800))
     }
 
     private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT]

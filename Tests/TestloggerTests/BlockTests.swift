@@ -1,0 +1,377 @@
+// What the README and the articles print, word for word: every line of every block of commands is run in the package of
+// somebody who has just begun, in order, and what is shown as its output is compared with what it prints. What is run
+// elsewhere, or nowhere, is in a table with the test that does it, or the reason.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    /// What can be said of the blocks without running them.
+    @Suite
+    struct BlockTests {
+        @Test func everyBlockHasALanguage() throws {
+            let articles = try Article.all.get()
+            #expect(articles.count > 25 && articles.flatMap(\.blocks).count > 60)
+            for article in articles {
+                for block in article.blocks {
+                    #expect(!block.language.isEmpty, "\(article.path):\(block.line) has no language")
+                }
+            }
+        }
+
+        /// `testlogger` alone is on nobody's path.
+        @Test func commandsCanBeTyped() throws {
+            for article in try Article.all.get() {
+                for block in article.blocks where ["sh", "console"].contains(block.language) {
+                    for line in block.lines {
+                        let isOnNoPath = line.hasPrefix("testlogger") || line.hasPrefix("$ testlogger")
+                        #expect(!isOnNoPath, "\(article.path): \(line)")
+                    }
+                }
+                // MPWTest's own program has this name, too.
+                let spans = article.text.matches(of: /`(testlogger [^`]+)`/).map(\.1)
+                #expect(spans.allSatisfy { $0 == "testlogger Framework" }, "\(article.path): \(spans)")
+            }
+        }
+
+        @Test func whatIsRunElsewhereIsThere() throws {
+            for entry in Follower.elsewhere {
+                let article = try Article.named(entry.article)
+                #expect(
+                    article.blocks.contains { $0.name == entry.what } || article.commands.contains(entry.what),
+                    "no article holds it any more: \(entry)")
+                if let test = entry.why.wholeMatch(of: /(\w+Tests)\.(\w+)/) {
+                    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "\(test.1).swift")
+                    #expect(try String(contentsOf: file, encoding: .utf8).contains("func \(test.2)("), "\(entry)")
+                } else if entry.why.hasSuffix(".md") {
+                    let lines = try Article.named(entry.why).blocks.filter { $0.language == "sh" }.flatMap(\.lines)
+                    #expect(lines.contains { Follower.command(in: $0) == entry.what }, "\(entry)")
+                }
+            }
+        }
+
+        /// An article that nobody follows has nothing to be run.
+        @Test func everyArticleIsFollowed() throws {
+            let pages = PackageTests.BlockTests.Page.allCases.map(\.rawValue)
+            for article in try Article.all.get() where !pages.contains(article.name) {
+                try Follower(article.name, in: Fixtures.folder).ends()
+            }
+        }
+    }
+}
+
+extension PackageTests {
+    enum BlockTests {
+        /// The pages on which there is something to be run, in the order in which they are read.
+        enum Page: String, CaseIterable, CustomTestStringConvertible {
+            case gettingStarted = "GettingStarted.md"
+            case readme = "README.md"
+            case writingTests = "WritingTests.md"
+            case runningTests = "RunningTests.md"
+            case fixing = "FixingAndLookingCloser.md"
+            case crashes = "CrashesAndTimeouts.md"
+            case flaky = "FlakyTests.md"
+            case debugging = "Debugging.md"
+
+            var testDescription: String { rawValue }
+        }
+    }
+}
+
+extension PackageTests.BlockTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        @Test(arguments: Page.allCases)
+        func worksAsPrinted(page: Page) throws {
+            // What a package becomes by the first of them is what the others are about.
+            let package = try Self.package.get()
+            var follower = try Follower(page.rawValue, in: package.folder)
+            switch page {
+            case .gettingStarted: return
+            case .readme: try readme(&follower)
+            case .writingTests: try writingTests(&follower, package)
+            case .runningTests: try runningTests(&follower, package)
+            case .fixing: try fixing(&follower, package)
+            case .crashes: try crashes(&follower, package)
+            case .flaky: try flaky(&follower, package)
+            case .debugging: try debugging(&follower, package)
+            }
+            try follower.ends()
+        }
+
+        private static let stack = "Sources/Stacks/Stack.swift"
+        /// The file that README shows.
+        private static let shown = Result {
+            try String(
+                contentsOf: Fixtures.checkout.appending(path: "Examples/QuickStart/\(stack)"), encoding: .utf8)
+        }
+
+        /// The same with the mistake that README suggests.
+        private static let broken = Result {
+            let readme = try Article.named("README.md").text
+            let body = try #require(readme.firstMatch(of: /Break `pop\(\)` \(`([^`]+)`\)/)).1
+            let text = try shown.get()
+            try #require(text.contains("elements.popLast()"))
+            return text.replacing("elements.popLast()", with: body)
+        }
+
+        /// The package of a newcomer, a library as SwiftPM makes it and then what the first article says.
+        private static let package = Result {
+            let package = FixturePackage(at: Newcomer.folder.appending(path: "Stacks"))
+            _ = try Newcomer.address.get()
+            try FileManager.default.createDirectory(at: package.folder, withIntermediateDirectories: true)
+            var follower = try Follower(Page.gettingStarted.rawValue, in: package.folder)
+            try follower.run("swift package init --type library --name Stacks", 0)
+            try follower.runs(0, 0)
+            try package.write(broken.get(), to: stack)
+            try follower.runs(asShownWith: 1)
+            try package.write(shown.get(), to: stack)
+            #expect(try !follower.run("swift build", 0).text.contains("passed"), "a green build is quiet")
+            try follower.runs(0)
+            try follower.ends()
+            return package
+        }
+
+        private func readme(_ follower: inout Follower) throws {
+            follower.folder = try Newcomer.clone.get()
+            let first = try follower.runs("swift run --package-path Examples/QuickStart app", 0)
+            #expect(first.output == "popped 2\n")
+            let package = FixturePackage(at: follower.folder.appending(path: "Examples/QuickStart"))
+            follower.folder = package.folder
+            try package.write(Self.broken.get(), to: Self.stack)
+            try follower.runs(asShownWith: 1, 0)
+            try follower.runs("swift run", 1)
+            try follower.runs("IN_CLASS_TESTS_OFF=1 swift build", 0)
+            let results = try follower.runs(1, 1, 1, 1, 0)
+            #expect(results[1].output.contains("passed Stack.testPush\n"), "\(results[1])")
+            for part in results[2...3] { #expect(part.output.contains("\n1 test, 1 failed"), "\(part)") }
+            try package.write(Self.shown.get(), to: Self.stack)
+            let green = try follower.runs("swift build", 0)
+            #expect(!green.text.contains("passed"), "a green build is quiet: \(green)")
+            try follower.runs("swift package testlogger", 0)
+        }
+
+        /// A source of one test, on the last line of which an expectation fails.
+        private func failing(_ statements: [String]) -> String {
+            """
+            struct Stack {
+                var elements = [1, 2, 3, 4]
+                var count: Int { elements.count }
+                var first: Int? { elements.first }
+            }
+
+            // MARK: - In-class tests
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Stack: SelfTesting {
+                static var testSelectors: TestSelectors { ["testPush": testPush] }
+
+                /// Fails.
+                static func testPush() throws {
+                    let stack = Stack()
+            \(statements.map { "        \($0)" }.joined(separator: "\n"))
+                }
+            }
+            #endif
+
+            """
+        }
+
+        private func writingTests(_ follower: inout Follower, _ package: FixturePackage) throws {
+            let shown = follower.article.blocks.filter { $0.heading == "Expectations" && $0.language == "swift" }
+            let lines = try #require(shown.first).lines
+            try package.write(failing(lines + ["_ = first"]), to: Self.stack)
+            try follower.shows(follower.run("swift build", 1))
+        }
+
+        private func runningTests(_ follower: inout Follower, _ package: FixturePackage) throws {
+            try package.write(Self.shown.get(), to: Self.stack)
+            try follower.runs(0, 0, 0)
+            let listed = #"public static var testSelectors: TestSelectors"#
+            let further = #"public static var testSelectorsByType: [TestType: TestSelectors]"#
+            try package.replace(
+                listed, with: "\(further) { [\"network\": [\"testAsks\": {}]] }\n\n    \(listed)", in: Self.stack)
+            try package.write(follower.next("text").text, to: ".testlogger")
+            let result = try follower.run("swift package testlogger Stacks", 0)
+            #expect(result.output.contains("5 tests, 5 passed"), "\(result)")
+            try package.remove(".testlogger")
+            try package.write(failing([#"expectEqual(stack.count, 5, "count after push")"#]), to: Self.stack)
+            try follower.shows(follower.run("swift package testlogger --shuffle 2754", 1))
+        }
+
+        private func fixing(_ follower: inout Follower, _ package: FixturePackage) throws {
+            // Accepting what was got.
+            for line in try follower.next("sh").lines {
+                let wrong = try Self.shown.get().replacing("expectEqual(pop(), 2,", with: "expectEqual(pop(), 3,")
+                try package.write(wrong, to: Self.stack)
+                let result = try follower.run(line, 1)
+                #expect(try package.text(of: Self.stack) == Self.shown.get(), "\(result)")
+            }
+            try goldenFiles(&follower, package)
+            // Coverage.
+            let coverage = try follower.runs(0)[0]
+            #expect(coverage.output.contains(" lines of Sources/Stacks/Stack.swift"), "\(coverage)")
+            // What the tests do not notice.
+            let sample = try #require(follower.article.blocks.first { $0.text.contains("// no mutants: ") }).text
+            let unsaid = sample.replacing(/\ +\/\/ no mutants: .+/, with: "")
+            try package.write(Self.mutated.replacing("SAMPLE\n", with: unsaid), to: Self.stack)
+            try follower.shows(follower.runs(0, 0)[0])
+            try package.write(Self.mutated.replacing("SAMPLE\n", with: sample), to: Self.stack)
+            let noticed = try follower.run("swift package testlogger --mutants \(Self.stack)", 0)
+            #expect(noticed.output.contains("(100 %)"), "\(noticed)")
+            // Debugging.
+            try package.write(Self.shown.get(), to: Self.stack)
+            try follower.run("swift build", 0)
+            let started = try follower.runs(0, variables: ["IN_CLASS_DEBUGGER": "echo"])[0]
+            #expect(started.output.contains(".img --in-class-debug Stacks Stack.testPush\n"), "\(started)")
+        }
+
+        private func goldenFiles(_ follower: inout Follower, _ package: FixturePackage) throws {
+            let manifest = try package.text(of: "Package.swift")
+            let lines = try #require(follower.article.blocks.first { $0.text.contains("expectGolden") }).lines
+            try package.write(
+                manifest + """
+                    package.targets.append(
+                        .target(
+                            name: "Menus", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")],
+                            resources: [.copy("Goldens")]))
+
+                    """, to: "Package.swift")
+            try package.write("coffee 2.50\ncake 3.00\ntea 2.10\n", to: "Sources/Menus/Goldens/menu.txt")
+            try package.write(
+                """
+                struct Menu {
+                    var text: String { "coffee 2.50\\ncake 3.00\\ntea 2.20\\n" }
+                }
+
+                #if DEBUG || IN_CLASS_TESTS
+                import InClassTesting
+
+                extension Menu: SelfTesting {
+                    static var testSelectors: TestSelectors { ["testText": testText] }
+
+                    static func testText() {
+                        let menu = Menu()
+                        \(try #require(lines.last))
+                    }
+                }
+                #endif
+
+                """, to: "Sources/Menus/Menu.swift")
+            try follower.shows(follower.run("swift package testlogger Menus", 1))
+            try package.write(manifest, to: "Package.swift")
+            try package.remove("Sources/Menus")
+        }
+
+        private static let mutated = """
+            struct Stack {
+                var elements: [Int] = []
+
+                mutating func push(_ element: Int) { elements.append(element) }
+
+                mutating func pop() -> Int? { elements.popLast() }
+            }
+
+            // An extension by itself.
+
+            SAMPLE
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Stack: SelfTesting {
+                static var testSelectors: TestSelectors { ["testPush": testPush, "testLarger": testLarger] }
+
+                static func testPush() {
+                    var stack = Stack()
+                    stack.push(4)
+                    expectEqual(stack.pop(), 4)
+                    expectNil(stack.pop())
+                }
+
+                static func testLarger() {
+                    expectEqual(larger(1, 2), 2)
+                    expectEqual(larger(2, 1), 2)
+                    expectEqual(larger(2, 2), 2)
+                }
+            }
+            #endif
+
+            """
+
+        private func crashes(_ follower: inout Follower, _ package: FixturePackage) throws {
+            try package.write(
+                """
+                struct Stack {
+                    var elements: [Int] = []
+
+                    /// Nothing is checked here.
+                    subscript(index: Int) -> Int { elements[index] }
+                }
+
+                #if DEBUG || IN_CLASS_TESTS
+                import InClassTesting
+
+                extension Stack: SelfTesting {
+                    static var testSelectors: TestSelectors {
+                        ["testDeep": testDeep]
+                    }
+
+                    static func testDeep() {
+                        expectEqual(Stack()[0], 4, "the first")
+                    }
+                }
+                #endif
+
+                """, to: Self.stack)
+            try follower.shows(follower.run("swift build", 1))
+        }
+
+        private func flaky(_ follower: inout Follower, _ package: FixturePackage) throws {
+            let saves = Newcomer.folder.appending(path: "saves")
+            try package.write(
+                """
+                enum Stack {}
+
+                #if DEBUG || IN_CLASS_TESTS
+                import Foundation
+                import InClassTesting
+
+                extension Stack: SelfTesting {
+                    static var testSelectors: TestSelectors { ["testSaves": testSaves] }
+
+                    /// Fails every other time, whoever runs it.
+                    static func testSaves() {
+                        let file = open(\(FixturePackage.literal(saves.path)), O_WRONLY | O_APPEND | O_CREAT, 0o600)
+                        defer { close(file) }
+                        expectEqual(write(file, "s", 1), 1, "bytes saved")
+                        expectTrue(lseek(file, 0, SEEK_CUR).isMultiple(of: 2), "is saved")
+                    }
+                }
+                #endif
+
+                """, to: Self.stack)
+            for result in try follower.runs(1, 1) {
+                #expect(result.output.contains("for is saved (Stack.testSaves)\n"), "\(result)")
+            }
+            try FileManager.default.removeItem(at: saves)
+            try package.write(follower.next("text").text, to: ".testlogger")
+            let result = try follower.run("swift build", 0)
+            #expect(result.output.contains("1 flaky"), "\(result)")
+            try package.remove(".testlogger")
+        }
+
+        private func debugging(_ follower: inout Follower, _ package: FixturePackage) throws {
+            try package.write(Self.shown.get(), to: Self.stack)
+            // A debugger that tells what it was given.
+            let results = try follower.runs(0, 0, variables: ["IN_CLASS_DEBUGGER": "echo"])
+            let words = results[1].output
+            #expect(words.contains("\(package.file(Self.stack).path):34 "), "the line of the test: \(words)")
+            #expect(words.contains(".img --in-class-debug Stacks Stack.testPush\n"), "\(words)")
+            let image = try follower.runs(0)[0]
+            #expect(image.text.contains("Stack.testPush is over"), "\(image)")
+        }
+    }
+}

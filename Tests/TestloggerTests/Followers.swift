@@ -1,0 +1,176 @@
+// Somebody who follows an article word by word, and what they have: the address of this package, and a folder of theirs.
+
+import Foundation
+import Testing
+
+/// Somebody who goes through an article from its beginning to its end.
+struct Follower {
+    let article: Article
+    /// The folder in which commands are typed.
+    var folder: URL
+    private var left: ArraySlice<Article.Block>
+    private var ran: Set<String> = []
+
+    init(_ name: String, in folder: URL) throws {
+        article = try Article.named(name)
+        self.folder = folder
+        left =
+            article.blocks.filter { block in
+                // Those are compiled, see ReadmeTests.
+                block.language != "swift" && !Self.elsewhere.contains { $0.article == name && $0.what == block.name }
+            }[...]
+    }
+
+    /// Blocks and commands of articles that are not run here: each with the test that does, with the article that has
+    /// the same, or with the reason.
+    static let elsewhere: [(article: String, what: String, why: String)] = [
+        ("Architecture.md", "Overview: text", "a drawing"),
+        ("ContinuousIntegration.md", "GitHub: yaml", "ContinuousIntegrationTests.gitHub"),
+        ("ContinuousIntegration.md", "GitLab: yaml", "ContinuousIntegrationTests.gitLab"),
+        ("ContinuousIntegration.md", "Jenkins: groovy", "ContinuousIntegrationTests.jenkins"),
+        ("ContinuousIntegration.md", "Bazel: python", "ContinuousIntegrationTests.bazel"),
+        ("ContinuousIntegration.md", "Bazel: sh", "ContinuousIntegrationTests.bazel"),
+        ("Editors.md", "VS Code: json", "EditorTests.visualStudioCode"),
+        ("Editors.md", "Xcode: sh", "EditorTests.xcode"),
+        ("Editors.md", "Vim: vim", "EditorTests.vim"),
+        ("Editors.md", "Neovim: lua", "EditorTests.neovim"),
+        ("Editors.md", "Emacs: elisp", "EditorTests.emacs"),
+        ("EventStream.md", "What it tells: json", "EventStreamTests.theSampleIsWhatARunTells"),
+        ("EventStream.md", "What a worker tells: text", "EventStreamTests.theLinesAreWhatAWorkerTells"),
+        ("README.md", "swift package add-dependency ADDRESS --branch main", "GettingStarted.md"),
+        ("README.md", "swift package testlogger init", "GettingStarted.md"),
+        ("README.md", "swift build -c release -Xswiftc -DIN_CLASS_TESTS", "GettingStarted.md"),
+        ("README.md", "swift test", "it runs this test"),
+        (
+            "README.md", "swift package testlogger --shard ${{ matrix.shard }}/3 --junit tests.xml",
+            "ContinuousIntegrationTests.gitHub"
+        ),
+        (
+            "README.md", "swift run -c release --package-path Examples/Benchmarks Benchmarks Framework",
+            "ExamplesTests.benchmarksAgreeWithTheirPeers"
+        ),
+        (
+            "README.md", "swift run --package-path Examples/TasksBackend TasksBackend",
+            "ExamplesTests.theBackendAnswersAsItsTestsSay"
+        ),
+        (
+            "Streams.md", "swift run -c release --package-path Examples/Timetable timetable",
+            "ExamplesTests.theTimetableIsTestedAsItIsBuilt"
+        ),
+        (
+            "Streams.md", "swift run -c release --package-path Examples/Benchmarks Benchmarks",
+            "ExamplesTests.benchmarksAgreeWithTheirPeers"
+        ),
+    ]
+
+    /// A line without the comment behind it.
+    static func command(in line: String) -> String {
+        let command = line.firstRange(of: "  #").map { line[..<$0.lowerBound] } ?? line[...]
+        return command.trimmingCharacters(in: .whitespaces)
+    }
+
+    /// The next block, which is of this language.
+    mutating func next(_ language: String) throws -> Article.Block {
+        let first = left.popFirst()
+        let block = try #require(first, "\(article.name) has no block of \(language) more")
+        try #require(block.language == language, "\(article.path):\(block.line) is of \(block.language)")
+        return block
+    }
+
+    /// Runs a line as a shell does.
+    @discardableResult
+    mutating func run(_ line: String, _ status: Int32, _ variables: [String: String] = [:]) throws -> ProgramResult {
+        ran.insert(Self.command(in: line))
+        let line = try line.replacing("ADDRESS", with: Newcomer.address.get())
+        let result = try RunningPrograms.shell(
+            line, in: folder, environment: variables.merging(Newcomer.variables) { $1 })
+        #expect(result.status == status, "\(article.name): \(result)")
+        return result
+    }
+
+    /// Runs each line of the next block.
+    @discardableResult
+    mutating func runs(_ statuses: Int32..., variables: [String: String] = [:]) throws -> [ProgramResult] {
+        let block = try next("sh")
+        try #require(block.lines.count == statuses.count, "\(article.path):\(block.line) has other lines")
+        return try zip(block.lines, statuses).map { try run($0, $1, variables) }
+    }
+
+    /// Runs the lines of the next block that a shell prompts for, and compares what it prints with the others.
+    mutating func runs(asShownWith statuses: Int32...) throws {
+        let parts = try next("console").text.components(separatedBy: "$ ")
+        try #require(parts.first == "" && parts.count == statuses.count + 1)
+        var last: Int32 = 0
+        for (part, status) in zip(parts.dropFirst(), statuses) {
+            let lines = part.split(separator: "\n").map(String.init)
+            let result = try run(lines[0].replacing("$?", with: "\(last)"), status)
+            expect(lines.dropFirst(), in: result)
+            last = result.status
+        }
+    }
+
+    /// Compares the next block with what a command has printed.
+    mutating func shows(_ result: ProgramResult) throws { expect(try next("text").lines[...], in: result) }
+
+    /// Runs a command that stands in the text.
+    @discardableResult
+    mutating func runs(_ command: String, _ status: Int32) throws -> ProgramResult {
+        #expect(article.commands.contains(command), "\(article.name) does not name \(command)")
+        return try run(command, status)
+    }
+
+    /// Whatever is left is neither run nor in the table.
+    func ends() throws {
+        #expect(left.isEmpty, "\(article.name): not run: \(left.map(\.name))")
+        guard ["README.md", "Streams.md"].contains(article.name) else { return }
+        let elsewhere = Self.elsewhere.filter { $0.article == article.name }.map(\.what)
+        #expect(article.commands.subtracting(ran).subtracting(elsewhere) == [], "\(article.name)")
+    }
+
+    /// Expects that a command has printed these lines one after the other, others between them or not.
+    private func expect(_ shown: ArraySlice<String>, in result: ProgramResult) {
+        func stable(_ line: String) -> String {
+            line.replacing(/\d+\.\d m?s\b/, with: "… ms").replacing(folder.path + "/", with: "")
+        }
+        var left = shown[...]
+        for line in result.lines.map(stable) {
+            guard let expected = left.first.map(stable) else { break }
+            let isAnywhere = expected.hasPrefix("…/") && line.hasSuffix(expected.dropFirst(2))
+            if line == expected || isAnywhere { left.removeFirst() }
+        }
+        #expect(left.isEmpty, "\(article.name) shows what was not printed: \(left.joined(separator: "\n"))\n\(result)")
+    }
+}
+
+/// What somebody has who has heard of this package: its address, and a package of their own.
+enum Newcomer {
+    static let folder = Fixtures.folder.appending(path: "newcomer")
+    /// Nothing is left in the caches of whoever runs these tests.
+    static let variables = ["XDG_CACHE_HOME": folder.appending(path: "caches").path]
+
+    /// The address of this checkout as it is now, committed or not.
+    static let address = Result {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try run("git", "init", "--quiet", "--bare", "--initial-branch", "main", "InClassTesting.git")
+        let git = [
+            "git", "-C", Fixtures.checkout.path, "--git-dir", "\(folder.path)/InClassTesting.git", "--work-tree", ".",
+            "-c", "user.name=Tests", "-c", "user.email=tests@localhost", "-c", "commit.gpgsign=false",
+        ]
+        try run(git + ["add", "--all"])
+        try run(git + ["commit", "--quiet", "--message", "As it is now"])
+        return "file://\(folder.path)/InClassTesting.git"
+    }
+
+    /// A fresh clone of it.
+    static let clone = Result {
+        try run("git", "clone", "--quiet", address.get(), "InClassTesting")
+        return folder.appending(path: "InClassTesting")
+    }
+
+    static func run(_ words: String...) throws { try run(words) }
+
+    static func run(_ words: [String]) throws {
+        let result = try RunningPrograms.run(words, in: folder)
+        guard result.status == 0 else { throw ProgramError(description: "\(result)") }
+    }
+}

@@ -223,7 +223,7 @@ import Testing
         try withDirectory { directory in
             var outcome = try run(["none.json", "out.json"], in: directory)
             #expect(outcome.status == 1)
-            #expect(outcome.errors == "none.json: error: cannot open: No such file or directory\n")
+            #expect(outcome.errors == "none.json: error: cannot open \"none.json\": No such file or directory\n")
             outcome = try run(["-", "none/out.json"], input: "1", in: directory)
             #expect(outcome.status == 1)
             #expect(outcome.errors == "none/out.json: error: cannot create: No such file or directory\n")

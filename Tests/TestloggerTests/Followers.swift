@@ -58,6 +58,10 @@ struct Follower {
             "ExamplesTests.theTimetableIsTestedAsItIsBuilt"
         ),
         (
+            "Streams.md", "swift run -c release --package-path Examples/TasksBackend TasksLoad",
+            "ExamplesTests.theBackendAnswersAsItsTestsSay"
+        ),
+        (
             "Streams.md", "swift run -c release --package-path Examples/Benchmarks Benchmarks",
             "ExamplesTests.benchmarksAgreeWithTheirPeers"
         ),
@@ -130,7 +134,7 @@ struct Follower {
     /// Expects that a command has printed these lines one after the other, others between them or not.
     private func expect(_ shown: ArraySlice<String>, in result: ProgramResult) {
         func stable(_ line: String) -> String {
-            line.replacing(/\d+\.\d m?s\b/, with: "… ms").replacing(folder.path + "/", with: "")
+            line.replacing(/\(\d+(\.\d+)? (ns|µs|ms|s)\)/, with: "(…)").replacing(folder.path + "/", with: "")
         }
         var left = shown[...]
         for line in result.lines.map(stable) {

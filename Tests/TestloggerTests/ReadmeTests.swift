@@ -52,12 +52,6 @@ extension TestloggerTests {
 
         /// What the examples of an article are about, where it does not show that itself.
         private static let preludes = [
-            "README.md": """
-            import JSONStreaming
-            import PlistBuilding
-            import SQLiteStreaming
-
-            """,
             "CrashesAndTimeouts.md": """
             import InClassTesting
             struct Stack {

@@ -48,7 +48,7 @@ public struct InputFile: ~Copyable {
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         isOwned = true
         guard descriptor >= 0 else {
-            throw StreamError(.cannotRead, "cannot open: \(ByteOutput.systemMessage(errno))")
+            throw StreamError(.cannotRead, "cannot open \(path.debugDescription): \(ByteOutput.systemMessage(errno))")
         }
     }
 

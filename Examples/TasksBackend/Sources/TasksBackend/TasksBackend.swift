@@ -14,8 +14,10 @@ enum TasksBackend {
     static func main() async {
         // A reader of the log that is gone is an error of writing, which is passed over.
         signal(SIGPIPE, SIG_IGN)
+        let words = Array(CommandLine.arguments.dropFirst())
+        if words == ["--help"] { return print(ServerOptions.usage) }
         do {
-            try await serve(try ServerOptions(Array(CommandLine.arguments.dropFirst())))
+            try await serve(try ServerOptions(words))
         } catch let error as ServerOptions.UsageError {
             complain("\(error)\n\(ServerOptions.usage)")
             exit(2)

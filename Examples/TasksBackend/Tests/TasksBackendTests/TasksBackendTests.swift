@@ -337,6 +337,7 @@ struct TasksBackendTests {
                 let result = try RunningServer.run(words, in: folder)
                 #expect(result.status == 2 && result.errors.contains(error), "\(words): \(result)")
             }
+            #expect(try RunningServer.run(["--help"], in: folder).status == 0)
             try Data("this is no database, whatever its name".utf8).write(to: folder.appending(path: "text"))
             let text = try RunningServer.run(["--database", "text"], in: folder)
             #expect(text.status == 1 && text.errors.contains("not a database"), "\(text)")

@@ -13,8 +13,9 @@ final class HeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private var isRefused = false
-    /// Whether an answer has told the client that there will be no other one.
+    /// Whether an answer has told the client that there will be no other one, and whether that is written.
     private var isEnding = false
+    private var isOver = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // What comes behind such a request is for nobody.
@@ -32,8 +33,15 @@ final class HeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .head(let head) = unwrapOutboundIn(data) {
-            isEnding = isEnding || head.headers["connection"].contains("close")
+        if isOver {
+            // It answers what was on its way before the last answer was.
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return context.close(promise: nil)
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(let head): isEnding = isEnding || head.headers["connection"].contains("close")
+        case .body: break
+        case .end: isOver = isEnding
         }
         context.write(data, promise: promise)
     }

@@ -9,7 +9,7 @@ struct TestLogger: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) async throws {
         if arguments.first == "init" {
             try checkPermission([context.package.directoryURL.path], context, arguments)
-            try Initialization(package: context.package).run(Array(arguments.dropFirst()))
+            try Initialization(context: context).run(Array(arguments.dropFirst()))
             return
         }
         let tool = try context.tool(named: "testlogger").url

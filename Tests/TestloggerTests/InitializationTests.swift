@@ -61,17 +61,21 @@ extension PackageTests.InitializationTests {
                 red.text.contains("error: got 2 instead of expected 3 for one and one (FirstTests.testAddition)"),
                 "\(red)")
 
+            try package.replace("expectEqual(1 + 1, 3", with: "expectEqual(1 + 1, 2", in: "Sources/\(test)")
+
             let before = try package.text(of: "Package.swift")
             let again = try package.initialize("Fresh")
             #expect(again.status == 0)
             #expect(again.text.contains("nothing to do: 'Fresh' depends on InClassTesting"), "\(again)")
             #expect(try package.text(of: "Package.swift") == before)
+            try expectNextTarget(package)
+        }
 
-            // What tests one target tests the next one, too.
+        /// What tests one target tests the next one, too.
+        private func expectNextTarget(_ package: FixturePackage) throws {
             let second = try package.initialize("Other")
             #expect(second.status == 0, "\(second)")
             #expect(try package.text(of: "Sources/Other/FirstTests.swift").contains("testAddition"))
-            try package.replace("expectEqual(1 + 1, 3", with: "expectEqual(1 + 1, 2", in: "Sources/\(test)")
             let both = try package.build()
             #expect(both.status == 0, "\(both)")
             #expect(package.built("OtherTested.swift").count == 1)

@@ -98,7 +98,8 @@ extension GroupResult {
                     return RatioResult(peer: name, ratio: median / measurement.median, goal: goal.ratio)
                 }
                 return CaseResult(
-                    name: one.name, isPeer: index >= ownCount, milliseconds: seconds * 1e3, spread: measurement.spread,
+                    name: one.name, isPeer: index >= ownCount && one.goals.isEmpty, milliseconds: seconds * 1e3,
+                    spread: measurement.spread,
                     megabytesPerSecond: work.byteCount.map { Double($0) / seconds / 1e6 },
                     unitsPerSecond: Double(work.count) / seconds,
                     allocations: measurement.allocations.map { Double($0) / allocationCount },

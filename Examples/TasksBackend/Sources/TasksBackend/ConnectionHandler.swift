@@ -10,10 +10,15 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// The time for what is being answered when the server is told to stop.
     static let stopTimeLimit = TimeAmount.seconds(10)
-    /// The time in which a client that is being answered takes at least a byte.
-    static let takeTimeLimit = TimeAmount.seconds(10)
+    /// The time in which a client that is being answered takes something.
+    ///
+    /// The system tells of it when a third of its own buffer is free, which can be more than a megabyte: a shorter time would
+    /// end clients that are slow.
+    static let takeTimeLimit = TimeAmount.seconds(20)
 
     private var isWaiting = false
+    /// Whether the channel was writable since the wait began: more may have been written again since then.
+    private var hasTaken = false
 
     /// Adds the check of heads where they still are as they came.
     func handlerAdded(context: ChannelHandlerContext) {
@@ -35,18 +40,23 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if !context.channel.isWritable, !isWaiting { wait(context.channel) }
+        if context.channel.isWritable {
+            hasTaken = true
+        } else if !isWaiting {
+            wait(context.channel)
+        }
         context.fireChannelWritabilityChanged()
     }
 
-    /// Waits until the channel is writable, and closes it when less and less of its bytes is no longer what is left.
+    /// Waits until the channel is writable, and closes it when nothing of its bytes has gone meanwhile.
     private func wait(_ channel: any Channel) {
         isWaiting = true
+        hasTaken = false
         let before = Self.waitingByteCount(channel)
         channel.eventLoop.assumeIsolated().scheduleTask(in: Self.takeTimeLimit) {
             self.isWaiting = false
             if channel.isWritable || !channel.isActive { return }
-            if Self.waitingByteCount(channel) < before { return self.wait(channel) }
+            if self.hasTaken || Self.waitingByteCount(channel) < before { return self.wait(channel) }
             channel.close(promise: nil)
         }
     }

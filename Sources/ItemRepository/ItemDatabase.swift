@@ -102,7 +102,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         guard let text else { throw StreamError(.typeMismatch, "expected an item, found null") }
         do throws(StreamError) {
             return try JSON.decode(
-                Item.self, from: text, options: ItemRules.building, readerOptions: ItemRules.jsonReader)
+                Item.self, from: text, options: ItemRules.jsonReader, builderOptions: ItemRules.building)
         } catch {
             // As of a file that is no array of items: where members have the same name, the last one counts alone.
             guard let item = try? itemOfTree(text) else { throw error }

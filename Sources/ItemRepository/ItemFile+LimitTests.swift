@@ -221,7 +221,7 @@ extension ItemLimitTests: SelfTesting {
                 id: 1,
                 any: try JSON.decode(
                     PropertyList.self, from: digits,
-                    readerOptions: JSONReaderOptions(limits: StreamLimits(numberByteCount: .max))))
+                    options: JSONReaderOptions(limits: StreamLimits(numberByteCount: .max))))
             bags.add(bag)
             try bags.flush()
             try bags.reload()

@@ -27,11 +27,11 @@ public enum JSON {
     /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, from bytes: [UInt8], options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readJSON(bytes, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readJSON(bytes, options: options)
         }
     }
 
@@ -40,11 +40,11 @@ public enum JSON {
     /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, from data: Data, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readJSON(data, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readJSON(data, options: options)
         }
     }
 
@@ -53,11 +53,11 @@ public enum JSON {
     /// - Throws: The first error of the document, with its position in the UTF-8 bytes, or of a value that does not fit.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, from text: String, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readJSON(text, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readJSON(text, options: options)
         }
     }
 
@@ -66,11 +66,11 @@ public enum JSON {
     /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, contentsOfFile path: String, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readJSON(contentsOfFile: path, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readJSON(contentsOfFile: path, options: options)
         }
     }
 
@@ -81,11 +81,11 @@ public enum JSON {
     /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
     /// - Complexity: O(*n*) in the bytes.
     public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, from bytes: [UInt8], options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> [Value] {
-        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
-            try builder.readJSON(bytes, options: readerOptions)
+        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
+            try builder.readJSON(bytes, options: options)
         }
     }
 
@@ -94,11 +94,11 @@ public enum JSON {
     /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
     /// - Complexity: O(*n*) in the bytes.
     public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, from data: Data, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> [Value] {
-        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
-            try builder.readJSON(data, options: readerOptions)
+        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
+            try builder.readJSON(data, options: options)
         }
     }
 
@@ -107,11 +107,11 @@ public enum JSON {
     /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
     /// - Complexity: O(*n*) in the bytes.
     public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, from text: String, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> [Value] {
-        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
-            try builder.readJSON(text, options: readerOptions)
+        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
+            try builder.readJSON(text, options: options)
         }
     }
 
@@ -120,11 +120,11 @@ public enum JSON {
     /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the bytes.
     public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        _ type: Value.Type = Value.self, contentsOfFile path: String, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> [Value] {
-        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
-            try builder.readJSON(contentsOfFile: path, options: readerOptions)
+        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
+            try builder.readJSON(contentsOfFile: path, options: options)
         }
     }
 
@@ -159,12 +159,12 @@ public enum JSON {
 
     /// The lines are the elements of an array of which a reader knows nothing.
     private static func buildLines<Value: StreamValue>(
-        _ options: BuilderOptions, _ readerOptions: JSONReaderOptions,
+        _ options: JSONReaderOptions, _ builderOptions: BuilderOptions,
         _ read: (inout ObjectBuilder<PropertyList>, JSONReaderOptions) throws(StreamError) -> Void
     ) throws(StreamError) -> [Value] {
-        try ObjectBuilder.build(options.besideLines) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(builderOptions.besideLines) { (builder) throws(StreamError) in
             try builder.beginArray()
-            try read(&builder, readerOptions.ofLines)
+            try read(&builder, options.ofLines)
             try builder.endArray()
         }
     }
@@ -245,7 +245,7 @@ extension JSON: SelfTesting {
             for limits in [StreamLimits(stringByteCount: number), StreamLimits(totalByteCount: number)] {
                 let options = JSONReaderOptions(limits: limits)
                 let whole = expectThrows(StreamError.self, "a whole text") {
-                    _ = try decode([String].self, from: text, readerOptions: options)
+                    _ = try decode([String].self, from: text, options: options)
                 }
                 expectEqual(whole?.kind, .limitExceeded, "a whole text, \(number)")
                 let pieces = expectThrows(StreamError.self, "pieces") {
@@ -266,7 +266,7 @@ extension JSON: SelfTesting {
         expectEqual(try decode([Task].self, contentsOfFile: path), tasks, "from a file")
         let inferred: [Task] = try decode(from: text)
         expectEqual(inferred, tasks, "of the type that is wanted")
-        let named = try decode(Task.self, from: #"{"id":3}"#, options: BuilderOptions(keyMapping: .snakeCase))
+        let named = try decode(Task.self, from: #"{"id":3}"#, builderOptions: BuilderOptions(keyMapping: .snakeCase))
         expectEqual(named.id, 3, "with options")
     }
 
@@ -303,10 +303,12 @@ extension JSON: SelfTesting {
         }
         expectEqual(try decodeLines([Int].self, from: "[1]\n[]\n[2,3]"), [[1], [], [2, 3]], "arrays")
         let flat = BuilderOptions(depthLimit: 1)
-        expectEqual(try decodeLines([Int].self, from: "[1]", options: flat), [[1]], "as deep as the limit")
-        expectThrows(StreamError.self, "deeper") { _ = try decodeLines([[Int]].self, from: "[[1]]", options: flat) }
+        expectEqual(try decodeLines([Int].self, from: "[1]", builderOptions: flat), [[1]], "as deep as the limit")
+        expectThrows(StreamError.self, "deeper") {
+            _ = try decodeLines([[Int]].self, from: "[[1]]", builderOptions: flat)
+        }
         let limitless = BuilderOptions(depthLimit: .max)
-        expectEqual(try decodeLines(Task.self, from: lines, options: limitless), tasks, "without a limit")
+        expectEqual(try decodeLines(Task.self, from: lines, builderOptions: limitless), tasks, "without a limit")
     }
 
     private static func testSaysInWhichLineTheErrorIs() {
@@ -336,7 +338,7 @@ extension JSON: SelfTesting {
             "names and nulls")
         let bytes = try encode([Log()], writingOptions: snakes)
         expectEqual(bytes, Array(#"[{"task_id":7,"note":null}]"#.utf8), "bytes of them")
-        let read = try decode([Log].self, from: bytes, options: BuilderOptions(keyMapping: .snakeCase))
+        let read = try decode([Log].self, from: bytes, builderOptions: BuilderOptions(keyMapping: .snakeCase))
         expectEqual(read, [Log()], "there and back with names")
         let error = expectThrows(StreamError.self, "infinite") { _ = try encode([Task(weight: .infinity)]) }
         expectEqual(error?.kind, .unrepresentable, "kind")

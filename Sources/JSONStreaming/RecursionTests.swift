@@ -149,7 +149,7 @@ extension RecursionTests: SelfTesting {
             let values: [any Encodable & Sendable] = [Unchecked(value: node), Unchecked(value: list), tree]
             for value in values {
                 onAnyStack("\(count) levels of \(type(of: value))") { _ in
-                    _ = try JSONStreamEncoder(options: options).encode(value) as Data
+                    _ = try JSONStreamEncoder(encodingOptions: options).encode(value) as Data
                 }
             }
         }

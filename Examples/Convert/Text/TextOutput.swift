@@ -70,7 +70,7 @@ struct TextOutput {
     private var delimitedOptions: CSVWriterOptions {
         CSVWriterOptions(
             dialect: arguments.dialect(of: arguments.to), columns: arguments.writtenColumns,
-            unknownMembers: arguments.writtenColumns == nil ? .reject : .drop)
+            unknownMembers: arguments.writtenColumns == nil ? .reject : .ignore)
     }
 
     private func send<Source: ValueSource & ~Copyable, Writer: TextWriter & ~Copyable>(

@@ -54,10 +54,10 @@ extension CSVColumnsTests: SelfTesting {
         for (text, expected) in rows { expectEqual(found(text), expected, text) }
         expectEqual(found("1,x\n2,y\n", CSVReaderTests.arrays), "1 integer 1 2; 2 string 'x' 'y'", "no names")
         expectEqual(
-            found("a,b\n1,2\n3,4,5\n", CSVReaderOptions(longRecords: .drop)), "a integer 1 3; b integer 2 4",
+            found("a,b\n1,2\n3,4,5\n", CSVReaderOptions(longRecords: .ignore)), "a integer 1 3; b integer 2 4",
             "too many fields")
         expectEqual(
-            found("a,b\n1,2\n3\n", CSVReaderOptions(columns: ["b"], shortRecords: .leaveOut)), "b integer 2 -",
+            found("a,b\n1,2\n3\n", CSVReaderOptions(columns: ["b"], shortRecords: .omit)), "b integer 2 -",
             "a chosen column")
         expectTrue(found("a,b\n1,2\n3,\"\n").contains("expected the quote"), "an error")
     }
@@ -104,7 +104,7 @@ extension CSVColumnsTests: SelfTesting {
     }
 
     private static func testRefusesNamesThatComeTwice() async throws {
-        let options = CSVReaderOptions(repeatedNames: .keep)
+        let options = CSVReaderOptions(duplicateNames: .keep)
         let text = "a,b,b,\n1,2,3,4\n"
         let words = "the name \"b\" of column 3 is that of column 2 at line 1, column 5 (byte 4)"
         expectEqual(found(text, options), words, "types that are found")

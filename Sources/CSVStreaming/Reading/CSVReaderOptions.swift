@@ -26,7 +26,7 @@ public struct CSVReaderOptions: Sendable {
         /// It is an error.
         case reject
         /// The missing fields are absent: no members of a dictionary, no elements of an array.
-        case leaveOut
+        case omit
     }
 
     /// What becomes of the fields of a record beyond those of the header, or of the first record.
@@ -34,7 +34,7 @@ public struct CSVReaderOptions: Sendable {
         /// They are an error.
         case reject
         /// They are left out.
-        case drop
+        case ignore
         /// They are an array of strings, the member with this name; in arrays they are elements like the others.
         case keep(under: String)
     }
@@ -48,7 +48,7 @@ public struct CSVReaderOptions: Sendable {
     }
 
     /// What becomes of columns that have the same name.
-    public enum RepeatedNames: Sendable, Hashable {
+    public enum DuplicateNames: Sendable, Hashable {
         /// They are an error.
         case reject
         /// They are sent as they are. Columns that are made of such a text have names of which each comes once.
@@ -84,7 +84,7 @@ public struct CSVReaderOptions: Sendable {
     /// What becomes of quotes within fields without quotes.
     public var bareQuotes: BareQuotes
     /// What becomes of names that come twice.
-    public var repeatedNames: RepeatedNames
+    public var duplicateNames: DuplicateNames
     /// The encoding of the text.
     public var encoding: Encoding
     /// Whether a byte order mark before the first byte is skipped; else it is text.
@@ -92,9 +92,9 @@ public struct CSVReaderOptions: Sendable {
     /// The bounds of the input. Those of strings count the bytes of a field with its quotes, those of depth none.
     public var limits: StreamLimits
     /// The longest record in bytes, which is what is kept of a record that comes in pieces.
-    public var recordByteCount: Int
+    public var recordByteLimit: Int
     /// The highest number of fields of a record.
-    public var fieldCount: Int
+    public var fieldLimit: Int
     /// What the fields of each of `columns` become where no sink says otherwise, as columns of known types want them.
     var kinds: [FieldKind] = []
     /// Whether what is read becomes columns, of which no two have the same name.
@@ -113,9 +113,9 @@ public struct CSVReaderOptions: Sendable {
     public init(
         dialect: CSVDialect = .standard, names: [String]? = nil, columns: [String]? = nil,
         fieldType: CSVFieldType = .text, fieldTypes: [String: CSVFieldType] = [:], shortRecords: ShortRecords = .reject,
-        longRecords: LongRecords = .reject, bareQuotes: BareQuotes = .reject, repeatedNames: RepeatedNames = .reject,
+        longRecords: LongRecords = .reject, bareQuotes: BareQuotes = .reject, duplicateNames: DuplicateNames = .reject,
         encoding: Encoding = .utf8, skipsByteOrderMark: Bool = true, limits: StreamLimits = .standard,
-        recordByteCount: Int = 64 << 20, fieldCount: Int = 65_536
+        recordByteLimit: Int = 64 << 20, fieldLimit: Int = 65_536
     ) {
         self.dialect = dialect
         self.names = names
@@ -125,11 +125,11 @@ public struct CSVReaderOptions: Sendable {
         self.shortRecords = shortRecords
         self.longRecords = longRecords
         self.bareQuotes = bareQuotes
-        self.repeatedNames = repeatedNames
+        self.duplicateNames = duplicateNames
         self.encoding = encoding
         self.skipsByteOrderMark = skipsByteOrderMark
         self.limits = limits
-        self.recordByteCount = recordByteCount
-        self.fieldCount = fieldCount
+        self.recordByteLimit = recordByteLimit
+        self.fieldLimit = fieldLimit
     }
 }

@@ -179,7 +179,7 @@ final class CSVCursor {
     private func take(_ names: [String]) throws(StreamError) {
         let header = CSVHeader(names)
         let problem =
-            options.repeatedNames == .reject
+            options.duplicateNames == .reject
             ? header.repetition() : options.isForColumns ? header.repetition(among: options.columns) : nil
         if let problem {
             let place = options.names == nil ? position(of: problem.column) : .start
@@ -229,11 +229,11 @@ final class CSVCursor {
     func checkedFieldCount() throws(StreamError) -> Int {
         let found = unsafe scanner.batch.fieldCount(of: record)
         if found == width { return found }
-        if found < width, options.shortRecords == .leaveOut { return found }
+        if found < width, options.shortRecords == .omit { return found }
         if found > width {
             switch options.longRecords {
             case .reject: break
-            case .drop: return width
+            case .ignore: return width
             case .keep: return hasNames ? width : found
             }
         }

@@ -140,7 +140,7 @@ extension CSVReaderTests: SelfTesting {
         expect("a,\n1,2", #"[ { key "a" string "1" key "" string "2" } ]"#)
         expect("\"\"\n1\n\n", #"[ { key "" string "1" } { key "" string "" } ]"#)
         expect("a,,\n", " ! duplicateKey the name \"\" of column 3 is that of column 2 at line 1, column 4 (byte 3)")
-        options = CSVReaderOptions(repeatedNames: .keep)
+        options = CSVReaderOptions(duplicateNames: .keep)
         expect("a,a\n1,2", #"[ { key "a" string "1" key "a" string "2" } ]"#, options)
     }
 
@@ -172,7 +172,7 @@ extension CSVReaderTests: SelfTesting {
     private static func testTreatsRaggedRecordsAsTold() {
         expect("a,b\n1\n", "[ ! invalidSyntax $[0]: expected 2 fields, found 1 at line 2, column 1 (byte 4)")
         expect("a,b\n1,2,3\n", "[ ! invalidSyntax $[0]: expected 2 fields, found 3 at line 2, column 5 (byte 8)")
-        var options = CSVReaderOptions(shortRecords: .leaveOut, longRecords: .drop)
+        var options = CSVReaderOptions(shortRecords: .omit, longRecords: .ignore)
         expect("a,b\n1\n1,2,3\n", #"[ { key "a" string "1" } { key "a" string "1" key "b" string "2" } ]"#, options)
         options.longRecords = .keep(under: "rest")
         expect("a\n1,2,\n", #"[ { key "a" string "1" key "rest" [ string "2" string "" ] } ]"#, options)
@@ -233,13 +233,13 @@ extension CSVReaderTests: SelfTesting {
             "1\n\"\n3\n5",
             #"[ [ string "1" ] ! limitExceeded $[1][0]: more than 4 bytes in a field; is the closing quote missing? at line 2, column 1 (byte 2)"#,
             options)
-        options = CSVReaderOptions(dialect: .standard.withoutHeader, recordByteCount: 5)
+        options = CSVReaderOptions(dialect: .standard.withoutHeader, recordByteLimit: 5)
         expect("1,345\n", #"[ [ string "1" string "345" ] ]"#, options)
         expect(
             "1\n,,,,,,",
             #"[ [ string "1" ] ! limitExceeded $[1][5]: more than 5 bytes in a record at line 2, column 1 (byte 2)"#,
             options)
-        options = CSVReaderOptions(dialect: .standard.withoutHeader, fieldCount: 2)
+        options = CSVReaderOptions(dialect: .standard.withoutHeader, fieldLimit: 2)
         expect("1,2\n", #"[ [ string "1" string "2" ] ]"#, options)
         expect(
             "1,2,\n", " ! limitExceeded $[0][2]: more than 2 fields in a record at line 1, column 5 (byte 4)", options)
@@ -268,7 +268,7 @@ extension CSVReaderTests: SelfTesting {
         expectEqual(try reader.sink.takeResult(), [First(c0: 7)], "byte by byte")
         let records = String(repeating: "1\n", count: count)
         let short = header + "7" + String(decoding: fields, as: UTF8.self) + "\n" + records
-        let options = CSVReaderOptions(shortRecords: .leaveOut)
+        let options = CSVReaderOptions(shortRecords: .omit)
         let values = try CSV.decode(First.self, from: short, options: options)
         expectEqual(values.count, count + 1, "records")
         expectEqual(values.last, First(c0: 1), "a short record")

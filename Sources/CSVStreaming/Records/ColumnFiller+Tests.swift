@@ -82,7 +82,7 @@ extension ColumnFillerTests: SelfTesting {
                 }
                 text += Array((row % 40 == 39 ? "\r\n" : row % 50 == 49 ? "z\n\n" : "u\n").utf8)
             }
-            var options = CSVReaderOptions(shortRecords: .leaveOut, longRecords: .drop)
+            var options = CSVReaderOptions(shortRecords: .omit, longRecords: .ignore)
             options.encoding = round % 6 == 5 ? .latin1 : .utf8
             options.columns = round % 2 == 0 ? nil : ["t", "r", "n", "s", "b"]
             let expected = outcome(text, plain(options))

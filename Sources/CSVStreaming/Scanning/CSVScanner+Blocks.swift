@@ -77,7 +77,7 @@ private struct BlockRecords {
         unsafe lineEnds = scanner.lineEnds
         unsafe comment = scanner.comment
         unsafe keepsBlankLines = scanner.keepsBlankLines
-        unsafe fieldLimit = max(1, scanner.options.fieldCount)
+        unsafe fieldLimit = max(1, scanner.options.fieldLimit)
         unsafe recordLimit = scanner.recordLimit
     }
 

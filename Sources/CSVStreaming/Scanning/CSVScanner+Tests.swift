@@ -48,7 +48,7 @@ extension CSVScannerTests: SelfTesting {
             let comment: UInt8? = round % 2 == 0 ? UInt8(ascii: "#") : nil
             var options = CSVReaderOptions(
                 dialect: CSVDialect(quote: round % 5 == 4 ? nil : 0x22, comment: comment, hasHeader: false),
-                shortRecords: .leaveOut, longRecords: .keep(under: ""), bareQuotes: round % 4 == 3 ? .keep : .reject)
+                shortRecords: .omit, longRecords: .keep(under: ""), bareQuotes: round % 4 == 3 ? .keep : .reject)
             options.firstBlockCount = 1 + round % 9
             var plain = options
             plain.usesPlainScan = true

@@ -77,7 +77,7 @@ final class CSVScanner {
         quote = dialect.quote.map { Int($0) } ?? -1
         comment = dialect.comment.map { Int($0) } ?? -1
         allowsShortNumbers = dialect.quote.map { !"0123456789-.".utf8.contains($0) } ?? true
-        recordLimit = min(max(0, options.recordByteCount), Int(UInt32.max) - 1)
+        recordLimit = min(max(0, options.recordByteLimit), Int(UInt32.max) - 1)
         fieldLimit = min(options.limits.stringByteCount, recordLimit)
         // Lower limits are the plain machine's.
         allowsBlocks = !options.usesPlainScan && fieldLimit >= Self.largestBlockCount * 64
@@ -280,8 +280,8 @@ final class CSVScanner {
 
     /// Counts a field that begins, of which no record has too many.
     func countField() throws(StreamError) {
-        guard fieldCount >= max(1, options.fieldCount) else { return }
-        throw fail(.limitExceeded, "more than \(options.fieldCount) fields in a record", field)
+        guard fieldCount >= max(1, options.fieldLimit) else { return }
+        throw fail(.limitExceeded, "more than \(options.fieldLimit) fields in a record", field)
     }
 }
 

@@ -11,7 +11,7 @@ extension CSV {
     ///
     /// The result is that of one worker, and so are errors, their positions included. Of the text no more is in memory than two
     /// pieces of 4 MiB for each worker and one more, and what a record needs that is longer, up to twice
-    /// ``CSVReaderOptions/recordByteCount``. What one worker has to read alone, as a text without names of columns, is read in chunks.
+    /// ``CSVReaderOptions/recordByteLimit``. What one worker has to read alone, as a text without names of columns, is read in chunks.
     /// There are as many tasks as `workers` says, 1 at least.
     /// - Throws: What ``decode(_:contentsOfFile:options:builderOptions:)`` throws; `receiverFailed` with a `CancellationError` as the
     ///   cause when the task is cancelled.

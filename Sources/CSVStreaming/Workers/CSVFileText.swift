@@ -35,7 +35,7 @@ final class CSVFileText: @unchecked Sendable {
                     bytes.removeSubrange(..<end)
                     return piece
                 }
-                guard count <= max(0, options.recordByteCount) else { return nil }
+                guard count <= max(0, options.recordByteLimit) else { return nil }
             } else {
                 guard failure == nil else { return nil }
                 isAtEnd = true

@@ -92,7 +92,7 @@ extension CSVPartsTests: SelfTesting {
             let text = CSVScannerTests.randomText(&random, count: 900, width: width, faults: round % 3 == 0)
             // Quotes in comments, and in fields without quotes, tell nothing of where records end.
             let options = CSVReaderOptions(
-                dialect: CSVDialect(comment: round % 2 == 0 ? 0x23 : nil), shortRecords: .leaveOut, longRecords: .drop,
+                dialect: CSVDialect(comment: round % 2 == 0 ? 0x23 : nil), shortRecords: .omit, longRecords: .ignore,
                 bareQuotes: round % 5 == 0 ? .keep : .reject)
             try await expectSame(Array(header.utf8) + text, options, "round \(round)")
         }
@@ -123,7 +123,7 @@ extension CSVPartsTests: SelfTesting {
         let options = CSVReaderOptions(dialect: CSVDialect(comment: 0x23))
         try await expectSame(Array(comments.utf8), options, "a header behind comments")
         var limited = CSVReaderOptions()
-        limited.recordByteCount = 40
+        limited.recordByteLimit = 40
         let long = String(repeating: "1,2\n", count: 20) + "1,\"" + String(repeating: "x\n", count: 100)
         try await expectSame(Array(("a,b\n" + long).utf8), limited, "a record that is too long")
         try await expectSame(Array(("a,b\n" + long).utf8), CSVReaderOptions(), "quotes that are open for long")

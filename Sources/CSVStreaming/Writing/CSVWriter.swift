@@ -206,7 +206,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
             return index
         }
         guard columns.isOpen else {
-            if options.unknownMembers == .drop { return -1 }
+            if options.unknownMembers == .ignore { return -1 }
             let words = "the member is no column of the records before; CSVWriterOptions.columns has all"
             throw located(StreamError(.unknownMember, words), name)
         }

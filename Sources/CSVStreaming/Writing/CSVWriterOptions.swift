@@ -23,7 +23,7 @@ public struct CSVWriterOptions: Sendable, Hashable {
         /// They are refused.
         case reject
         /// They are left out.
-        case drop
+        case ignore
     }
 
     /// The bytes that have a meaning, and whether the names of columns are written.

@@ -4,66 +4,66 @@ public import PlistBuilding
 public import PlistCoding
 
 extension JSONStreamDecoder {
-    /// How names in the text become coding keys: `options.keyMapping`. What is `custom` in `JSONDecoder` is `KeyMapping.keys`.
+    /// How names in the text become coding keys: `decodingOptions.keyMapping`. What is `custom` in `JSONDecoder` is `KeyMapping.keys`.
     public var keyDecodingStrategy: KeyMapping {
-        get { options.keyMapping }
-        set { options.keyMapping = newValue }
+        get { decodingOptions.keyMapping }
+        set { decodingOptions.keyMapping = newValue }
     }
 
-    /// How dates are read: `options.dates`.
+    /// How dates are read: `decodingOptions.dates`.
     public var dateDecodingStrategy: DecodingOptions.Dates {
-        get { options.dates }
-        set { options.dates = newValue }
+        get { decodingOptions.dates }
+        set { decodingOptions.dates = newValue }
     }
 
-    /// How data are read: `options.bytes`.
+    /// How data are read: `decodingOptions.bytes`.
     public var dataDecodingStrategy: DecodingOptions.Bytes {
-        get { options.bytes }
-        set { options.bytes = newValue }
+        get { decodingOptions.bytes }
+        set { decodingOptions.bytes = newValue }
     }
 
-    /// How infinities and NaN are read: `options.nonConformingFloats`.
+    /// How infinities and NaN are read: `decodingOptions.nonConformingFloats`.
     public var nonConformingFloatDecodingStrategy: DecodingOptions.NonConformingFloats {
-        get { options.nonConformingFloats }
-        set { options.nonConformingFloats = newValue }
+        get { decodingOptions.nonConformingFloats }
+        set { decodingOptions.nonConformingFloats = newValue }
     }
 
-    /// What types can ask for while they are decoded: `options.userInfo`.
+    /// What types can ask for while they are decoded: `decodingOptions.userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable] {
-        get { options.userInfo }
-        set { options.userInfo = newValue }
+        get { decodingOptions.userInfo }
+        set { decodingOptions.userInfo = newValue }
     }
 }
 
 extension JSONStreamEncoder {
-    /// How coding keys become names in the text: `options.keyMapping`. What is `custom` in `JSONEncoder` is `KeyMapping.names`.
+    /// How coding keys become names in the text: `encodingOptions.keyMapping`. What is `custom` in `JSONEncoder` is `KeyMapping.names`.
     public var keyEncodingStrategy: KeyMapping {
-        get { options.keyMapping }
-        set { options.keyMapping = newValue }
+        get { encodingOptions.keyMapping }
+        set { encodingOptions.keyMapping = newValue }
     }
 
-    /// How dates are written: `options.dates`.
+    /// How dates are written: `encodingOptions.dates`.
     public var dateEncodingStrategy: EncodingOptions.Dates {
-        get { options.dates }
-        set { options.dates = newValue }
+        get { encodingOptions.dates }
+        set { encodingOptions.dates = newValue }
     }
 
-    /// How data are written: `options.bytes`.
+    /// How data are written: `encodingOptions.bytes`.
     public var dataEncodingStrategy: EncodingOptions.Bytes {
-        get { options.bytes }
-        set { options.bytes = newValue }
+        get { encodingOptions.bytes }
+        set { encodingOptions.bytes = newValue }
     }
 
-    /// How infinities and NaN are written: `options.nonConformingFloats`.
+    /// How infinities and NaN are written: `encodingOptions.nonConformingFloats`.
     public var nonConformingFloatEncodingStrategy: EncodingOptions.NonConformingFloats {
-        get { options.nonConformingFloats }
-        set { options.nonConformingFloats = newValue }
+        get { encodingOptions.nonConformingFloats }
+        set { encodingOptions.nonConformingFloats = newValue }
     }
 
-    /// What types can ask for while they are encoded: `options.userInfo`.
+    /// What types can ask for while they are encoded: `encodingOptions.userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable] {
-        get { options.userInfo }
-        set { options.userInfo = newValue }
+        get { encodingOptions.userInfo }
+        set { encodingOptions.userInfo = newValue }
     }
 }
 
@@ -122,7 +122,7 @@ extension JSONStrategiesTests: SelfTesting {
         theirs.dataEncodingStrategy = .deferredToData
         theirs.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "+", negativeInfinity: "-", nan: "?")
-        var ours = JSONStreamEncoder(writerOptions: JSONWriterOptions(sortsKeys: true))
+        var ours = JSONStreamEncoder(options: JSONWriterOptions(sortsKeys: true))
         ours.keyEncodingStrategy = .convertToSnakeCase
         ours.dataEncodingStrategy = .deferredToData
         ours.nonConformingFloatEncodingStrategy = .convertToString(
@@ -207,7 +207,7 @@ extension JSONStrategiesTests: SelfTesting {
         struct Bound: StreamObject { var first = 1 }
         let options = BuilderOptions(keyMapping: reading.keyDecodingStrategy)
         let unbound = expectThrows(StreamError.self, "names of properties") {
-            _ = try JSON.decode(Bound.self, from: "{}", options: options)
+            _ = try JSON.decode(Bound.self, from: "{}", builderOptions: options)
         }
         expectEqual(unbound?.kind, .misuse, "kind of the error of a bound type")
         var decoder = JSONStreamDecoder()

@@ -23,13 +23,13 @@ enum CodableAgreementTests {
         func expectAgreement<Value: Codable & Equatable>(
             _ value: Value, _ message: String, isKept: Bool = true, line: UInt = #line
         ) throws {
-            let ours: Data = try JSONStreamEncoder(options: encoding).encode(value)
+            let ours: Data = try JSONStreamEncoder(encodingOptions: encoding).encode(value)
             let theirs = try encoder.encode(value)
             expectEqual(
                 try JSONDecoder().decode(Tree.self, from: ours), try JSONDecoder().decode(Tree.self, from: theirs),
                 "text of \(message)", line: line)
             for (name, text) in [("our", ours), ("their", theirs)] {
-                let streamed = try JSONStreamDecoder(options: decoding).decode(Value.self, from: text)
+                let streamed = try JSONStreamDecoder(decodingOptions: decoding).decode(Value.self, from: text)
                 if isKept { expectEqual(streamed, value, "\(message) from \(name) text", line: line) }
                 let other = try decoder.decode(Value.self, from: text)
                 expectEqual(streamed, other, "\(message) by Foundation from \(name) text", line: line)
@@ -40,7 +40,7 @@ enum CodableAgreementTests {
         func expectAgreement<Value: Decodable & Equatable>(
             on text: String, _ type: Value.Type, line: UInt = #line
         ) {
-            let ours = Result { try JSONStreamDecoder(options: decoding).decode(type, from: text) }
+            let ours = Result { try JSONStreamDecoder(decodingOptions: decoding).decode(type, from: text) }
             let theirs = Result { try decoder.decode(type, from: Data(text.utf8)) }
             switch (ours, theirs) {
             case (.success(let ours), .success(let theirs)):
@@ -260,7 +260,7 @@ extension CodableAgreementTests: SelfTesting {
         try coders.expectAgreement(Camel(), "keys as they are")
         coders.encoding.keyMapping = .snakeCase
         coders.encoder.keyEncodingStrategy = .convertToSnakeCase
-        let ours: Data = try JSONStreamEncoder(options: coders.encoding).encode(Camel())
+        let ours: Data = try JSONStreamEncoder(encodingOptions: coders.encoding).encode(Camel())
         expectEqual(
             try JSONDecoder().decode(Tree.self, from: ours),
             try JSONDecoder().decode(Tree.self, from: try coders.encoder.encode(Camel())), "snake case")
@@ -302,7 +302,7 @@ extension CodableAgreementTests: SelfTesting {
         try coders.expectAgreement(
             Numbers(double: .infinity, float: -.infinity, list: [1, -.infinity, 0.5], table: ["a": .infinity]),
             "infinities")
-        let read = try JSONStreamDecoder(options: coders.decoding).decode([Float].self, from: #"["?","+oo",1]"#)
+        let read = try JSONStreamDecoder(decodingOptions: coders.decoding).decode([Float].self, from: #"["?","+oo",1]"#)
         expectTrue(read[0].isNaN && read[1] == .infinity && read[2] == 1, "NaN")
         for text in [#"["x"]"#, "[null]", "[1e400]", "[-0.0]", "[3e38]", "[1e39]"] {
             coders.expectAgreement(on: text, [Float].self)

@@ -143,7 +143,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         dates.dateDecodingStrategy = .iso8601
         for text in ["[1]", "[null]", "[{}]", "[\"2001\"]"] {
             let ours = shape {
-                _ = try JSONStreamDecoder(options: .init(dates: .iso8601)).decode([Date].self, from: text)
+                _ = try JSONStreamDecoder(decodingOptions: .init(dates: .iso8601)).decode([Date].self, from: text)
             }
             let theirs = shape { _ = try dates.decode([Date].self, from: Data(text.utf8)) }
             expectEqual(ours.prefix(13), theirs.prefix(13), text)
@@ -165,7 +165,7 @@ extension JSONStreamDecoderTests: SelfTesting {
             keyMapping: .snakeCase, dates: .iso8601,
             nonConformingFloats: .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan"))
         let text = "{\"start_date\": \"2001-01-02T00:00:00Z\", \"raw_bytes\": \"AP8=\", \"ratio\": \"-inf\"}"
-        let timed = try JSONStreamDecoder(options: options).decode(Timed.self, from: text)
+        let timed = try JSONStreamDecoder(decodingOptions: options).decode(Timed.self, from: text)
         expectEqual(timed.startDate, Date(timeIntervalSinceReferenceDate: 86_400), "date")
         expectEqual(timed.rawBytes, Data([0, 255]), "bytes")
         expectEqual(timed.ratio, -.infinity, "ratio")
@@ -173,13 +173,13 @@ extension JSONStreamDecoderTests: SelfTesting {
             dates: .custom { decoder in
                 Date(timeIntervalSince1970: Double(try decoder.singleValueContainer().decode(String.self)) ?? 0)
             })
-        let dates = try JSONStreamDecoder(options: custom).decode([Date].self, from: "[\"5\"]")
+        let dates = try JSONStreamDecoder(decodingOptions: custom).decode([Date].self, from: "[\"5\"]")
         expectEqual(dates, [Date(timeIntervalSince1970: 5)], "custom")
         let milliseconds = DecodingOptions(dates: .millisecondsSince1970)
-        let later = try JSONStreamDecoder(options: milliseconds).decode([Date].self, from: "[1500]")
+        let later = try JSONStreamDecoder(decodingOptions: milliseconds).decode([Date].self, from: "[1500]")
         expectEqual(later, [Date(timeIntervalSince1970: 1.5)], "milliseconds")
         // Two spellings of one key in one text: each dictionary has its own.
-        let spellings = try JSONStreamDecoder(options: DecodingOptions(keyMapping: .snakeCase)).decode(
+        let spellings = try JSONStreamDecoder(decodingOptions: DecodingOptions(keyMapping: .snakeCase)).decode(
             [Named].self, from: "[{\"first_name\": \"a\"}, {\"firstName\": \"b\"}, {\"first__name\": \"c\"}, {}]")
         expectEqual(spellings.map(\.firstName), ["a", "b", "c", nil], "spellings of a key")
         try checkSpellings()
@@ -192,7 +192,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         func check<Value: Decodable & Equatable>(_ type: Value.Type, _ names: [String], isSnake: Bool) throws {
             let theirs = JSONDecoder()
             if isSnake { theirs.keyDecodingStrategy = .convertFromSnakeCase }
-            let ours = JSONStreamDecoder(options: DecodingOptions(keyMapping: isSnake ? .snakeCase : .exact))
+            let ours = JSONStreamDecoder(decodingOptions: DecodingOptions(keyMapping: isSnake ? .snakeCase : .exact))
             for count in [0, 200] {
                 let more = (0..<count).map { ",\"m\($0)\":0" }.joined()
                 let pairs = names.flatMap { one in names.map { [one, $0] } } + names.map { [$0] } + [[]]
@@ -223,14 +223,14 @@ extension JSONStreamDecoderTests: SelfTesting {
                 var container = encoder.container(keyedBy: StampKey.self)
                 try container.encode(data.count, forKey: .byteCount)
             })
-        let text: String = try JSONStreamEncoder(options: options).encode([Stamp()])
+        let text: String = try JSONStreamEncoder(encodingOptions: options).encode([Stamp()])
         expectEqual(text, #"[{"when":"at 1.5","raw":{"byteCount":2}}]"#, "text")
         let failing = EncodingOptions(
             dates: .custom { date, encoder in
                 throw EncodingError.invalidValue(date, .init(codingPath: encoder.codingPath, debugDescription: "no"))
             })
         let error = expectThrows(StreamError.self, "a function that fails") {
-            _ = try JSONStreamEncoder(options: failing).encode([Stamp()])
+            _ = try JSONStreamEncoder(encodingOptions: failing).encode([Stamp()])
         }
         expectEqual(error?.description, "$[0].when: no", "its error")
     }

@@ -22,17 +22,17 @@ public import Foundation
 /// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8;
 /// the keys of coding paths are names and indexes, not of the types' own types of keys.
 public struct JSONStreamDecoder: Sendable {
-    /// The strategies.
-    public var options: DecodingOptions
     /// The limits of the text and what is accepted as JSON.
-    public var readerOptions: JSONReaderOptions
+    public var options: JSONReaderOptions
+    /// The strategies.
+    public var decodingOptions: DecodingOptions
 
     /// Makes a decoder.
     public init(
-        options: DecodingOptions = DecodingOptions(), readerOptions: JSONReaderOptions = JSONReaderOptions()
+        options: JSONReaderOptions = JSONReaderOptions(), decodingOptions: DecodingOptions = DecodingOptions()
     ) {
         self.options = options
-        self.readerOptions = readerOptions
+        self.decodingOptions = decodingOptions
     }
 
     /// Decodes a value from the text in the bytes.
@@ -41,13 +41,14 @@ public struct JSONStreamDecoder: Sendable {
     /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
         if type == PropertyList.self, let list = try list(from: bytes) as? Value { return list }
-        var scanner = JSONScanner(options: readerOptions)
+        var scanner = JSONScanner(options: options)
         let byteCount = bytes.byteCount
         // Padded before it is scanned, so that the tape finds the text of strings in its input.
         let spaces = JSONScanner.margin
         let isPadded = byteCount + spaces <= DecodingTape.longestPaddedCount && scanner.canPad(byteCount)
         return try DecodingTape.decode(
-            type, from: bytes, spaces: isPadded ? spaces : 0, options: options, readingNumbers: JSONNumberTexts.reader
+            type, from: bytes, spaces: isPadded ? spaces : 0, options: decodingOptions,
+            readingNumbers: JSONNumberTexts.reader
         ) { tape, text in
             do throws(StreamError) {
                 if isPadded {
@@ -63,9 +64,9 @@ public struct JSONStreamDecoder: Sendable {
 
     /// Makes a list, which needs no decoding.
     private func list(from bytes: RawSpan) throws -> PropertyList {
-        var builder = PropertyListBuilder(depthLimit: readerOptions.limits.depth)
+        var builder = PropertyListBuilder(depthLimit: options.limits.depth)
         do throws(StreamError) {
-            try builder.readJSON(bytes, options: readerOptions)
+            try builder.readJSON(bytes, options: options)
             return try builder.takeResult()
         } catch {
             throw Self.corrupted(error)

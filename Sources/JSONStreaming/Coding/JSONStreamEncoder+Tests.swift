@@ -30,7 +30,7 @@ extension JSONStreamEncoder: SelfTesting {
         expectEqual(data, Data(#"{"a":[1.5,null]}"#.utf8), "data, as JSONEncoder gives them")
         let text: String = try JSONStreamEncoder().encode(["a": [1.5, nil]])
         expectEqual(text, #"{"a":[1.5,null]}"#, "text")
-        let fragment: String = try JSONStreamEncoder(writerOptions: .pretty).encode("x")
+        let fragment: String = try JSONStreamEncoder(options: .pretty).encode("x")
         expectEqual(fragment, "\"x\"\n", "a value alone")
         expectEqual(try JSONStreamDecoder().decode([String: [Double?]].self, from: data), ["a": [1.5, nil]], "back")
     }
@@ -90,7 +90,7 @@ extension JSONStreamEncoder: SelfTesting {
     private static func expectSameText(_ value: any Encodable, _ message: String, line: UInt = #line) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let ours: String = try JSONStreamEncoder(writerOptions: JSONWriterOptions(sortsKeys: true)).encode(value)
+        let ours: String = try JSONStreamEncoder(options: JSONWriterOptions(sortsKeys: true)).encode(value)
         expectEqual(ours, String(decoding: try encoder.encode(value), as: UTF8.self), message, line: line)
     }
 
@@ -195,7 +195,7 @@ extension JSONStreamEncoder: SelfTesting {
         }
         func message(_ value: some Encodable, _ options: JSONWriterOptions = JSONWriterOptions()) -> String? {
             expectThrows(StreamError.self, "\(value)") {
-                let _: Data = try JSONStreamEncoder(writerOptions: options).encode(value)
+                let _: Data = try JSONStreamEncoder(options: options).encode(value)
             }?.description
         }
         expectEqual(message(Double.nan), "$: expected a finite number, found nan", "alone")
@@ -210,7 +210,7 @@ extension JSONStreamEncoder: SelfTesting {
             "$.when: expected a finite number, found nan",
             "a date")
         expectEqual(message(Sample(decimal: .nan)), "$.decimal: expected a finite number, found nan", "a decimal")
-        let text: String? = try? JSONStreamEncoder(writerOptions: JSONWriterOptions(nonFinite: .null)).encode([1, .nan])
+        let text: String? = try? JSONStreamEncoder(options: JSONWriterOptions(nonFinite: .null)).encode([1, .nan])
         expectEqual(text, "[1,null]", "what the writer has for them")
     }
 }

@@ -22,24 +22,24 @@ public import Foundation
 /// come in the order in which they are encoded. A whole number that is a `Double` is written as `1`, but by a `JSONWriter`
 /// of one's own, as always, as `1.0`.
 public struct JSONStreamEncoder: Sendable {
+    /// The layout of the text, and what is written for numbers that are none where `encodingOptions` leave that to the writer.
+    public var options: JSONWriterOptions
     /// How dates, data, keys and numbers that are none are written.
-    public var options: EncodingOptions
-    /// The layout of the text, and what is written for numbers that are none where `options` leave that to the writer.
-    public var writerOptions: JSONWriterOptions
+    public var encodingOptions: EncodingOptions
 
     /// Makes an encoder; data become strings in base 64, as in `JSONEncoder`.
     public init(
-        options: EncodingOptions = EncodingOptions(dates: .secondsSince2001, bytes: .base64),
-        writerOptions: JSONWriterOptions = JSONWriterOptions()
+        options: JSONWriterOptions = JSONWriterOptions(),
+        encodingOptions: EncodingOptions = EncodingOptions(dates: .secondsSince2001, bytes: .base64)
     ) {
         self.options = options
-        self.writerOptions = writerOptions
+        self.encodingOptions = encodingOptions
     }
 
     /// Encodes a value to text in UTF-8.
     /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
     public func encode(_ value: any Encodable) throws(StreamError) -> Data {
-        var writer = JSONWriter(options: writerOptions)
+        var writer = JSONWriter(options: options)
         writer.omitsPoints = true
         try encode(value, to: &writer)
         try writer.finish()
@@ -50,7 +50,7 @@ public struct JSONStreamEncoder: Sendable {
     /// Encodes a value to text; chosen where a `String` is asked for.
     /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
     public func encode<Value: Encodable>(_ value: Value) throws(StreamError) -> String {
-        var writer = JSONWriter(options: writerOptions)
+        var writer = JSONWriter(options: options)
         writer.omitsPoints = true
         try encode(value, to: &writer)
         try writer.finish()
@@ -69,11 +69,11 @@ public struct JSONStreamEncoder: Sendable {
     public func encode<Sink: PlistSink & ~Copyable>(
         _ value: any Encodable, to sink: inout Sink
     ) throws(StreamError) {
-        var options = options
+        var encodingOptions = encodingOptions
         // The writer would refuse the number as well, but does not know where it is.
-        if case .native = options.nonConformingFloats, writerOptions.nonFinite == .reject {
-            options.nonConformingFloats = .throw
+        if case .native = encodingOptions.nonConformingFloats, options.nonFinite == .reject {
+            encodingOptions.nonConformingFloats = .throw
         }
-        try sink.write(encodable: value, options: options)
+        try sink.write(encodable: value, options: encodingOptions)
     }
 }

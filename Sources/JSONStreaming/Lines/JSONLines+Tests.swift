@@ -89,9 +89,10 @@ extension JSONLinesTests: SelfTesting {
         for size in [1, 7, 1_000] {
             let chunks = Source(elements: pieces(text, size))
             let limited = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 3)
-            expectEqual(await outcome(JSON.lines(in: chunks, options: limited)), "0 1 2 3 4", "in pieces of \(size)")
+            expectEqual(
+                await outcome(JSON.lines(in: chunks, builderOptions: limited)), "0 1 2 3 4", "in pieces of \(size)")
             let again = Source(elements: pieces(text, size))
-            let refused = await outcome(JSON.lines(in: again, options: BuilderOptions(unknownMembers: .reject)))
+            let refused = await outcome(JSON.lines(in: again, builderOptions: BuilderOptions(unknownMembers: .reject)))
             expectTrue(refused.hasPrefix("! $[0].other: "), "\(refused), where they are refused")
         }
     }

@@ -22,10 +22,10 @@ extension JSON {
     /// `PropertyListValueDecoder().decode(Event.self, from: list)` makes a value. Unknown members are ignored where the options
     /// collect them, since there is nowhere to read them.
     public static func lines<Value: StreamValue, Source: AsyncSequence>(
-        of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        of type: Value.Type = Value.self, in chunks: Source, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) -> JSONLines<Value, Source> where Source.Element: ContiguousBytes & Sendable {
-        JSONLines(source: chunks, options: options, readerOptions: readerOptions) { chunk, buffer in
+        JSONLines(source: chunks, options: options, builderOptions: builderOptions) { chunk, buffer in
             // SAFETY: the bytes are copied within the closure.
             unsafe chunk.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
             return true
@@ -39,10 +39,10 @@ extension JSON {
     /// for try await event in JSON.lines(of: Event.self, in: url.resourceBytes) { … }
     /// ```
     public static func lines<Value: StreamValue, Source: AsyncSequence>(
-        of type: Value.Type = Value.self, in bytes: Source, options: BuilderOptions = BuilderOptions(),
-        readerOptions: JSONReaderOptions = JSONReaderOptions()
+        of type: Value.Type = Value.self, in bytes: Source, options: JSONReaderOptions = JSONReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) -> JSONLines<Value, Source> where Source.Element == UInt8 {
-        JSONLines(source: bytes, options: options, readerOptions: readerOptions) { byte, buffer in
+        JSONLines(source: bytes, options: options, builderOptions: builderOptions) { byte, buffer in
             buffer.append(byte)
             // No value goes beyond what is held without a newline in it, but for those that have newlines themselves.
             return byte == UInt8(ascii: "\n") || buffer.count >= LineReader<Value>.pieceByteCount
@@ -63,24 +63,24 @@ public struct JSONLines<Value: StreamValue, Source: AsyncSequence>: AsyncSequenc
     public typealias Element = Value
 
     private let source: Source
-    private let options: BuilderOptions
-    private let readerOptions: JSONReaderOptions
+    private let options: JSONReaderOptions
+    private let builderOptions: BuilderOptions
     /// Adds an element of the source to the bytes that wait, and tells whether they are to be read now.
     private let take: @Sendable (Source.Element, inout [UInt8]) -> Bool
 
     fileprivate init(
-        source: Source, options: BuilderOptions, readerOptions: JSONReaderOptions,
+        source: Source, options: JSONReaderOptions, builderOptions: BuilderOptions,
         take: @escaping @Sendable (Source.Element, inout [UInt8]) -> Bool
     ) {
         self.source = source
         self.options = options
-        self.readerOptions = readerOptions
+        self.builderOptions = builderOptions
         self.take = take
     }
 
     /// Begins to read the source.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(source: source.makeAsyncIterator(), take: take, options, readerOptions)
+        AsyncIterator(source: source.makeAsyncIterator(), take: take, options, builderOptions)
     }
 
     /// The state of a reading.
@@ -92,11 +92,11 @@ public struct JSONLines<Value: StreamValue, Source: AsyncSequence>: AsyncSequenc
 
         fileprivate init(
             source: Source.AsyncIterator, take: @escaping @Sendable (Source.Element, inout [UInt8]) -> Bool,
-            _ options: BuilderOptions, _ readerOptions: JSONReaderOptions
+            _ options: JSONReaderOptions, _ builderOptions: BuilderOptions
         ) {
             self.source = source
             self.take = take
-            lines = LineReader(options, readerOptions)
+            lines = LineReader(options, builderOptions)
         }
 
         /// Waits for the next value, and returns nil at the end.

@@ -39,18 +39,18 @@ final class LineReader<Value: StreamValue> {
         }
     }
 
-    init(_ options: BuilderOptions, _ readerOptions: JSONReaderOptions) {
+    init(_ options: JSONReaderOptions, _ builderOptions: BuilderOptions) {
         let values = values
-        var options = options.besideLines
+        var builderOptions = builderOptions.besideLines
         // Nobody could read those that are collected, and their number would end a feed without end.
-        if options.unknownMembers == .collect { options.unknownMembers = .ignore }
+        if builderOptions.unknownMembers == .collect { builderOptions.unknownMembers = .ignore }
         do throws(StreamError) {
-            var stream = try ObjectStream<Value>(depth: 1, options: options) { value throws(StreamError) in
+            var stream = try ObjectStream<Value>(depth: 1, options: builderOptions) { value throws(StreamError) in
                 values.kept.append(copy value)
             }
             // The lines are the elements of an array of which the reader knows nothing.
             try stream.beginArray()
-            reader = JSONReader(sink: stream, options: readerOptions.ofLines)
+            reader = JSONReader(sink: stream, options: options.ofLines)
         } catch {
             fail(error)
         }

@@ -217,10 +217,10 @@ extension JSONReaderTests: SelfTesting {
     private static func testReadsDocumentsOneByOneIntoOneBuilder() throws {
         func expectSame<Value: StreamValue>(_ type: Value.Type, _ options: BuilderOptions) throws {
             func outcome(_ builder: inout ObjectBuilder<Value>, _ text: String, isPlain: Bool) -> String {
-                var readerOptions = JSONReaderOptions()
-                readerOptions.usesPlainScan = isPlain
+                var reading = JSONReaderOptions()
+                reading.usesPlainScan = isPlain
                 do {
-                    try builder.readJSON(text, options: readerOptions)
+                    try builder.readJSON(text, options: reading)
                     var description = ""
                     dump(try builder.takeResult(), to: &description)
                     return description + " \(builder.unknownMembers.map(\.path))"

@@ -23,11 +23,12 @@ public enum BinaryPlist {
     /// - Throws: The first error of the bytes, with its position and path, or of a value that does not fit.
     /// - Complexity: O(*n*) in the values.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
-        readerOptions: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+        _ type: Value.Type = Value.self, from bytes: [UInt8],
+        options: BinaryPlistReaderOptions = BinaryPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readBinaryPlist(bytes, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readBinaryPlist(bytes, options: options)
         }
     }
 
@@ -36,11 +37,12 @@ public enum BinaryPlist {
     /// - Throws: The first error of the bytes, with its position and path, or of a value that does not fit.
     /// - Complexity: O(*n*) in the values.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
-        readerOptions: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+        _ type: Value.Type = Value.self, from data: Data,
+        options: BinaryPlistReaderOptions = BinaryPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readBinaryPlist(data, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readBinaryPlist(data, options: options)
         }
     }
 
@@ -49,11 +51,12 @@ public enum BinaryPlist {
     /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the values.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+        _ type: Value.Type = Value.self, contentsOfFile path: String,
+        options: BinaryPlistReaderOptions = BinaryPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readBinaryPlist(contentsOfFile: path, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readBinaryPlist(contentsOfFile: path, options: options)
         }
     }
 

@@ -23,11 +23,12 @@ public enum OpenStepPlist {
     /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
-        readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+        _ type: Value.Type = Value.self, from bytes: [UInt8],
+        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(bytes, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readOpenStepPlist(bytes, options: options)
         }
     }
 
@@ -36,11 +37,12 @@ public enum OpenStepPlist {
     /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
-        readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+        _ type: Value.Type = Value.self, from data: Data,
+        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(data, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readOpenStepPlist(data, options: options)
         }
     }
 
@@ -49,11 +51,12 @@ public enum OpenStepPlist {
     /// - Throws: The first error of the text, with its position in the UTF-8 bytes, or of a value that does not fit.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+        _ type: Value.Type = Value.self, from text: String,
+        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(text, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readOpenStepPlist(text, options: options)
         }
     }
 
@@ -62,11 +65,12 @@ public enum OpenStepPlist {
     /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+        _ type: Value.Type = Value.self, contentsOfFile path: String,
+        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(contentsOfFile: path, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readOpenStepPlist(contentsOfFile: path, options: options)
         }
     }
 

@@ -23,11 +23,11 @@ public enum XMLPlist {
     /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
-        readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
+        _ type: Value.Type = Value.self, from bytes: [UInt8], options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(bytes, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readXMLPlist(bytes, options: options)
         }
     }
 
@@ -36,11 +36,11 @@ public enum XMLPlist {
     /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
-        readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
+        _ type: Value.Type = Value.self, from data: Data, options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(data, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readXMLPlist(data, options: options)
         }
     }
 
@@ -49,11 +49,11 @@ public enum XMLPlist {
     /// - Throws: The first error of the text, with its position in the UTF-8 bytes, or of a value that does not fit.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
+        _ type: Value.Type = Value.self, from text: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(text, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readXMLPlist(text, options: options)
         }
     }
 
@@ -62,11 +62,12 @@ public enum XMLPlist {
     /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
-        readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
+        _ type: Value.Type = Value.self, contentsOfFile path: String,
+        options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(contentsOfFile: path, options: readerOptions)
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
+            try builder.readXMLPlist(contentsOfFile: path, options: options)
         }
     }
 

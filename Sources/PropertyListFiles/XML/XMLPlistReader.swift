@@ -23,7 +23,7 @@ public struct XMLPlistReaderOptions: Sendable {
     var xml: XMLReaderOptions {
         var limits = limits
         limits.depth = limits.depth < .max - 2 ? limits.depth + 2 : .max
-        return XMLReaderOptions(limits: limits, knowsNamespaces: false, externalEntities: .refuse)
+        return XMLReaderOptions(limits: limits, knowsNamespaces: false, externalEntities: .reject)
     }
 }
 

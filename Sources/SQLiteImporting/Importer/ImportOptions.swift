@@ -18,21 +18,29 @@ public struct ImportOptions: Sendable {
         }
     }
 
+    /// What becomes of a member without a column.
+    public enum UnknownMembers: Sendable, Hashable {
+        /// Its record fails.
+        case reject
+        /// It is passed over, whatever it contains.
+        case ignore
+    }
+
     /// The number of records of the first batch; each batch is one transaction, or one savepoint within the caller's.
     public var batchSize: Int
     /// Whether batches grow while committing them takes more than a tenth of the time, and shrink when writing the records
     /// of one takes more than half a second, so that others wait for the database no longer.
     public var adaptsBatchSize: Bool
     /// The largest batch that adapting makes.
-    public var maximumBatchSize: Int
+    public var batchSizeLimit: Int
     /// The bytes of staged records beyond which a batch is written, however few they are.
-    public var maximumBatchByteCount: Int
+    public var batchByteLimit: Int
     /// The number of records that may fail: they are left out whole, and reported. One more ends the import.
-    public var maximumFailureCount: Int
+    public var failureLimit: Int
     /// The keys that lead from the root of the document to the records; empty when they are the root.
     public var rootPath: [String]
-    /// Whether members without a column fail their record; otherwise they are ignored.
-    public var refusesUnknownMembers: Bool
+    /// What becomes of members without a column.
+    public var unknownMembers: UnknownMembers
     /// Whether tables that do not exist are created, with keys, foreign keys and indexes for them.
     public var createsTables: Bool
     /// The record of how far the import came; nil keeps none. Without it, an import that was killed is run again: what is
@@ -41,19 +49,19 @@ public struct ImportOptions: Sendable {
 
     /// Makes options.
     public init(
-        batchSize: Int = 256, adaptsBatchSize: Bool = true, maximumBatchSize: Int = 65_536,
-        maximumBatchByteCount: Int = 16 << 20, maximumFailureCount: Int = 0, rootPath: [String] = [],
-        refusesUnknownMembers: Bool = false, createsTables: Bool = false, progress: Progress? = nil
+        batchSize: Int = 256, adaptsBatchSize: Bool = true, batchSizeLimit: Int = 65_536,
+        batchByteLimit: Int = 16 << 20, failureLimit: Int = 0, rootPath: [String] = [],
+        unknownMembers: UnknownMembers = .ignore, createsTables: Bool = false, progress: Progress? = nil
     ) {
-        precondition(batchSize > 0 && maximumBatchSize > 0 && maximumBatchByteCount > 0, "a batch is not empty")
-        precondition(maximumFailureCount >= 0, "a number of failures is not negative")
+        precondition(batchSize > 0 && batchSizeLimit > 0 && batchByteLimit > 0, "a batch is not empty")
+        precondition(failureLimit >= 0, "a number of failures is not negative")
         self.batchSize = batchSize
         self.adaptsBatchSize = adaptsBatchSize
-        self.maximumBatchSize = max(batchSize, maximumBatchSize)
-        self.maximumBatchByteCount = maximumBatchByteCount
-        self.maximumFailureCount = maximumFailureCount
+        self.batchSizeLimit = max(batchSize, batchSizeLimit)
+        self.batchByteLimit = batchByteLimit
+        self.failureLimit = failureLimit
         self.rootPath = rootPath
-        self.refusesUnknownMembers = refusesUnknownMembers
+        self.unknownMembers = unknownMembers
         self.createsTables = createsTables
         self.progress = progress
     }

@@ -156,7 +156,7 @@ public struct ImportRelationship: Sendable {
         /// They are deleted.
         case delete
         /// There must be none: the record fails.
-        case refuse
+        case reject
     }
 
     enum Kind: Sendable {

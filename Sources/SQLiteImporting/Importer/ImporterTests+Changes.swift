@@ -163,7 +163,7 @@ extension ImportChangeTests: SelfTesting {
         _ = try ImportFixture.run([["id": 1, "a": "x", "ref": 1], ["id": 2, "a": "x", "ref": 2]], table, connection)
         let report = try ImportFixture.run(
             [["id": 1, "a": "y", "ref": 9], ["id": 2, "a": "y", "ref": 3], ["id": 3, "ref": 1]], table, connection,
-            ImportOptions(maximumFailureCount: 1))
+            ImportOptions(failureLimit: 1))
         expectEqual(report.failures.map(\.recordIndex), [0], "failures")
         expectEqual(
             report.tables["item"], ImportReport.Counts(inserted: 1, updated: 1),

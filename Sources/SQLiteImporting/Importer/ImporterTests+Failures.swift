@@ -65,13 +65,13 @@ extension ImportFailureTests: SelfTesting {
         for (record, message) in rows {
             let error = expectThrows(StreamError.self, message) {
                 _ = try ImportFixture.run(
-                    [["id": 1], record], ImportFixture.people(), connection, ImportOptions(refusesUnknownMembers: true))
+                    [["id": 1], record], ImportFixture.people(), connection, ImportOptions(unknownMembers: .reject))
             }
             expectEqual(error?.description, message, "message")
             // The same record beside good ones, of which nothing is lost.
             let report = try ImportFixture.run(
                 [["id": 1], record, ["id": 2, "phones": ["2"]]], ImportFixture.people(), connection,
-                ImportOptions(maximumFailureCount: 1, refusesUnknownMembers: true))
+                ImportOptions(failureLimit: 1, unknownMembers: .reject))
             expectEqual(report.failures.map(\.error.description), [message], "failures")
             expectEqual(report.failures.map(\.recordIndex), [1], "record of a failure")
             expectEqual(report.failedCount, 1, "failed")
@@ -93,13 +93,13 @@ extension ImportFailureTests: SelfTesting {
         ]
         let report = try ImportFixture.run(
             [bad, ["id": 1], bad, bad, ["id": 2]], ImportFixture.people(), connection,
-            ImportOptions(maximumFailureCount: 3))
+            ImportOptions(failureLimit: 3))
         expectEqual(report.failures.map(\.recordIndex), [0, 2, 3], "failed")
         expectEqual(report.insertedCount, 2, "inserted")
         expectEqual(try ImportFixture.rows(ImportFixture.everything, connection), "p|1|nobody|- p|2|nobody|-", "rows")
         let error = expectThrows(StreamError.self, "one failure more") {
             _ = try ImportFixture.run(
-                [bad, ["id": 3], bad, bad], ImportFixture.people(), connection, ImportOptions(maximumFailureCount: 2))
+                [bad, ["id": 3], bad, bad], ImportFixture.people(), connection, ImportOptions(failureLimit: 2))
         }
         expectEqual(error?.path?.description, "$[3].phones[1].number", "path")
         expectEqual(try connection.value("SELECT count(*) FROM person"), 2, "people")
@@ -135,7 +135,7 @@ extension ImportFailureTests: SelfTesting {
             expectEqual(error?.sqliteError?.extendedCode, code, "code")
             expectEqual(error?.sqliteError?.message, message, "message")
             expectEqual(try connection.value("SELECT count(*) FROM t"), 0, "rows after \(message)")
-            let report = try ImportFixture.run(payload, table, connection, ImportOptions(maximumFailureCount: 1))
+            let report = try ImportFixture.run(payload, table, connection, ImportOptions(failureLimit: 1))
             expectEqual(report.failures.map(\.recordIndex), [1], "failed")
             expectEqual(report.tables["t"], ImportReport.Counts(inserted: 2), "counts of t")
             expectEqual(try ImportFixture.rows("SELECT id FROM t ORDER BY id", connection), "1 3", "rows")
@@ -166,7 +166,7 @@ extension ImportFailureTests: SelfTesting {
         try connection.begin()
         let report = try ImportFixture.run(
             [["id": 1], ["id": 2], ["id": true], ["id": 3]], ImportFixture.people(), connection,
-            ImportOptions(batchSize: 1, maximumFailureCount: 1))
+            ImportOptions(batchSize: 1, failureLimit: 1))
         expectEqual(report.batchCount, 3, "batches")
         expectTrue(connection.isInTransaction, "still in the transaction")
         expectEqual(try file.open().value("SELECT count(*) FROM person"), 0, "seen by others")
@@ -228,13 +228,13 @@ extension ImportFailureTests: SelfTesting {
         let connection = try file.open()
         try connection.execute(ImportFixture.schema)
         let records = (0..<3_000 as Range<Int64>).map { ImportSample.record([("id", .integer($0))]) }
-        let options = ImportOptions(batchSize: 2, maximumBatchSize: 100)
+        let options = ImportOptions(batchSize: 2, batchSizeLimit: 100)
         let report = try ImportFixture.run(.array(records), ImportFixture.people(), connection, options)
         expectGreaterOrEqual(report.batchCount, 30, "batches of at most 100")
         expectEqual(try connection.value("SELECT count(*) FROM person"), 3_000, "rows")
         let bytes = try ImportFixture.run(
             .array(records), ImportFixture.people(), connection,
-            ImportOptions(batchSize: 1_000, adaptsBatchSize: false, maximumBatchByteCount: 2_000))
+            ImportOptions(batchSize: 1_000, adaptsBatchSize: false, batchByteLimit: 2_000))
         expectGreater(bytes.batchCount, 50, "batches by their bytes")
     }
 
@@ -294,7 +294,7 @@ extension ImportFailureTests: SelfTesting {
             error?.description,
             "$[0].firstName: expected at most 100000 bytes, the limit of the connection, found 100001", "message")
         let machine = try ImportMachine(
-            ImportFixture.people(), connection: connection, options: ImportOptions(maximumBatchByteCount: 10_000))
+            ImportFixture.people(), connection: connection, options: ImportOptions(batchByteLimit: 10_000))
         var (copy, largest) = (machine, 0)
         try copy.beginArray()
         for number in 0..<2_000 as Range<Int64> {

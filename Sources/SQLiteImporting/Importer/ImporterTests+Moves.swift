@@ -142,8 +142,8 @@ extension ImportMoveTests: SelfTesting {
         for batchSize in [1, 256] {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute(schemas[1])
-            let table = table((.assign, .refuse), (.merge, .unlink))
-            let options = ImportOptions(batchSize: batchSize, adaptsBatchSize: false, maximumFailureCount: 1)
+            let table = table((.assign, .reject), (.merge, .unlink))
+            let options = ImportOptions(batchSize: batchSize, adaptsBatchSize: false, failureLimit: 1)
             _ = try ImportFixture.run([["id": 1, "bs": [1]], ["id": 2, "bs": []]], table, connection, options)
             let report = try ImportFixture.run(
                 [["id": 1, "bs": []], ["id": 2, "bs": [1]]], table, connection, options)

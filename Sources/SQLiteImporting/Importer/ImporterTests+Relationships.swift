@@ -42,7 +42,7 @@ extension ImportRelationshipTests: SelfTesting {
             (.assign, .unlink, [], "1|- 2|- 3|2"),
             (.assign, .unlink, nil, "1|- 2|- 3|2"),
             (.assign, .delete, [["number": "2"]], "2|1 3|2"),
-            (.assign, .refuse, [["number": "2"], ["number": "1"]], "1|1 2|1 3|2"),
+            (.assign, .reject, [["number": "2"], ["number": "1"]], "1|1 2|1 3|2"),
             (.replace, .unlink, [["number": "2"], ["number": "4"]], "2|1 3|2 4|1"),
             (.replace, .unlink, nil, "3|2"),
         ]
@@ -59,7 +59,7 @@ extension ImportRelationshipTests: SelfTesting {
         }
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
-        let table = ImportFixture.people(policy: .assign, orphans: .refuse)
+        let table = ImportFixture.people(policy: .assign, orphans: .reject)
         _ = try ImportFixture.run([["id": 1, "phones": ["1", "2"]]], table, connection)
         let error = expectThrows(StreamError.self, "an orphan") {
             _ = try ImportFixture.run([["id": 3], ["id": 1, "phones": ["1"]]], table, connection)
@@ -137,7 +137,7 @@ extension ImportRelationshipTests: SelfTesting {
                     """)
                 let report = try ImportFixture.run(
                     sample, table, connection,
-                    ImportOptions(batchSize: size, adaptsBatchSize: false, maximumFailureCount: 3))
+                    ImportOptions(batchSize: size, adaptsBatchSize: false, failureLimit: 3))
                 expectEqual(report.failures.map(\.recordIndex), [1, 3], "the record that gives it up, by \(size)")
                 expectEqual(
                     report.failures.first?.error.message.contains("rows of phone that rows of other tables refer to"),
@@ -155,7 +155,7 @@ extension ImportRelationshipTests: SelfTesting {
             (.assign, .delete, "1|x|a 3|y|b"), (.assign, .unlink, "1|x|a 2|-|- 3|y|b"),
             (.replace, .unlink, "1|x|a 3|y|b"),
         ]
-        for (policy, orphans, expected) in policies + [(.assign, .refuse, "")] {
+        for (policy, orphans, expected) in policies + [(.assign, .reject, "")] {
             for (collation, y, index) in [
                 ("NOCASE", "X", ""), ("nocase", "X", "CREATE INDEX i ON c (pk, pl)"), ("RTRIM", "x  ", ""),
                 ("BINARY", "X", "CREATE INDEX i ON c (pl, pk)"),
@@ -185,7 +185,7 @@ extension ImportRelationshipTests: SelfTesting {
                 }
                 _ = try ImportFixture.run(both, table, connection)
                 try expectChildren("1|x|a 2|x|a 3|y|b")
-                if orphans == .refuse { continue }
+                if orphans == .reject { continue }
                 _ = try ImportFixture.run([["k": "x", "l": "a", "cs": [1]]], table, connection)
                 try expectChildren(expected)
             }
@@ -272,7 +272,7 @@ extension ImportRelationshipTests: SelfTesting {
                 ["id": 1, "up": 2], ["id": 2, "up": 3], ["id": 3], ["id": 4, "a": "bad"], ["id": 5, "up": 4],
                 ["id": 6, "up": 7],
                 ["id": 7, "up": 6], ["id": 8, "up": 1],
-            ], table, connection, ImportOptions(maximumFailureCount: 5))
+            ], table, connection, ImportOptions(failureLimit: 5))
         expectEqual(try ImportFixture.rows("SELECT id FROM node", connection), "1 2 3 8", "what is accepted")
         expectEqual(report.failures.map(\.recordIndex), [3, 4, 5, 6], "what is not")
         expectEqual(report.tables["node"], ImportReport.Counts(inserted: 4), "counts")

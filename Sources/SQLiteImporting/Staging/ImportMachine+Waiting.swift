@@ -22,7 +22,7 @@ extension ImportMachine {
         }
         for (index, node) in nodes.enumerated() { node.rows.truncate(to: places[index].count) }
         if waiting.isEmpty {
-            arena.truncate(to: 0, keeping: 2 * options.maximumBatchByteCount)
+            arena.truncate(to: 0, keeping: 2 * options.batchByteLimit)
         } else {
             arena.exchange(with: kept)
         }

@@ -68,7 +68,7 @@ struct ImportMachine {
         self.connection = connection
         self.options = options
         arena = ImportArena()
-        batchSize = ImportBatchSize(startingWith: options.batchSize, largest: options.maximumBatchSize)
+        batchSize = ImportBatchSize(startingWith: options.batchSize, largest: options.batchSizeLimit)
         lengthLimit = connection.limit(.length)
         var nodes: [ImportNode] = []
         root = try ImportNode.makeTree(
@@ -183,7 +183,7 @@ struct ImportMachine {
         stagedRecords.append(recordIndex)
         recordIndex += 1
         if stagedRecords.count - waitingCount >= batchSize.count
-            || stagedByteCount - waitingByteCount >= options.maximumBatchByteCount
+            || stagedByteCount - waitingByteCount >= options.batchByteLimit
         {
             try writeBatch()
         }
@@ -268,7 +268,7 @@ struct ImportMachine {
         guard !frames[last].isArray else { throw broken(StreamError(.misuse, "got writeKey outside a dictionary")) }
         let member = frames[last].node.keys.index(of: utf8)
         frames[last].member = member ?? -1
-        if member == nil, options.refusesUnknownMembers {
+        if member == nil, options.unknownMembers == .reject {
             try fail(.unknownMember, "expected no such member", member: String(validating: utf8) ?? "?", opened: 0)
         }
     }
@@ -333,7 +333,7 @@ struct ImportMachine {
         if report.failures.count < 100 {
             report.failures.append(ImportReport.Failure(recordIndex: index, error: error))
         }
-        if report.failedCount > options.maximumFailureCount { throw broken(error) }
+        if report.failedCount > options.failureLimit { throw broken(error) }
     }
 
     mutating func finish() throws(StreamError) -> ImportReport {

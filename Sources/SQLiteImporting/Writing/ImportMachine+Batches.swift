@@ -19,7 +19,7 @@ extension ImportMachine {
             }
             endBatch()
         }
-        let isTooMuch = waiting.count > options.maximumBatchSize || stagedByteCount > 2 * options.maximumBatchByteCount
+        let isTooMuch = waiting.count > options.batchSizeLimit || stagedByteCount > 2 * options.batchByteLimit
         if !waiting.isEmpty, isLast || isTooMuch {
             _ = try writeOneByOne(waiting, [], isLast: true)
             endBatch()
@@ -95,13 +95,13 @@ extension ImportMachine {
                     refused.removeAll { $0.error.extendedCode == .constraintForeignKey }
                 }
                 // Nothing is committed when too many have failed.
-                if report.failedCount + refused.count > options.maximumFailureCount, let first = refused.first {
+                if report.failedCount + refused.count > options.failureLimit, let first = refused.first {
                     throw first.error
                 }
                 try writeProgress(waiting: waitingBefore + waiting)
             }
         } catch {
-            guard report.failedCount + refused.count > options.maximumFailureCount, !refused.isEmpty else {
+            guard report.failedCount + refused.count > options.failureLimit, !refused.isEmpty else {
                 throw broken(error.streamError(.cannotWrite))
             }
         }

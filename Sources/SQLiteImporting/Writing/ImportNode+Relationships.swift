@@ -243,7 +243,7 @@ extension ImportNode {
         func name(_ slot: Int) -> String { SQLiteName.inQuotes(child.slotNames[slot]) }
         let key = child.keySlots.map { "\(child.comparedName($0)) = ?" }.joined(separator: " AND ")
         switch orphans {
-        case .keep, .refuse: return nil
+        case .keep, .reject: return nil
         case .delete: return try connection.cachedStatement("DELETE FROM \(table) WHERE \(key)")
         case .unlink:
             let changes = relationship.foreignKey.map { "\(name($0)) = NULL" }.joined(separator: ", ")

@@ -33,7 +33,7 @@ final class ImportNode {
 
     /// What to do with children that are not given.
     enum Orphans {
-        case keep, unlink, delete, refuse
+        case keep, unlink, delete, reject
     }
 
     let table: ImportTable
@@ -229,7 +229,7 @@ extension ImportRelationship {
         case .toOne: return nil
         case .toMany(.merge, _): return .keep
         case .toMany(.replace, _), .toMany(.assign, .delete): return .delete
-        case .toMany(.assign, .refuse): return .refuse
+        case .toMany(.assign, .reject): return .reject
         case .toMany(.assign, .unlink):
             if let name = foreignKey.first(where: { table.uniqueKey.contains($0) }) {
                 throw ImportNode.refusal(

@@ -267,7 +267,7 @@ extension XMLHandlersTests: SelfTesting {
 
     private static func testHoldsOnlyWhatIsOpen() throws {
         var handlers = XMLHandlers()
-        handlers.heldByteCount = 1_000
+        handlers.heldByteLimit = 1_000
         var count = 0
         try handlers.onText("a/b") { count += $0.utf8.count }
         var reader = XMLReader(sink: handlers)
@@ -287,7 +287,7 @@ extension XMLHandlersTests: SelfTesting {
             let options = XMLReaderOptions(limits: StreamLimits(depth: depth))
             let text = String(repeating: "<a b='12'>3", count: depth) + String(repeating: "</a>", count: depth)
             var handlers = XMLHandlers()
-            handlers.heldByteCount = limit
+            handlers.heldByteLimit = limit
             var count = 0
             try handlers.onElement("//*") { (_: XMLElementContent) -> Void in count += 1 }
             // What is closed or abandoned counts no more.

@@ -46,7 +46,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     /// The values that were made of elements with no other handled element around them, by their names.
     public var values: [(name: String, value: Any)] = []
     /// The most bytes, about, of the texts and attributes of open elements that handlers wait for; 64 MiB unless set.
-    public var heldByteCount: Int = 64 << 20
+    public var heldByteLimit: Int = 64 << 20
     private var paths: ElementPaths
     private var actions: [Action] = []
     private var levels: [Level] = []
@@ -129,16 +129,16 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     /// - Parameters:
     ///   - path: Where the elements are, as for the other handlers.
     ///   - type: What is made of each.
-    ///   - options: How elements become members.
+    ///   - objectOptions: How elements become members.
     ///   - builderOptions: What is done with unknown and missing members.
     ///   - reduce: Gets each value, and returns what the handler around is to get, or nil.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element, and for a type that cannot be
     ///   bound.
     public mutating func onObject<Value: StreamValue, Result>(
-        _ path: String, _ type: Value.Type, options: XMLObjectOptions = XMLObjectOptions(),
+        _ path: String, _ type: Value.Type, objectOptions: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), _ reduce: @escaping (Value) throws -> Result?
     ) throws(StreamError) {
-        let receiver = try ObjectReceiver(options, builderOptions) { (value: Value) in
+        let receiver = try ObjectReceiver(objectOptions, builderOptions) { (value: Value) in
             try reduce(value).map { $0 as Any }
         }
         try add(path, isAttribute: false, .object(receiver))
@@ -148,10 +148,10 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///
     /// - Throws: What the other form throws.
     public mutating func onObject<Value: StreamValue>(
-        _ path: String, _ type: Value.Type, options: XMLObjectOptions = XMLObjectOptions(),
+        _ path: String, _ type: Value.Type, objectOptions: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), _ body: @escaping (Value) throws -> Void
     ) throws(StreamError) {
-        let receiver = try ObjectReceiver(options, builderOptions) { (value: Value) in
+        let receiver = try ObjectReceiver(objectOptions, builderOptions) { (value: Value) in
             try body(value)
             return nil
         }
@@ -216,9 +216,9 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     }
 
     private func checkHeld() throws(StreamError) {
-        guard contentByteCount <= heldByteCount else {
+        guard contentByteCount <= heldByteLimit else {
             throw located(
-                StreamError(.limitExceeded, "open elements that are waited for have more than \(heldByteCount) bytes"))
+                StreamError(.limitExceeded, "open elements that are waited for have more than \(heldByteLimit) bytes"))
         }
     }
 

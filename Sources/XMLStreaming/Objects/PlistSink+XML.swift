@@ -14,51 +14,51 @@ extension PlistSink where Self: ~Copyable {
     /// - Throws: The first error of the document or of this sink, with its position: that of an error of a record is where the record ends.
     /// - Complexity: O(*n*) in the bytes; memory for one record at a time.
     public mutating func readXML(
-        _ bytes: RawSpan, options: XMLObjectOptions = XMLObjectOptions(),
-        readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ bytes: RawSpan, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions()
     ) throws(StreamError) {
-        try receive(options) { (messages) throws(StreamError) in try messages.readXML(bytes, options: readerOptions) }
+        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(bytes, options: options) }
     }
 
     /// Receives a whole XML document from an array of bytes.
     ///
     /// - Throws: What the other forms throw.
     public mutating func readXML(
-        _ bytes: [UInt8], options: XMLObjectOptions = XMLObjectOptions(),
-        readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ bytes: [UInt8], options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions()
     ) throws(StreamError) {
-        try receive(options) { (messages) throws(StreamError) in try messages.readXML(bytes, options: readerOptions) }
+        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(bytes, options: options) }
     }
 
     /// Receives a whole XML document from a string.
     ///
     /// - Throws: What the other forms throw.
     public mutating func readXML(
-        _ text: String, options: XMLObjectOptions = XMLObjectOptions(),
-        readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ text: String, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions()
     ) throws(StreamError) {
-        try receive(options) { (messages) throws(StreamError) in try messages.readXML(text, options: readerOptions) }
+        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(text, options: options) }
     }
 
     /// Receives a whole XML document from data.
     ///
     /// - Throws: What the other forms throw.
     public mutating func readXML(
-        _ data: Data, options: XMLObjectOptions = XMLObjectOptions(),
-        readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ data: Data, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions()
     ) throws(StreamError) {
-        try receive(options) { (messages) throws(StreamError) in try messages.readXML(data, options: readerOptions) }
+        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(data, options: options) }
     }
 
     /// Receives a whole XML document from a file, in chunks.
     ///
     /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public mutating func readXML(
-        contentsOfFile path: String, options: XMLObjectOptions = XMLObjectOptions(),
-        readerOptions: XMLReaderOptions = XMLReaderOptions()
+        contentsOfFile path: String, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions()
     ) throws(StreamError) {
-        try receive(options) { (messages) throws(StreamError) in
-            try messages.readXML(contentsOfFile: path, options: readerOptions)
+        try receive(objectOptions) { (messages) throws(StreamError) in
+            try messages.readXML(contentsOfFile: path, options: options)
         }
     }
 
@@ -66,10 +66,10 @@ extension PlistSink where Self: ~Copyable {
     ///
     /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     public mutating func readXML(
-        _ file: borrowing InputFile, options: XMLObjectOptions = XMLObjectOptions(),
-        readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ file: borrowing InputFile, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions()
     ) throws(StreamError) {
-        try receive(options) { (messages) throws(StreamError) in try messages.readXML(file, options: readerOptions) }
+        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(file, options: options) }
     }
 
     /// Puts this sink behind one of XML for as long as a closure runs.

@@ -24,11 +24,11 @@ public enum XML {
     /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: XMLObjectOptions = XMLObjectOptions(),
-        builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ type: Value.Type = Value.self, from bytes: [UInt8], options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
         try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(bytes, options: options, readerOptions: readerOptions)
+            try builder.readXML(bytes, options: options, objectOptions: objectOptions)
         }
     }
 
@@ -36,11 +36,11 @@ public enum XML {
     ///
     /// - Throws: What the other forms throw.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: XMLObjectOptions = XMLObjectOptions(),
-        builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ type: Value.Type = Value.self, from data: Data, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
         try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(data, options: options, readerOptions: readerOptions)
+            try builder.readXML(data, options: options, objectOptions: objectOptions)
         }
     }
 
@@ -48,11 +48,11 @@ public enum XML {
     ///
     /// - Throws: What the other forms throw.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: XMLObjectOptions = XMLObjectOptions(),
-        builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ type: Value.Type = Value.self, from text: String, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
         try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(text, options: options, readerOptions: readerOptions)
+            try builder.readXML(text, options: options, objectOptions: objectOptions)
         }
     }
 
@@ -60,11 +60,11 @@ public enum XML {
     ///
     /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: XMLObjectOptions = XMLObjectOptions(),
-        builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
+        _ type: Value.Type = Value.self, contentsOfFile path: String, options: XMLReaderOptions = XMLReaderOptions(),
+        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
         try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(contentsOfFile: path, options: options, readerOptions: readerOptions)
+            try builder.readXML(contentsOfFile: path, options: options, objectOptions: objectOptions)
         }
     }
 }

@@ -176,7 +176,7 @@ extension XMLMessages where Sink: ~Copyable {
     func heldTooMuch() -> StreamError {
         failure(
             .limitExceeded,
-            "a record, the text of an element, or all different names have more than \(options.heldByteCount) bytes")
+            "a record, the text of an element, or all different names have more than \(options.heldByteLimit) bytes")
     }
 
     func textClash() -> StreamError {

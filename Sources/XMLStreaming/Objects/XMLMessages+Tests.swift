@@ -59,7 +59,7 @@ extension XMLMessagesTests: SelfTesting {
     private static func messages(_ text: String, _ options: XMLObjectOptions = XMLObjectOptions()) throws -> String {
         var whole = EventTrace()
         var thrown: StreamError?
-        do { try whole.readXML(text, options: options) } catch { thrown = error }
+        do { try whole.readXML(text, objectOptions: options) } catch { thrown = error }
         let bytes = Array(text.utf8)
         for size in [1, 3] {
             var reader = XMLReader(sink: XMLMessages(EventTrace(), options: options))
@@ -157,8 +157,8 @@ extension XMLMessagesTests: SelfTesting {
                 "<!DOCTYPE a SYSTEM 'x' [<!ATTLIST b c CDATA '&e;'>]><a><b/></a>", XMLObjectOptions(),
                 .unrepresentable, "$.b"
             ),
-            ("<a><b>123456789</b></a>", XMLObjectOptions(heldByteCount: 8), .limitExceeded, "$.b"),
-            ("<a><b/><c/></a>", XMLObjectOptions(arrays: .named([]), heldByteCount: 8), .limitExceeded, "$.b"),
+            ("<a><b>123456789</b></a>", XMLObjectOptions(heldByteLimit: 8), .limitExceeded, "$.b"),
+            ("<a><b/><c/></a>", XMLObjectOptions(arrays: .named([]), heldByteLimit: 8), .limitExceeded, "$.b"),
         ]
         for (text, options, kind, path) in rows {
             let error = expectThrows(StreamError.self, text) { _ = try messages(text, options) }
@@ -227,7 +227,7 @@ extension XMLMessagesTests: SelfTesting {
             var ids: [Int] = []
             var stream = try ObjectStream<Person>(depth: depth) { person in ids.append(person.id) }
             let options = XMLObjectOptions(wrappedArrays: ["x"])
-            try stream.readXML(text, options: options)
+            try stream.readXML(text, objectOptions: options)
             expectEqual(ids, Array(1...ids.count), "values of \(text)")
             expectEqual(ids.count, text.components(of: "id="), "number of values of \(text)")
         }
@@ -251,7 +251,7 @@ extension XMLMessagesTests: SelfTesting {
         let record = "<item><name>\(String(repeating: "n", count: 100))</name></item>"
         var reader = XMLReader(
             sink: XMLMessages(
-                try ObjectStream<Person>(depth: 2) { _ in }, options: XMLObjectOptions(heldByteCount: 2_000)))
+                try ObjectStream<Person>(depth: 2) { _ in }, options: XMLObjectOptions(heldByteLimit: 2_000)))
         try reader.feed("<feed>")
         for _ in 0..<2_000 { try reader.feed(record) }
         try reader.feed("</feed>")

@@ -159,7 +159,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
         levels[last].runName = name
         levels[last].runNamespace = namespace
-        if names.byteCount > options.heldByteCount { throw heldTooMuch() }
+        if names.byteCount > options.heldByteLimit { throw heldTooMuch() }
         levels[last].runCount = 1
         try sendKey(name)
     }
@@ -237,11 +237,11 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if held.isOpen {
             held.append(text.utf8)
-            if held.byteCount > options.heldByteCount { throw heldTooMuch() }
+            if held.byteCount > options.heldByteLimit { throw heldTooMuch() }
         } else if let last = levels.indices.last {
             // SAFETY: the bytes are copied within the closure.
             unsafe text.utf8.withUnsafeBytes { unsafe levels[last].text.append(contentsOf: $0) }
-            if levels[last].text.count > options.heldByteCount { throw heldTooMuch() }
+            if levels[last].text.count > options.heldByteLimit { throw heldTooMuch() }
         }
     }
 
@@ -407,7 +407,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
                     keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
             }
         }
-        if held.byteCount + names.byteCount > options.heldByteCount { throw heldTooMuch() }
+        if held.byteCount + names.byteCount > options.heldByteLimit { throw heldTooMuch() }
     }
 
     @inline(never)

@@ -9,7 +9,7 @@ public struct XMLReaderOptions: Sendable {
         /// Its internal subset is read; nothing external ever is.
         case read
         /// It is an error.
-        case refuse
+        case reject
     }
 
     /// What is done about a reference to an entity that is not in the document.
@@ -18,7 +18,7 @@ public struct XMLReaderOptions: Sendable {
         /// ``XMLAttribute/hasSkippedEntity``.
         case skip
         /// It is an error.
-        case refuse
+        case reject
     }
 
     /// The bounds of the input: depth of elements, bytes of each tag, comment, instruction or document type, and of all.
@@ -32,19 +32,19 @@ public struct XMLReaderOptions: Sendable {
     /// What is done about a reference to an entity that is not in the document.
     public var externalEntities: ExternalEntities
     /// The most attributes of a tag, defaults included.
-    public var attributeCountMax: Int
+    public var attributeLimit: Int
     /// The longest name in bytes, with its prefix.
-    public var nameByteCountMax: Int
+    public var nameByteLimit: Int
     /// The most declared entities.
-    public var entityCountMax: Int
+    public var entityLimit: Int
     /// The most attributes that a document type declares, of all elements.
-    public var declaredAttributeCountMax: Int
+    public var declaredAttributeLimit: Int
     /// The deepest references to entities within entities; at most 64.
-    public var entityDepthMax: Int
+    public var entityDepthLimit: Int
     /// The bytes that entities may become in sum, whatever the size of the document.
-    public var expansionByteCount: Int
+    public var expansionByteLimit: Int
     /// How many bytes of entities there may be beyond that for a byte of the document before the reference.
-    public var expansionFactor: Int
+    public var expansionFactorLimit: Int
     /// Whether nothing is looked up in masks, which tests compare with the fast way.
     package var usesPlainScan: Bool = false
 
@@ -55,37 +55,37 @@ public struct XMLReaderOptions: Sendable {
     ///   - knowsNamespaces: Whether prefixes must be declared.
     ///   - documentTypes: Whether they are read or refused.
     ///   - externalEntities: Whether references to them are skipped or refused.
-    ///   - attributeCountMax: 10,000 unless given.
-    ///   - nameByteCountMax: 4,096 unless given.
-    ///   - entityCountMax: 10,000 unless given.
-    ///   - declaredAttributeCountMax: 10,000 unless given.
-    ///   - entityDepthMax: 16 unless given.
-    ///   - expansionByteCount: 1 MiB unless given.
-    ///   - expansionFactor: 20 unless given.
+    ///   - attributeLimit: 10,000 unless given.
+    ///   - nameByteLimit: 4,096 unless given.
+    ///   - entityLimit: 10,000 unless given.
+    ///   - declaredAttributeLimit: 10,000 unless given.
+    ///   - entityDepthLimit: 16 unless given.
+    ///   - expansionByteLimit: 1 MiB unless given.
+    ///   - expansionFactorLimit: 20 unless given.
     public init(
         limits: StreamLimits = .standard,
         knowsNamespaces: Bool = true,
         documentTypes: DocumentTypes = .read,
         externalEntities: ExternalEntities = .skip,
-        attributeCountMax: Int = 10_000,
-        nameByteCountMax: Int = 4096,
-        entityCountMax: Int = 10_000,
-        declaredAttributeCountMax: Int = 10_000,
-        entityDepthMax: Int = 16,
-        expansionByteCount: Int = 1 << 20,
-        expansionFactor: Int = 20
+        attributeLimit: Int = 10_000,
+        nameByteLimit: Int = 4096,
+        entityLimit: Int = 10_000,
+        declaredAttributeLimit: Int = 10_000,
+        entityDepthLimit: Int = 16,
+        expansionByteLimit: Int = 1 << 20,
+        expansionFactorLimit: Int = 20
     ) {
         self.limits = limits
         self.knowsNamespaces = knowsNamespaces
         self.documentTypes = documentTypes
         self.externalEntities = externalEntities
-        self.attributeCountMax = attributeCountMax
-        self.nameByteCountMax = nameByteCountMax
-        self.entityCountMax = entityCountMax
-        self.declaredAttributeCountMax = declaredAttributeCountMax
-        self.entityDepthMax = entityDepthMax
-        self.expansionByteCount = expansionByteCount
-        self.expansionFactor = expansionFactor
+        self.attributeLimit = attributeLimit
+        self.nameByteLimit = nameByteLimit
+        self.entityLimit = entityLimit
+        self.declaredAttributeLimit = declaredAttributeLimit
+        self.entityDepthLimit = entityDepthLimit
+        self.expansionByteLimit = expansionByteLimit
+        self.expansionFactorLimit = expansionFactorLimit
     }
 
     /// The most bytes of a tag, a comment, an instruction or a document type.

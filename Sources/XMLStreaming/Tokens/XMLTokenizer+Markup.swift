@@ -53,8 +53,8 @@ extension XMLTokenizer {
         guard extent.end > start else {
             throw fail(.invalidSyntax, "expected a target behind '<?', found \(describe(text, at: start))", at: start)
         }
-        guard extent.end - start <= options.nameByteCountMax else {
-            throw fail(.limitExceeded, "more than \(options.nameByteCountMax) bytes of a name", at: start)
+        guard extent.end - start <= options.nameByteLimit else {
+            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: start)
         }
         let name = text.extracting(start..<extent.end)
         if name.byteCount == 3, String(xml: name).lowercased() == "xml" {

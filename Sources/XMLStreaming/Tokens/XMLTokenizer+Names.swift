@@ -176,8 +176,8 @@ extension XMLTokenizer {
     private mutating func addDefault(
         _ name: [UInt8], _ value: [UInt8], _ hasSkippedEntity: Bool
     ) throws(StreamError) {
-        guard attributes.count < options.attributeCountMax else {
-            throw fail(.limitExceeded, "more than \(options.attributeCountMax) attributes", at: tokenStart)
+        guard attributes.count < options.attributeLimit else {
+            throw fail(.limitExceeded, "more than \(options.attributeLimit) attributes", at: tokenStart)
         }
         try countExpansion(name.count + value.count, at: tokenStart)
         try checkCopies(name.count + value.count, at: tokenStart)

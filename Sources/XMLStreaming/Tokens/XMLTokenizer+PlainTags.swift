@@ -139,7 +139,7 @@ extension XMLTokenizer {
         let stop = stops.stop(cursor &+ 1)
         guard stop < limit, openElements.count < options.limits.depth else { return nil }
         let name = plainElementName(in: text, at: start &+ 1, stop)
-        guard name.count > 0, name.count <= options.nameByteCountMax else { return nil }
+        guard name.count > 0, name.count <= options.nameByteLimit else { return nil }
         attributes.removeAll()
         var end = PlainEnd(offset: stop &+ 1, cursor: cursor &+ 1)
         let endOfName = start &+ 1 &+ name.count
@@ -236,7 +236,7 @@ extension XMLTokenizer {
         // Where there is a quote, the name is all before it but for the last byte.
         let name = knownNames.name(in: text, at: tag.offset, stops.stop(tag.cursor) &- tag.offset &- 1)
         let quoteOffset = tag.offset &+ name.count &+ 1
-        guard name.count > 0, name.count <= options.nameByteCountMax, attributes.count < options.attributeCountMax,
+        guard name.count > 0, name.count <= options.nameByteLimit, attributes.count < options.attributeLimit,
             text.uncheckedByte(quoteOffset &- 1) == UInt8(ascii: "="), stops.stop(tag.cursor) == quoteOffset
         else { return false }
         let quote = text.uncheckedByte(quoteOffset)

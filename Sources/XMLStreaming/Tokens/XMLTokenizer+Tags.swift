@@ -51,7 +51,7 @@ extension XMLTokenizer {
     ) throws(StreamError) -> NameRecord? {
         guard extent.end < text.byteCount else { return nil }
         let count = extent.end &- start
-        guard count > 0, count <= options.nameByteCountMax, extent.isQualified || !options.knowsNamespaces else {
+        guard count > 0, count <= options.nameByteLimit, extent.isQualified || !options.knowsNamespaces else {
             throw badName(extent, in: text, from: start, what)
         }
         var record = NameRecord(qualified: .text(start &- tokenStart, count))
@@ -68,8 +68,8 @@ extension XMLTokenizer {
         guard extent.end > start else {
             return fail(.invalidSyntax, "expected \(what), found \(describe(text, at: start))", at: start)
         }
-        guard extent.end - start <= options.nameByteCountMax else {
-            return fail(.limitExceeded, "more than \(options.nameByteCountMax) bytes of a name", at: start)
+        guard extent.end - start <= options.nameByteLimit else {
+            return fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: start)
         }
         let name = ShownText.shortened(text.extracting(start..<extent.end))
         return fail(
@@ -81,8 +81,8 @@ extension XMLTokenizer {
     private mutating func attribute(in text: RawSpan, from start: Int) throws(StreamError) -> Int? {
         let extent = NameBytes.extent(in: text, from: start)
         guard let name = try checkedName(extent, in: text, from: start, "an attribute, '/>' or '>'") else { return nil }
-        guard attributes.count < options.attributeCountMax else {
-            throw fail(.limitExceeded, "more than \(options.attributeCountMax) attributes", at: start)
+        guard attributes.count < options.attributeLimit else {
+            throw fail(.limitExceeded, "more than \(options.attributeLimit) attributes", at: start)
         }
         var offset = extent.end
         if text.uncheckedByte(offset) != UInt8(ascii: "=") {
@@ -205,7 +205,7 @@ extension XMLTokenizer {
             throw fail(
                 .invalidSyntax, "expected no reference to an external entity in the value of an attribute", at: start)
         case .unknown:
-            if options.externalEntities == .refuse { throw absence(of: reference, in: text, at: start) }
+            if options.externalEntities == .reject { throw absence(of: reference, in: text, at: start) }
             // SPEC: XML 1.0, section 5.1: without the declaration, the reference is not replaced.
             hasSkippedEntity = true
         }

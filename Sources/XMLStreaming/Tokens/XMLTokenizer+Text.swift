@@ -144,7 +144,7 @@ extension XMLTokenizer {
             offset = reference.end
             return .entity
         case .external, .unknown:
-            if options.externalEntities == .refuse { throw absence(of: reference, in: text, at: offset) }
+            if options.externalEntities == .reject { throw absence(of: reference, in: text, at: offset) }
             piece = reference.name
             isPieceCopied = false
             offset = reference.end
@@ -191,8 +191,8 @@ extension XMLTokenizer {
     ) throws(StreamError) -> Reference.Meaning {
         let bytes = text.extracting(name)
         if let scalar = Self.predefined(bytes) { return .character(scalar) }
-        guard name.count <= options.nameByteCountMax else {
-            throw fail(.limitExceeded, "more than \(options.nameByteCountMax) bytes of a name", at: name.lowerBound)
+        guard name.count <= options.nameByteLimit else {
+            throw fail(.limitExceeded, "more than \(options.nameByteLimit) bytes of a name", at: name.lowerBound)
         }
         if options.knowsNamespaces && extent.colon >= 0 {
             throw fail(.invalidSyntax, "expected no colon in the name of an entity", at: name.lowerBound)
@@ -275,7 +275,7 @@ extension XMLTokenizer {
         guard !openEntities.contains(index) else {
             throw fail(.invalidSyntax, "an entity contains itself", at: start)
         }
-        let depthMax = min(64, options.entityDepthMax)
+        let depthMax = min(64, options.entityDepthLimit)
         guard openEntities.count < depthMax else {
             throw fail(.limitExceeded, "more than \(depthMax) entities within each other", at: start)
         }
@@ -287,8 +287,9 @@ extension XMLTokenizer {
     mutating func countExpansion(_ byteCount: Int, at start: Int) throws(StreamError) {
         let (sum, isTooMuch) = expandedByteCount.addingReportingOverflow(byteCount + 16)
         expandedByteCount = sum
-        let (allowed, isUnbounded) = documentOffset.multipliedReportingOverflow(by: max(0, options.expansionFactor))
-        guard isTooMuch || !isUnbounded && sum - max(0, options.expansionByteCount) > allowed else { return }
+        let (allowed, isUnbounded) = documentOffset.multipliedReportingOverflow(
+            by: max(0, options.expansionFactorLimit))
+        guard isTooMuch || !isUnbounded && sum - max(0, options.expansionByteLimit) > allowed else { return }
         throw fail(.limitExceeded, "entities become more than \(sum - byteCount - 16) bytes", at: start)
     }
 }

@@ -48,7 +48,7 @@ extension XMLNode {
 
     /// Refuses a name that the reader of the tree would refuse for its length.
     private func checkLength(of name: String) throws(StreamError) {
-        let limit = tree.options.reader.nameByteCountMax
+        let limit = tree.options.reader.nameByteLimit
         guard name.utf8.count <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes of a name") }
     }
 
@@ -108,7 +108,7 @@ extension XMLNode {
             }
             guard !clash else { throw StreamError(.duplicateKey, "the attribute \(name) has another prefix there") }
         }
-        let limit = tree.options.reader.attributeCountMax
+        let limit = tree.options.reader.attributeLimit
         guard place != nil || attributes.count < limit else {
             throw StreamError(.limitExceeded, "more than \(limit) attributes")
         }

@@ -194,7 +194,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
             ("<!DOCTYPE a [<!ATTLIST scope xmlns CDATA 'u'>]><a><b><c/></b></a>", XMLReaderOptions()),
             (
                 "<a xmlns:p='u'><b xmlns:q='v'><c x='1'><p:d><q:e/></p:d></c></b></a>",
-                XMLReaderOptions(attributeCountMax: 1)
+                XMLReaderOptions(attributeLimit: 1)
             ),
             (
                 "<?xml version='1.0' standalone='yes'?><!DOCTYPE a [\(subset)]><a><b>&e;<b/></b></a>",
@@ -252,7 +252,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
 
     private static func testRefusesWhatTheReaderWould() throws {
         let reader = XMLReaderOptions(
-            limits: StreamLimits(depth: 3), attributeCountMax: 2, nameByteCountMax: 4)
+            limits: StreamLimits(depth: 3), attributeLimit: 2, nameByteLimit: 4)
         let tree = try XMLTree("<a><b x='1'><c/></b></a>", options: XMLTreeOptions(reader: reader))
         let (b, c) = (tree.root.firstChild ?? tree.root, tree.root.firstChild?.firstChild ?? tree.root)
         let rows: [(String, () throws -> Void)] = [

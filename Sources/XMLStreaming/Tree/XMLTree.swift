@@ -216,7 +216,7 @@ public final class XMLTree {
         var options = options.reader
         options.limits.totalByteCount = .max
         // What was checked with the whole document is not counted against a part of it.
-        options.expansionByteCount = .max / 4
+        options.expansionByteLimit = .max / 4
         var scanner = XMLScanner(ofElementWith: types, isStandalone: isStandalone, options: options)
         scopeElement = -1
         swap(&scanner.tokenizer.namespaces, &scope)

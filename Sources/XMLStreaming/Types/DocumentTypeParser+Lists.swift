@@ -104,8 +104,8 @@ extension DocumentTypeParser {
             try space(in: text, &tokenizer)
             let value = try defaultValue(in: text, isTokenized: isTokenized, &tokenizer)
             guard !types.ignoresDeclarations else { continue }
-            guard types.attributeCount < tokenizer.options.declaredAttributeCountMax else {
-                let message = "more than \(tokenizer.options.declaredAttributeCountMax) declared attributes"
+            guard types.attributeCount < tokenizer.options.declaredAttributeLimit else {
+                let message = "more than \(tokenizer.options.declaredAttributeLimit) declared attributes"
                 throw .wrong(tokenizer.fail(.limitExceeded, message, at: reference ?? place))
             }
             types.declare(

@@ -155,8 +155,8 @@ struct DocumentTypeParser {
         _ = try skipSpace(in: text)
         try expect(">", in: text, &tokenizer)
         guard !types.ignoresDeclarations else { return }
-        guard types.entityCount < tokenizer.options.entityCountMax else {
-            let message = "more than \(tokenizer.options.entityCountMax) entities"
+        guard types.entityCount < tokenizer.options.entityLimit else {
+            let message = "more than \(tokenizer.options.entityLimit) entities"
             throw .wrong(tokenizer.fail(.limitExceeded, message, at: place))
         }
         types.declare(name, isParameter: isParameter, kind, text: value, isFromParameter: reference != nil)
@@ -322,8 +322,8 @@ extension DocumentTypeParser {
         let extent = NameBytes.extent(in: text, from: offset)
         guard extent.end < text.byteCount else { throw .incomplete }
         guard extent.end > offset else { throw wrong("expected a name", in: text, &tokenizer) }
-        guard extent.end - offset <= tokenizer.options.nameByteCountMax else {
-            let message = "more than \(tokenizer.options.nameByteCountMax) bytes of a name"
+        guard extent.end - offset <= tokenizer.options.nameByteLimit else {
+            let message = "more than \(tokenizer.options.nameByteLimit) bytes of a name"
             throw .wrong(tokenizer.fail(.limitExceeded, message, at: errorOffset))
         }
         if tokenizer.options.knowsNamespaces, !extent.isQualified || !isQualified && extent.colon >= 0 {

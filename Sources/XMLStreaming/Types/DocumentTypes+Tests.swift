@@ -33,7 +33,7 @@ extension DocumentTypeTests: SelfTesting {
             "doctype a ! expected '--' behind '<!' at line 1, column 13 (byte 12)")
         XMLOutcome.expect(
             "<!DOCTYPE a []><a/>", "! expected no document type declaration at line 1, column 1 (byte 0)",
-            XMLReaderOptions(documentTypes: .refuse))
+            XMLReaderOptions(documentTypes: .reject))
     }
 
     /// The outcome behind the document type.
@@ -98,10 +98,10 @@ extension DocumentTypeTests: SelfTesting {
         expect(
             "<!ENTITY e SYSTEM 'x'>", "<a>&e;</a>",
             "<a> ! $.a: the entity 'e' is not in the document at line 1, column 41 (byte 40)",
-            XMLReaderOptions(externalEntities: .refuse))
+            XMLReaderOptions(externalEntities: .reject))
         expect(
             "%p;", "<a x='1&e;'/>", "! the entity 'e' is not in the document at line 1, column 26 (byte 25)",
-            XMLReaderOptions(externalEntities: .refuse))
+            XMLReaderOptions(externalEntities: .reject))
         expect(
             "<!ENTITY e SYSTEM 'x'>", "<a x='&e;'/>",
             "! expected no reference to an external entity in the value of an attribute at line 1, column 44 (byte 43)")
@@ -185,7 +185,7 @@ extension DocumentTypeTests: SelfTesting {
             var sink = ByteCount()
             let isAllowed = index == 4
             do throws(StreamError) {
-                try sink.readXML(text, options: XMLReaderOptions(expansionByteCount: 1 << 14))
+                try sink.readXML(text, options: XMLReaderOptions(expansionByteLimit: 1 << 14))
                 expectTrue(isAllowed, "text \(index) was accepted")
             } catch {
                 expectEqual(error.kind, isAllowed ? nil : .limitExceeded, "text \(index): \(error)")
@@ -219,18 +219,18 @@ extension DocumentTypeTests: SelfTesting {
             XMLReaderOptions(limits: limits))
         XMLOutcome.expect(
             "<abcd/>", "! more than 3 bytes of a name at line 1, column 2 (byte 1)",
-            XMLReaderOptions(nameByteCountMax: 3))
+            XMLReaderOptions(nameByteLimit: 3))
         XMLOutcome.expect(
             "<a b='' c='' d=''/>", "! more than 2 attributes at line 1, column 14 (byte 13)",
-            XMLReaderOptions(attributeCountMax: 2))
+            XMLReaderOptions(attributeLimit: 2))
         XMLOutcome.expect(
             "<!DOCTYPE a [<!ENTITY e '1'><!ENTITY f '1'>]><a/>",
             "! more than 1 entities at line 1, column 38 (byte 37)",
-            XMLReaderOptions(entityCountMax: 1))
+            XMLReaderOptions(entityLimit: 1))
         XMLOutcome.expect(
             "<!DOCTYPE a [<!ATTLIST a b ID #IMPLIED><!ATTLIST c d ID #IMPLIED>]><a/>",
             "! more than 1 declared attributes at line 1, column 52 (byte 51)",
-            XMLReaderOptions(declaredAttributeCountMax: 1))
+            XMLReaderOptions(declaredAttributeLimit: 1))
         limits = StreamLimits(stringByteCount: 60)
         let entity = "<!ENTITY e '\(String(repeating: "x", count: 30))'>"
         expect(
@@ -242,7 +242,7 @@ extension DocumentTypeTests: SelfTesting {
         expect(
             "<!ENTITY e '&f;'><!ENTITY f '1'>", "<a>&e;</a>",
             "<a> ! $.a: more than 1 entities within each other at line 1, column 51 (byte 50)",
-            XMLReaderOptions(entityDepthMax: 1))
+            XMLReaderOptions(entityDepthLimit: 1))
     }
 }
 #endif

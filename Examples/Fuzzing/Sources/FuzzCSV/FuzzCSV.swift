@@ -58,13 +58,13 @@ private func options(_ first: UInt8, _ second: UInt8) -> CSVReaderOptions {
         comment: first & 4 == 0 ? nil : 0x23, hasHeader: first & 8 != 0)
     var options = CSVReaderOptions(
         dialect: dialect, fieldType: first & 16 == 0 ? .text : .inferred,
-        shortRecords: first & 32 == 0 ? .reject : .leaveOut,
-        longRecords: first & 64 == 0 ? .reject : second & 4 == 0 ? .drop : .keep(under: "rest"),
-        bareQuotes: first & 128 == 0 ? .reject : .keep, repeatedNames: second & 8 == 0 ? .keep : .reject,
+        shortRecords: first & 32 == 0 ? .reject : .omit,
+        longRecords: first & 64 == 0 ? .reject : second & 4 == 0 ? .ignore : .keep(under: "rest"),
+        bareQuotes: first & 128 == 0 ? .reject : .keep, duplicateNames: second & 8 == 0 ? .keep : .reject,
         encoding: [.utf8, .utf8, .latin1, .windows1252][Int(second >> 4 & 3)])
     if second & 64 != 0 {
         options.limits = StreamLimits(stringByteCount: 20, totalByteCount: 400)
-        (options.recordByteCount, options.fieldCount) = (40, 6)
+        (options.recordByteLimit, options.fieldLimit) = (40, 6)
     }
     return options
 }
@@ -93,7 +93,7 @@ private func lines(
         var options = options
         options.dialect = CSVDialect(quote: options.dialect.quote, comment: options.dialect.comment)
         options.limits = .standard
-        (options.recordByteCount, options.fieldCount) = (1 << 20, 100)
+        (options.recordByteLimit, options.fieldLimit) = (1 << 20, 100)
         // With a type that is declared, nothing is stored in memory that is lent.
         if isByMessages { options.fieldTypes = ["e": .bool] }
         var reader = CSVReader(sink: try ObjectBuilder<[Line]>(), options: options)
@@ -121,8 +121,8 @@ private func roundTrip(_ text: [UInt8], _ options: CSVReaderOptions) {
     var again = options
     again.encoding = .utf8
     again.limits = .standard
-    (again.recordByteCount, again.fieldCount) = (1 << 20, 1_000)
-    (again.shortRecords, again.longRecords) = (.leaveOut, .reject)
+    (again.recordByteLimit, again.fieldLimit) = (1 << 20, 1_000)
+    (again.shortRecords, again.longRecords) = (.omit, .reject)
     do throws(StreamError) { try second.readCSV(written, options: again) } catch {
         let shown = String(decoding: written, as: UTF8.self).debugDescription
         fatalError("what was written is refused: \(error): \(shown)")

@@ -19,8 +19,8 @@ private func fuzzXML(_ bytes: [UInt8]) {
     guard let first = bytes.first else { return }
     var options = XMLReaderOptions(
         limits: first & 1 == 0 ? .standard : StreamLimits(depth: 5, stringByteCount: 70),
-        knowsNamespaces: first & 2 == 0, externalEntities: first & 4 == 0 ? .skip : .refuse)
-    if first & 8 != 0 { (options.expansionByteCount, options.expansionFactor) = (100, 2) }
+        knowsNamespaces: first & 2 == 0, externalEntities: first & 4 == 0 ? .skip : .reject)
+    if first & 8 != 0 { (options.expansionByteLimit, options.expansionFactorLimit) = (100, 2) }
     let unwanted: Set<String> = first & 16 == 0 ? [] : ["a"]
     let document = Array(bytes.dropFirst())
     let whole = outcome(document, pieces: [document.count], options, unwanted)

@@ -107,7 +107,7 @@ private struct Holder: Decodable {
 
 private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws {
     var decoder = JSONStreamDecoder()
-    decoder.readerOptions.limits.numberByteCount = .max
+    decoder.options.limits.numberByteCount = .max
     _ = try decoder.decode(type, from: bytes)
 }
 

@@ -151,7 +151,7 @@ private func importDoor(
             CREATE INDEX child_parent ON child (parent_id);
             """)
         for text in texts {
-            var importer = try Importer(table, into: connection, options: ImportOptions(maximumFailureCount: .max))
+            var importer = try Importer(table, into: connection, options: ImportOptions(failureLimit: .max))
             try importer.readJSON(text)
             try importer.finish()
         }

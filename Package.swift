@@ -115,8 +115,8 @@ let package = Package(
         .executableTarget(
             name: "convert",
             dependencies: [
-                "CSVStreaming", "InClassTesting", "JSONStreaming", "PlistStreaming", "PropertyListFiles",
-                "SQLiteStreaming", "StringTables", "XMLStreaming",
+                "CSVStreaming", "InClassTesting", "JSONStreaming", "PlistBuilding", "PlistStreaming",
+                "PropertyListFiles", "SQLiteStreaming", "StringTables", "XMLStreaming",
             ],
             path: "Examples/Convert", swiftSettings: lifetimes,
             plugins: ["InClassTests"]),

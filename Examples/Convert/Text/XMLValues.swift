@@ -1,6 +1,7 @@
 // XML as values: what `json-to-xml` made as what it was made of, any other document as its elements and attributes.
 
 import JSONStreaming
+import PlistBuilding
 import PlistStreaming
 import XMLStreaming
 
@@ -158,15 +159,12 @@ struct RepresentationState {
 
     private func endNumber() throws(StreamError) {
         try Array(Self.trimmed(text)).withRawSpan { (text) throws(StreamError) in
-            switch NumberText.message(text) {
-            case .integer(let value): try sink.writeInteger(value)
-            case .unsigned(let value): try sink.writeUnsigned(value)
-            case .real(let value): try sink.writeReal(value)
-            case .text: try sink.writeNumber(text: text)
-            case nil:
+            guard let number = DecimalNumber(text) else {
                 throw StreamError(
                     .invalidSyntax, "expected a number of JSON, found '\(String(validating: text) ?? "")'")
             }
+            var sink = sink
+            try sink.write(number, in: text)
         }
     }
 

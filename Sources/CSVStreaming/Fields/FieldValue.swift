@@ -86,22 +86,11 @@ enum FieldKind: Sendable, Hashable {
     }
 
     private static func inferred(_ text: UnsafeRawBufferPointer) -> ScalarMessage {
-        if let message = unsafe number(text) { return unsafe message }
+        if let message = unsafe ScalarMessage(numberIn: text) { return unsafe message }
         switch unsafe word(text) {
         case "true": return unsafe .bool(true)
         case "false": return unsafe .bool(false)
         default: return unsafe .string(text)
-        }
-    }
-
-    /// The number that a text is, as the message that holds it.
-    static func number(_ text: UnsafeRawBufferPointer) -> ScalarMessage? {
-        switch unsafe NumberText.message(text.bytes) {
-        case .integer(let value): unsafe .integer(value)
-        case .unsigned(let value): unsafe .unsigned(value)
-        case .real(let value): unsafe .real(value)
-        case .text: unsafe .number(text)
-        case nil: nil
         }
     }
 
@@ -113,7 +102,7 @@ enum FieldKind: Sendable, Hashable {
     }
 
     private static func real(_ text: UnsafeRawBufferPointer) -> ScalarMessage? {
-        guard let message = unsafe number(text) else { return nil }
+        guard let message = unsafe ScalarMessage(numberIn: text) else { return nil }
         if case .integer(let value) = unsafe message, let real = Double(exactly: value) { return unsafe .real(real) }
         return unsafe message
     }

@@ -64,11 +64,11 @@ final class CSVCursor {
 
     @usableFromInline
     convenience init(options: CSVReaderOptions) {
-        self.init(options: options, place: RecordBatch.Place(), rowsBefore: 0, isContinuing: false)
+        self.init(options: options, place: LinePlace(), rowsBefore: 0, isContinuing: false)
     }
 
     /// Begins at a place behind so many records, which may be that of a record in the middle of a text.
-    init(options: CSVReaderOptions, place: RecordBatch.Place, rowsBefore: Int, isContinuing: Bool) {
+    init(options: CSVReaderOptions, place: LinePlace, rowsBefore: Int, isContinuing: Bool) {
         self.options = options
         scanner = CSVScanner(options: options, place: place)
         // What comes before decides on lines without a byte.
@@ -297,9 +297,7 @@ final class CSVCursor {
     /// An error of a sink behind the last record.
     @usableFromInline
     func atEnd(_ error: StreamError) -> StreamError {
-        let place = RecordBatch.Place(
-            offset: scanner.byteOffset, line: scanner.line, lineOffset: scanner.lineOffset)
-        let error = error.ofThisText.located(at: place.position)
+        let error = error.ofThisText.located(at: scanner.chunkPlace.position)
         scanner.failure = error
         return error
     }

@@ -85,14 +85,7 @@ public struct CSVRow: ~Copyable, ~Escapable {
     /// - Precondition: The index is in `0..<count`.
     public func real(at field: Int) -> Double? {
         check(field)
-        let text = self[field]
-        switch NumberText.message(text) {
-        case .real(let value): return value
-        case .integer(let value): return Double(value)
-        case .unsigned(let value): return Double(value)
-        case .text: return NumberText.real(text, as: Double.self)
-        case nil: return nil
-        }
+        return NumberText.real(self[field], as: Double.self)
     }
 
     /// Whether a field is an integer of up to 16 digits without a sign.

@@ -17,11 +17,7 @@ extension CSVScanner {
         if state == .lineFeed {
             state = .record
             // SAFETY: the offset is below the number of bytes of the chunk.
-            if unsafe chunk.load(fromByteOffset: offset, as: UInt8.self) == 0x0A {
-                offset += 1
-                line += 1
-                lineOffset = inputOffset
-            }
+            if unsafe chunk.load(fromByteOffset: offset, as: UInt8.self) == 0x0A { skip(0x0A) }
         }
         while case let count = min(blockCount, (restCount - Self.margin) / 64), count > 0 {
             var found = unsafe BlockRecords(batch, start: chunk + offset, scanner: self)

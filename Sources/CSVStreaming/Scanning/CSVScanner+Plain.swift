@@ -50,17 +50,10 @@ extension CSVScanner {
         return false
     }
 
-    /// Where the scanner is.
-    private var place: RecordBatch.Place {
-        RecordBatch.Place(offset: inputOffset, line: line, lineOffset: lineOffset)
-    }
-
     /// Goes on behind a byte, which may end a line.
-    private func skip(_ byte: UInt8) {
+    func skip(_ byte: UInt8) {
         offset += 1
-        guard byte == 0x0A else { return }
-        line += 1
-        lineOffset = inputOffset
+        if byte == 0x0A { chunkPlace.beginLine(at: inputOffset) }
     }
 
     /// Skips a byte of a mark at the beginning; what turns out to be none is the first field.
@@ -78,7 +71,7 @@ extension CSVScanner {
         state = .record
         forgetPart()
         // The column counts what is seen.
-        lineOffset = inputOffset
+        chunkPlace.lineOffset = inputOffset
     }
 
     /// Begins a record, unless the line is a comment or has no byte.

@@ -42,16 +42,15 @@ final class CSVScanner {
     // The chunk, which is there while it is scanned.
     private(set) var chunk: UnsafeRawPointer
     private(set) var chunkCount = 0
-    private var chunkOffset = 0
+    /// Where it begins, on the line that the scanner is in.
+    var chunkPlace: LinePlace
     private var exceedsInput = false
-    /// Where the scanner is in the chunk, and where the line begins in the input.
+    /// Where the scanner is in the chunk.
     var offset = 0
-    var line = 1
-    var lineOffset = 0
 
     // The record at hand, and its last field.
-    var record = RecordBatch.Place()
-    var field = RecordBatch.Place()
+    var record = LinePlace()
+    var field = LinePlace()
     var fieldCount = 0
     /// The bytes of a record that earlier chunks have begun.
     var pending: [UInt8] = []
@@ -69,9 +68,9 @@ final class CSVScanner {
     var blockCount: Int
     private var endCapacity: Int
 
-    init(options: CSVReaderOptions, place: RecordBatch.Place) {
+    init(options: CSVReaderOptions, place: LinePlace) {
         self.options = options
-        (chunkOffset, line, lineOffset) = (place.offset, place.line, place.lineOffset)
+        chunkPlace = place
         let dialect = options.dialect
         delimiter = dialect.delimiter
         quote = dialect.quote.map { Int($0) } ?? -1
@@ -110,7 +109,7 @@ final class CSVScanner {
     @usableFromInline
     func beginChunk(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
-        let allowed = max(0, options.limits.totalByteCount - chunkOffset)
+        let allowed = max(0, options.limits.totalByteCount - byteOffset)
         unsafe chunk = start
         chunkCount = min(bytes.count, allowed)
         exceedsInput = bytes.count > allowed
@@ -126,7 +125,6 @@ final class CSVScanner {
             if try scanPlainly() { return true }
         }
         if exceedsInput {
-            let place = RecordBatch.Place(offset: inputOffset, line: line, lineOffset: lineOffset)
             throw fail(.limitExceeded, "more than \(options.limits.totalByteCount) bytes of input", place)
         }
         return false
@@ -141,7 +139,7 @@ final class CSVScanner {
         case .record, .lineFeed, .comment:
             break
         }
-        chunkOffset += chunkCount
+        chunkPlace.offset += chunkCount
         (chunkCount, offset, exceedsInput) = (0, 0, false)
     }
 
@@ -172,10 +170,13 @@ final class CSVScanner {
     }
 
     /// The offset in the input.
-    @usableFromInline var inputOffset: Int { chunkOffset + offset }
+    @usableFromInline var inputOffset: Int { byteOffset + offset }
+
+    /// Where the scanner is.
+    var place: LinePlace { chunkPlace.at(inputOffset) }
 
     /// The number of bytes of completed chunks.
-    @usableFromInline var byteOffset: Int { chunkOffset }
+    @usableFromInline var byteOffset: Int { chunkPlace.offset }
 
     /// The number of bytes of the chunk that come behind what was found.
     var restCount: Int { chunkCount - offset }
@@ -206,7 +207,7 @@ final class CSVScanner {
     }
 
     private func keepPart(to end: Int) {
-        let start = isCut ? 0 : max(0, record.offset - chunkOffset)
+        let start = isCut ? 0 : max(0, record.offset - byteOffset)
         guard start <= end else { return }
         // SAFETY: the record begins in the chunk, or goes on from its beginning.
         unsafe pending.append(contentsOf: UnsafeRawBufferPointer(start: chunk + start, count: end - start))
@@ -224,8 +225,8 @@ final class CSVScanner {
             unsafe (batch.bytes, batch.byteCount) = unsafe (whole.start, allowsShortNumbers ? count : 0)
         } else {
             // SAFETY: the record begins in the chunk.
-            unsafe batch.bytes = unsafe chunk + (record.offset - chunkOffset)
-            unsafe batch.byteCount = allowsShortNumbers ? chunkCount - (record.offset - chunkOffset) : 0
+            unsafe batch.bytes = unsafe chunk + (record.offset - byteOffset)
+            unsafe batch.byteCount = allowsShortNumbers ? chunkCount - (record.offset - byteOffset) : 0
         }
         unsafe (batch.place, batch.count) = (record, 1)
         unsafe batch.records.initialize(
@@ -242,11 +243,10 @@ final class CSVScanner {
     func take(_ count: Int, from start: Int, to end: Int, lineCount: Int, lineEnd: Int) {
         unsafe batch.bytes = unsafe chunk + start
         unsafe (batch.byteCount, batch.count) = (allowsShortNumbers ? chunkCount - start : 0, count)
-        unsafe batch.place = RecordBatch.Place(offset: chunkOffset + start, line: line, lineOffset: lineOffset)
+        unsafe batch.place = chunkPlace.at(byteOffset + start)
         recordCount += count
         offset = end
-        line += lineCount
-        if lineCount > 0 { lineOffset = chunkOffset + lineEnd + 1 }
+        chunkPlace.beginLine(at: byteOffset + lineEnd + 1, count: lineCount)
     }
 
     // SPEC: Unicode 16, table 3-7.
@@ -272,7 +272,7 @@ final class CSVScanner {
     // MARK: Errors
 
     /// Records an error; the scanner stays failed.
-    func fail(_ kind: StreamError.Kind, _ message: String, _ place: RecordBatch.Place) -> StreamError {
+    func fail(_ kind: StreamError.Kind, _ message: String, _ place: LinePlace) -> StreamError {
         let error = StreamError(kind, message, position: place.position)
         failure = error
         return error

@@ -24,32 +24,15 @@ struct RecordBatch {
     /// The number of records.
     @usableFromInline var count = 0
     /// Where the first byte is in the input.
-    var place = Place()
-
-    /// A place in the input, with the line that it is in.
-    struct Place: Equatable {
-        var offset = 0
-        var line = 1
-        /// The offset of the line's first byte.
-        var lineOffset = 0
-
-        var position: StreamPosition {
-            StreamPosition(byteOffset: offset, line: line, column: offset - lineOffset + 1)
-        }
-    }
+    var place = LinePlace()
 
     /// The position of an offset.
     ///
     /// - Complexity: O(offset).
     func position(of offset: Int) -> StreamPosition {
         var place = unsafe place
-        for index in 0..<offset {
-            // SAFETY: offsets are those of bytes of the batch.
-            guard unsafe bytes.load(fromByteOffset: index, as: UInt8.self) == 0x0A else { continue }
-            place.line += 1
-            place.lineOffset = place.offset + index + 1
-        }
-        place.offset += offset
+        // SAFETY: offsets are those of bytes of the batch.
+        unsafe place.advance(over: UnsafeRawBufferPointer(start: bytes, count: offset).bytes)
         return place.position
     }
 

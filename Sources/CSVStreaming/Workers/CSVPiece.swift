@@ -23,7 +23,7 @@ struct CSVPiece: Sendable {
         _ index: Int
     ) {
         (self.bytes, self.range, self.options, self.order, self.index) = (bytes, range, options, order, index)
-        start = Start(place: RecordBatch.Place(offset: offset, lineOffset: offset))
+        start = Start(place: LinePlace(offset: offset))
     }
 
     /// What one worker reads behind so many pieces, to the end of the text.
@@ -61,25 +61,23 @@ struct CSVPiece: Sendable {
     /// Where a piece begins: the number of records before it, and its place in the text.
     struct Start: Sendable {
         var rowCount = 0
-        var place = RecordBatch.Place()
+        var place = LinePlace()
 
         /// Where the piece behind this one begins.
         func behind(_ extent: Extent) -> Start {
-            Start(
-                rowCount: rowCount + extent.rowCount,
-                place: RecordBatch.Place(
-                    offset: extent.end, line: place.line + extent.lineCount,
-                    lineOffset: extent.lineOffset ?? place.lineOffset))
+            var end = extent.end
+            end.line += place.line - extent.start.line
+            // The last line of the piece may have begun before it.
+            if end.lineOffset == extent.start.lineOffset { end.lineOffset = place.lineOffset }
+            return Start(rowCount: rowCount + extent.rowCount, place: end)
         }
     }
 
-    /// How much is in a piece: its records and lines, and where it ends.
+    /// How much is in a piece: its records, and its lines from where it was taken to begin to where it ends.
     struct Extent: Sendable {
         let rowCount: Int
-        let lineCount: Int
-        let end: Int
-        /// Where the last line begins; nil when that is before the piece.
-        let lineOffset: Int?
+        let start: LinePlace
+        let end: LinePlace
     }
 
     /// What a worker makes of a piece, and how much is in it.
@@ -97,11 +95,7 @@ struct CSVPiece: Sendable {
 
     /// How far a cursor has come that began with the piece.
     private func extent(_ cursor: CSVCursor) -> Extent {
-        let scanner = cursor.scanner
-        return Extent(
-            rowCount: cursor.rowCount - start.rowCount, lineCount: scanner.line - start.place.line,
-            end: scanner.byteOffset,
-            lineOffset: scanner.lineOffset == start.place.lineOffset ? nil : scanner.lineOffset)
+        Extent(rowCount: cursor.rowCount - start.rowCount, start: start.place, end: cursor.scanner.chunkPlace)
     }
 
     /// A cursor before the first record.

@@ -82,7 +82,7 @@ enum DecimalRounding {
             let high = estimate(mantissa: number.mantissa + 1, exponent: number.exponent)
             if high.isCertain && high.value == low.value { return low.value }
         }
-        return NumberText.real(text, as: Double.self)?.magnitude ?? .infinity
+        return NumberText.nearest(to: number, text: text)
     }
 
     // SPEC: D. Lemire, "Number parsing at a gigabyte per second" (2021), algorithm 1; subnormals as in section 6.

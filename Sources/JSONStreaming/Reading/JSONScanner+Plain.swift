@@ -1,6 +1,7 @@
 // The machine that can do everything: one byte at a time, across chunk ends, with every error at its byte.
 // The fast loop leaves to it whatever is not plain, and tests compare the two.
 
+public import PlistBuilding
 public import PlistStreaming
 
 extension JSONScanner {
@@ -95,14 +96,8 @@ extension JSONScanner {
     mutating func sendNumber<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         state = nesting.depth == 0 ? .afterRoot : .afterValue
         try unsafe scratch.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            let text = unsafe UnsafeRawBufferPointer(buffer).bytes
-            switch JSONNumber.value(of: text) {
-            case .integer(let value): try sink.writeInteger(value)
-            case .unsigned(let value): try sink.writeUnsigned(value)
-            case .real(let value): try sink.writeReal(value)
-            case .text: try sink.writeNumber(text: text)
-            }
+            // SAFETY: the pointer does not leave the closure.
+            try unsafe sink.write(JSONNumber.message(UnsafeRawBufferPointer(buffer)))
         }
         emptyScratch()
     }

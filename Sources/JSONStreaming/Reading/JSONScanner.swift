@@ -40,10 +40,8 @@ public struct JSONScanner: Sendable {
     /// What the fast loop guesses of the members to come.
     @usableFromInline var hints: MemberHints = MemberHints()
 
-    /// The offset in the whole input of the chunk at hand, and its line's number and offset.
-    @usableFromInline var chunkOffset: Int = 0
-    var line: Int = 1
-    var lineOffset: Int = 0
+    /// Where the chunk at hand begins.
+    @usableFromInline var chunkPlace: LinePlace = LinePlace()
     /// The offset in the whole input of the token at hand, for errors of the sink.
     @usableFromInline var tokenOffset: Int = 0
     @usableFromInline var failure: StreamError?
@@ -164,6 +162,9 @@ public struct JSONScanner: Sendable {
     /// The number of bytes scanned in completed calls.
     public var byteOffset: Int { chunkOffset }
 
+    /// The offset in the whole input of the chunk at hand.
+    @inlinable var chunkOffset: Int { chunkPlace.offset }
+
     @inlinable
     mutating func scanChunk<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan,
@@ -198,7 +199,7 @@ public struct JSONScanner: Sendable {
             throw failAtEnd(of: bytes)
         }
         // Nothing follows, so that nobody asks for the lines of the last chunk.
-        chunkOffset += bytes.byteCount
+        chunkPlace.offset += bytes.byteCount
     }
 
     /// Whether the fast loop can start: between tokens, but not between the name and the value of a member.
@@ -213,9 +214,8 @@ public struct JSONScanner: Sendable {
     /// Adds a scanned chunk to the counts.
     @usableFromInline
     mutating func finishChunk(_ bytes: RawSpan) {
-        countLines(in: bytes, to: bytes.byteCount)
+        chunkPlace.advance(over: bytes)
         hints.endChunk()
-        chunkOffset += bytes.byteCount
     }
 }
 

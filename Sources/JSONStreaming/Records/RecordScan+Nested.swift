@@ -382,15 +382,9 @@ extension RecordScan {
         guard byte == UInt8(ascii: "-") || byte &- 0x30 <= 9 else { return -1 }
         let end = PlainSkip.endOfNumber(bytes, from: start)
         guard end >= 0 else { return -1 }
-        let text = bytes.extracting(start..<end)
         // SAFETY: as above.
-        let isRead =
-            switch JSONNumber.value(of: text) {
-            case .integer(let value): unsafe shape.pointee.read(.integer(value), to: address)
-            case .unsigned(let value): unsafe shape.pointee.read(.unsigned(value), to: address)
-            case .real(let value): unsafe shape.pointee.read(.real(value), to: address)
-            case .text: unsafe text.withUnsafeBytes { unsafe shape.pointee.read(.number($0), to: address) }
-            }
-        return isRead ? end : -1
+        return unsafe bytes.extracting(start..<end).withUnsafeBytes { text in
+            unsafe shape.pointee.read(JSONNumber.message(text), to: address) ? end : -1
+        }
     }
 }

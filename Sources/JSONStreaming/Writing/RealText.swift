@@ -289,7 +289,7 @@ extension RealText: SelfTesting {
             var output = ByteOutput()
             try write(value, to: &output)
             let text = output.withBytes { String(validating: $0) } ?? ""
-            expectEqual(text.withUTF8Span { JSONNumber.value(of: $0) }, .real(value), "\(value) by way of \(text)")
+            JSONScanner.expectOutcome(Array("[\(text)]".utf8), "[ real \(value) ]", "\(value) by way of \(text)")
             expectTrue(text.withUTF8Span { DecimalNumber($0) != nil }, "the grammar of \(text)")
         }
     }

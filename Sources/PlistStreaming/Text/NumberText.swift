@@ -39,6 +39,14 @@ package enum NumberText {
         return value.flatMap { $0.isFinite ? $0 : nil }
     }
 
+    // PERF: CSV, XML; not generic, and without the standard library for few digits.
+    /// The nearest double, or nil where that is none and for text that is no number.
+    package static func real(_ text: RawSpan, as type: Double.Type) -> Double? {
+        guard let number = DecimalNumber(text) else { return nil }
+        let magnitude = nearest(to: number, text: text)
+        return magnitude.isFinite ? number.isNegative ? -magnitude : magnitude : nil
+    }
+
     /// The fewest digits that read back as the same finite double, always with a point or an exponent.
     package static func text(of value: Double) -> String {
         // Of a large whole number the fewest digits are those of another one.
@@ -96,49 +104,21 @@ package enum NumberText {
         return SIMD2(Int64(bitPattern: mantissa), Int64(exponent))
     }
 
-    /// The value of a number, as the message that holds it.
-    package enum Message: Equatable {
-        case integer(Int64)
-        case unsigned(UInt64)
-        case real(Double)
-        /// An integer beyond 64 bits, a real beyond the largest double, or one that no double stands for.
-        case text
-    }
-
-    /// The message that a number goes by, as `PlistSink` says; nil for text that is none.
-    ///
-    /// - Complexity: O(*n*) in the bytes.
-    package static func message(_ text: RawSpan) -> Message? {
-        guard let number = DecimalNumber(text) else { return nil }
-        if number.isInteger {
-            guard !number.isTruncated else { return .text }
-            if !number.isNegative {
-                return Int64(exactly: number.mantissa).map { .integer($0) } ?? .unsigned(number.mantissa)
-            }
-            if number.mantissa == 0 { return .real(-0.0) }
-            return number.mantissa <= Int64.min.magnitude
-                ? .integer(Int64(truncatingIfNeeded: 0 &- number.mantissa)) : .text
-        }
-        guard let magnitude = nearest(number, text), !MisleadingDouble.isMisleading(magnitude, for: number) else {
-            return .text
-        }
-        return .real(number.isNegative ? -magnitude : magnitude)
-    }
-
-    /// The magnitude of the double nearest to a number; nil for what is infinite.
-    private static func nearest(_ number: DecimalNumber, _ text: RawSpan) -> Double? {
+    /// The magnitude of the double nearest to a number with a text; infinite above the largest.
+    package static func nearest(to number: DecimalNumber, text: RawSpan) -> Double {
         // Both operands are exact, so that IEEE rounds the exact result.
-        if number.mantissa <= 1 << 53, !number.isTruncated, number.exponent.magnitude <= 22 {
-            let power = exactPowers[Int(number.exponent.magnitude)]
-            return number.exponent < 0 ? Double(number.mantissa) / power : Double(number.mantissa) * power
+        guard number.mantissa <= 1 << 53, !number.isTruncated, number.exponent.magnitude <= 22 else {
+            return String(validating: text).flatMap { Double($0) }?.magnitude ?? .infinity
         }
-        return real(text, as: Double.self)?.magnitude
+        let power = exactPowers[Int(number.exponent.magnitude)]
+        return number.exponent < 0 ? Double(number.mantissa) / power : Double(number.mantissa) * power
     }
 
     /// The powers of ten that are doubles exactly.
-    private static let exactPowers: [Double] = (0...22).reduce(into: []) { powers, _ in
-        powers.append((powers.last ?? 0.1) * 10)
-    }
+    private static let exactPowers: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ]
 
     private static func append<Value: FixedWidthInteger>(_ digit: UInt8, _ isNegative: Bool, to value: inout Value)
         -> Bool

@@ -67,7 +67,7 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     public mutating func finish() throws(StreamError) { try scanner.finish(to: &sink) }
 
     /// The number of bytes fed.
-    public var byteOffset: Int { scanner.chunkOffset }
+    public var byteOffset: Int { scanner.chunkPlace.offset }
 
     /// The comments so far, and where the first one begins.
     package var comments: (count: Int, first: StreamPosition?) { scanner.comments }

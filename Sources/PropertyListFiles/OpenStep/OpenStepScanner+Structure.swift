@@ -41,11 +41,11 @@ extension OpenStepScanner {
 
     /// Scans the first byte of a string; one that is not quoted begins with it.
     private mutating func scanFirst(_ byte: UInt8, _ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int {
-        if byte == 0xEF, chunkOffset + offset == 0 {
+        if byte == 0xEF, chunkPlace.offset + offset == 0 {
             begin(.byteOrderMark)
             return offset
         }
-        if byte >= 0xFE, chunkOffset + offset == 0 {
+        if byte >= 0xFE, chunkPlace.offset + offset == 0 {
             throw fail(.invalidText, "expected text in UTF-8, found UTF-16", at: tokenPlace)
         }
         guard isValueNext || next == .key else { throw fail(expected: expectation, bytes, offset) }

@@ -42,10 +42,8 @@ struct OpenStepScanner: Sendable {
     var text: [UInt8] = []
     var key: [UInt8] = []
 
-    /// The offset of the chunk in the input, and the place of the line and of the token.
-    var chunkOffset = 0
-    var line = 1
-    var lineOffset = 0
+    /// Where the chunk begins, on the line at hand, and the token.
+    var chunkPlace = LinePlace()
     var tokenPlace = StreamPosition.start
     var failure: StreamError?
     /// The comments so far, and where the first one begins.
@@ -63,14 +61,14 @@ struct OpenStepScanner: Sendable {
     mutating func scan<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
         if let failure { throw failure }
         do throws(StreamError) {
-            let room = limits.totalByteCount - chunkOffset
+            let room = limits.totalByteCount - chunkPlace.offset
             try scanBytes(bytes.byteCount > room ? bytes.extracting(0..<room) : bytes, to: &sink)
             if bytes.byteCount > room {
                 throw fail(
                     .limitExceeded, "more than \(limits.totalByteCount) bytes of input", at: position(room))
             }
         } catch { throw abandon(error, &sink) }
-        chunkOffset += bytes.byteCount
+        chunkPlace.offset += bytes.byteCount
     }
 
     /// Ends the input.
@@ -88,15 +86,9 @@ struct OpenStepScanner: Sendable {
     }
 
     /// The position of an offset in the chunk, which is on the line at hand.
-    func position(_ offset: Int) -> StreamPosition {
-        let offset = chunkOffset + offset
-        return StreamPosition(byteOffset: offset, line: line, column: offset - lineOffset + 1)
-    }
+    func position(_ offset: Int) -> StreamPosition { chunkPlace.at(chunkPlace.offset + offset).position }
 
-    mutating func countLine(_ offset: Int) {
-        line += 1
-        lineOffset = chunkOffset + offset + 1
-    }
+    mutating func countLine(_ offset: Int) { chunkPlace.beginLine(at: chunkPlace.offset + offset + 1) }
 
     private mutating func scanBytes<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, to sink: inout Sink
@@ -133,7 +125,7 @@ struct OpenStepScanner: Sendable {
             let string = key
             try string.withRawSpan { (text) throws(StreamError) in try sink.writeString(text) }
         }
-        if next == .root, chunkOffset > 0 {
+        if next == .root, chunkPlace.offset > 0 {
             isBare = true
             tokenPlace = position(0)
             try begin(isDictionary: true, to: &sink)

@@ -1,5 +1,6 @@
 // The texts of numbers that the text forms of property lists share.
 
+import PlistBuilding
 import PlistStreaming
 
 /// Numbers of property lists as text.
@@ -25,8 +26,7 @@ enum PlistScalarText {
         else { return false }
         var plain = sign == UInt8(ascii: "-") && number.mantissa > 0 ? [sign] : []
         digits.appendTo(&plain)
-        try send(plain, to: &sink)
-        return true
+        return try send(plain, to: &sink)
     }
 
     private static func sendHexadecimal<Sink: PlistSink & ~Copyable>(
@@ -40,18 +40,17 @@ enum PlistScalarText {
             }
             value = value << 4 | UInt64(digit)
         }
-        try send(Array("\(isNegative && value > 0 ? "-" : "")\(value)".utf8), to: &sink)
-        return true
+        return try send(Array("\(isNegative && value > 0 ? "-" : "")\(value)".utf8), to: &sink)
     }
 
-    /// Sends the integer with these digits by the first message that holds it.
     private static func send<Sink: PlistSink & ~Copyable>(
         _ digits: [UInt8], to sink: inout Sink
-    ) throws(StreamError) {
-        let text = String(decoding: digits, as: UTF8.self)
-        if let value = Int64(text) { return try sink.writeInteger(value) }
-        if let value = UInt64(text) { return try sink.writeUnsigned(value) }
-        try text.withUTF8Span { (text) throws(StreamError) in try sink.writeNumber(text: text) }
+    ) throws(StreamError) -> Bool {
+        try digits.withRawSpan { (text) throws(StreamError) in
+            guard let number = DecimalNumber(text) else { return false }
+            try sink.write(number, in: text)
+            return true
+        }
     }
 
     /// The double that a text is nearest to; nil for text that is no number, infinite for one that is beyond all doubles.

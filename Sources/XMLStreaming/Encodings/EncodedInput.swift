@@ -169,34 +169,3 @@ struct EncodedInput: ~Copyable {
         return Piece(range: 0..<decoded.count)
     }
 }
-
-/// How far the lines are counted.
-struct LinePlace {
-    /// The bytes before it: in the UTF-8 form, in the input, and before its line in the UTF-8 form.
-    private(set) var countedTo = 0
-    private(set) var inputOffset = 0
-    private(set) var lineOffset = 0
-    private(set) var line = 1
-
-    /// Goes over a byte order mark, which has three bytes in UTF-8.
-    mutating func skipMark(_ byteCount: Int) {
-        countedTo += 3
-        lineOffset += 3
-        inputOffset += byteCount
-    }
-
-    /// Counts to an offset of a text that begins at some byte.
-    mutating func count(_ text: RawSpan, at base: Int, to end: Int, _ encoding: XMLEncoding?) {
-        let start = countedTo - base
-        guard end > start, start >= 0 else { return }
-        let part = text.extracting(start..<end)
-        // PERF: whole documents and chunks; once for all bytes, where a plain loop took 6 % of the time.
-        let (count, last) = LineCount.count(in: part, to: part.byteCount)
-        if count > 0 {
-            line += count
-            lineOffset = countedTo + last + 1
-        }
-        inputOffset += (encoding ?? .utf8).byteCount(of: part, to: part.byteCount)
-        countedTo = base + end
-    }
-}

@@ -1,5 +1,6 @@
 // What message the text of an element or attribute becomes, by what the sink expects.
 
+import PlistBuilding
 import PlistStreaming
 
 /// Sends text as the scalar that a sink expects.
@@ -34,10 +35,7 @@ enum ElementScalar {
     private static func sendNumber<Sink: PlistSink & ~Copyable>(
         _ text: RawSpan, isDouble: Bool, to sink: inout Sink
     ) throws(StreamError) -> Bool {
-        if let number = DecimalNumber(text) {
-            try send(number, text, isDouble, &sink)
-            return true
-        }
+        if try sendPlain(text, isDouble: isDouble, to: &sink) { return true }
         // A plus sign and zeros before the digits are left out.
         let sign = text.byteCount > 0 ? text.byte(at: 0) : 0
         var start = sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") ? 1 : 0
@@ -49,10 +47,21 @@ enum ElementScalar {
         guard start < text.byteCount, text.byte(at: start) != UInt8(ascii: "-") else { return false }
         let digits = (sign == UInt8(ascii: "-") ? [sign] : []) + Array(copying: text.extracting(start..<text.byteCount))
         return try digits.withRawSpan { (digits) throws(StreamError) in
-            guard let number = DecimalNumber(digits) else { return false }
-            try send(number, digits, isDouble, &sink)
-            return true
+            try sendPlain(digits, isDouble: isDouble, to: &sink)
         }
+    }
+
+    private static func sendPlain<Sink: PlistSink & ~Copyable>(
+        _ text: RawSpan, isDouble: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        guard let number = DecimalNumber(text) else { return false }
+        if number.isInteger || isDouble {
+            try sink.write(number, in: text)
+        } else {
+            // Whoever wants the nearest value of its own type rounds the text once.
+            try sink.writeNumber(text: text)
+        }
+        return true
     }
 
     // MARK: Scalars that are stored
@@ -79,48 +88,6 @@ enum ElementScalar {
         }
         return isNegative ? -value : value
     }
-
-    /// The double that the text of a number is, which is rounded once; nil for any other text, also for numbers of many digits.
-    static func shortReal(_ text: RawSpan) -> Double? {
-        guard let number = DecimalNumber(text) else { return nil }
-        return real(number)
-    }
-
-    // The quotient and the product of two doubles that are exact are rounded once.
-    private static func real(_ number: DecimalNumber) -> Double? {
-        guard !number.isTruncated, number.mantissa <= 1 << 53, abs(number.exponent) < powersOfTen.count else {
-            return nil
-        }
-        let value = Double(number.mantissa) * (number.isNegative ? -1 : 1)
-        let power = powersOfTen[abs(number.exponent)]
-        return number.exponent < 0 ? value / power : value * power
-    }
-
-    // MARK: Numbers as messages
-
-    private static func send<Sink: PlistSink & ~Copyable>(
-        _ number: DecimalNumber, _ text: RawSpan, _ isDouble: Bool, _ sink: inout Sink
-    ) throws(StreamError) {
-        let mantissa = number.mantissa
-        if number.isInteger, !number.isTruncated, number.exponent == 0 {
-            if !number.isNegative {
-                if let value = Int64(exactly: mantissa) { return try sink.writeInteger(value) }
-                return try sink.writeUnsigned(mantissa)
-            }
-            if mantissa == 0 { return try sink.writeReal(-0.0) }
-            if mantissa <= 1 << 63 { return try sink.writeInteger(Int64(bitPattern: 0 &- mantissa)) }
-        }
-        if isDouble, let value = real(number) { return try sink.writeReal(value) }
-        // Whoever wants the nearest value of its own type rounds the text once.
-        try sink.writeNumber(text: text)
-    }
-
-    /// The powers of ten that are doubles exactly.
-    private static let powersOfTen: [Double] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-        1e20,
-        1e21, 1e22,
-    ]
 }
 
 // MARK: - In-class tests

@@ -124,7 +124,7 @@ enum RecordFill {
                 unsafe place.storeBytes(of: number, as: Int64.self)
             }
         case .real, .optionalReal:
-            let number = ElementScalar.shortReal(value)
+            let number = NumberText.real(value, as: Double.self)
             if number == nil, value.byteCount > 0 { return false }
             if isOptional {
                 unsafe place.initializeMemory(as: Double?.self, to: number)

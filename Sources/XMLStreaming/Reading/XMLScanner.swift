@@ -51,7 +51,9 @@ struct XMLScanner: ~Copyable {
     /// Where the window and the piece begin in the UTF-8 form of the document.
     @usableFromInline private(set) var textOffset = 0
     private var pieceBase = 0
-    private var lines = LinePlace()
+    /// How far the lines are counted, in the UTF-8 form, and the bytes before that in the input.
+    private var counted = LinePlace()
+    private var inputOffset = 0
 
     @usableFromInline
     init(options: XMLReaderOptions) {
@@ -176,7 +178,7 @@ struct XMLScanner: ~Copyable {
         let used = tokenizer.offset
         if isCarry {
             // SAFETY: counting lines changes neither of the memories, here and below.
-            lines.count(unsafe carry.unscopedBytes, at: textOffset, to: used, input.encoding)
+            countLines(unsafe carry.unscopedBytes, at: textOffset, to: used)
             carry.removeFirst(used)
             setWindow(isCarry: true, at: textOffset + used, 0)
             markupEnd = nil
@@ -191,11 +193,11 @@ struct XMLScanner: ~Copyable {
         // The piece is used: what is left of it waits for more.
         let offset = tokenizer.offset
         if input.isChunk {
-            lines.count(chunk, at: pieceBase, to: offset, input.encoding)
+            countLines(chunk, at: pieceBase, to: offset)
             carry.append(contentsOf: chunk.extracting(offset..<checkedEnd))
         } else {
             let decoded = unsafe input.decoded.unscopedBytes
-            lines.count(decoded, at: pieceBase, to: offset, input.encoding)
+            countLines(decoded, at: pieceBase, to: offset)
             carry.append(contentsOf: decoded.extracting(offset..<checkedEnd))
         }
         pieceOffset = checkedEnd
@@ -299,12 +301,23 @@ struct XMLScanner: ~Copyable {
             problem = result.problem
             return problem != nil
         }
-        if result.markCount > 0 { lines.skipMark(result.markCount) }
+        // A byte order mark has three bytes in UTF-8; the column counts what is seen.
         let start = base + (result.markCount > 0 ? 3 : 0)
+        if result.markCount > 0 { counted = LinePlace(offset: 3) }
+        inputOffset += result.markCount
         pieceBase = start - range.lowerBound
         (pieceOffset, checkedEnd, pieceEnd) = (range.lowerBound, range.lowerBound, range.upperBound)
         if carry.isEmpty { setWindow(isCarry: true, at: start, 0) }
         return true
+    }
+
+    /// Counts the lines to an offset of a text that begins at some byte.
+    private mutating func countLines(_ text: RawSpan, at base: Int, to end: Int) {
+        let start = counted.offset - base
+        guard end > start, start >= 0 else { return }
+        let part = text.extracting(start..<end)
+        counted.advance(over: part)
+        inputOffset += (input.encoding ?? .utf8).byteCount(of: part, to: part.byteCount)
     }
 
     // MARK: Encodings
@@ -334,7 +347,7 @@ struct XMLScanner: ~Copyable {
         let base = textOffset + used
         // SAFETY: counting lines changes no memory.
         let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
-        lines.count(window, at: textOffset, to: used, input.encoding)
+        countLines(window, at: textOffset, to: used)
         // What was taken for UTF-8 behind the declaration is taken back.
         let rest = isCarry ? [UInt8](copying: carry.bytes.extracting(used..<carry.count)) : []
         input.restart(in: encoding, with: rest, from: isCarry ? pieceOffset : used, to: pieceEnd)
@@ -376,14 +389,14 @@ struct XMLScanner: ~Copyable {
         let offset = references.isEmpty ? place : referenceRange.lowerBound - textOffset
         // SAFETY: only the lines change.
         let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
-        lines.count(window, at: textOffset, to: offset, input.encoding)
+        countLines(window, at: textOffset, to: offset)
         var steps: [StreamPath.Step] = []
         for index in 0..<min(256, tokenizer.openElements.count) {
             let element = tokenizer.openElements[index]
             steps.append(.key(String(xml: tokenizer.openNames.bytes.part(element.nameStart, Int(element.nameCount)))))
         }
-        let position = StreamPosition(
-            byteOffset: lines.inputOffset, line: lines.line, column: lines.countedTo - lines.lineOffset + 1)
+        var position = counted.position
+        position.byteOffset = inputOffset
         var located = error.ofThisText.located(at: position)
         if !steps.isEmpty { located = located.located(at: StreamPath(steps)) }
         failure = located

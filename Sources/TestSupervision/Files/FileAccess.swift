@@ -48,7 +48,8 @@ package enum FileAccess {
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while initialized < count {
                 let got = pread(
-                    descriptor, buffer.baseAddress.map { $0 + initialized }, count - initialized, start + initialized)
+                    descriptor, buffer.baseAddress.map { $0 + initialized }, count - initialized,
+                    off_t(start + initialized))
                 if got < 0, errno == EINTR { continue }
                 if got < 0 { failure = errno }
                 if got <= 0 { return }

@@ -1,7 +1,8 @@
 // Stored-property reflection: names, types and offsets from the metadata of the Swift runtime. The only file that calls
-// entry points which are no public interface of the standard library: the ones its own `Mirror` uses.
-
-@_spi(Reflection) import Swift
+// entry points of the standard library that aren't public.
+//
+// Source: swift/stdlib/public/core/ReflectionMirror.swift. Xcode's toolchains don't have its `_forEachField`, which is SPI, but
+// every runtime exports the functions that it calls.
 
 /// A stored property of a structure or class.
 struct StoredProperty {
@@ -22,36 +23,19 @@ struct StoredProperty {
 enum StoredProperties {
     /// Returns the stored properties of a structure or class, those of superclasses first; nil without metadata.
     ///
-    /// Two entry points are asked, and must agree; a toolchain on which they do not gives nil. So does a type of which
-    /// they leave out something: in modules without reflection metadata, and in structures of C with bit fields.
+    /// A type of which the runtime leaves out properties also gives nil: in modules without reflection metadata, and in
+    /// structures of C with bit fields.
     static func of(_ type: Any.Type, isClass: Bool) -> [StoredProperty]? {
-        var properties: [StoredProperty] = []
-        var index = 0
-        var isConsistent = true
-        // The option `classType`, which is declared as a variable and so refused by strict concurrency.
-        let options = _EachFieldOptions(rawValue: isClass ? 1 : 0)
-        let count = reflectedCount(type)
-        let isComplete = unsafe _forEachField(of: type, options: options) { name, offset, fieldType, _ in
-            guard index < count else {
-                isConsistent = false
-                return false
-            }
+        let properties = (0..<reflectedCount(type)).map { index in
             var field = unsafe FieldMetadata()
-            let metadataType = unsafe reflectedChild(type, index: index, metadata: &field)
+            let fieldType = unsafe reflectedChild(type, index: index, metadata: &field)
             defer {
                 if let name = unsafe field.name { unsafe field.freeName?(name) }
             }
-            let name = unsafe String(cString: name)
-            isConsistent = isConsistent && metadataType == fieldType
-            isConsistent = unsafe isConsistent && field.name.map { unsafe String(cString: $0) } == name
-            properties.append(
-                unsafe StoredProperty(
-                    name: name, type: fieldType, offset: offset, isVariable: field.isVariable,
-                    isStrong: field.isStrong))
-            index += 1
-            return isConsistent
+            return unsafe StoredProperty(
+                name: field.name.map { unsafe String(cString: $0) } ?? "", type: fieldType,
+                offset: reflectedOffset(type, index: index), isVariable: field.isVariable, isStrong: field.isStrong)
         }
-        guard isComplete, isConsistent, index == count else { return nil }
         let isWhole = isClass ? areWhole(properties, ofClass: type) : areWhole(properties, ofStructure: type)
         return isWhole ? properties : nil
     }
@@ -122,6 +106,9 @@ private func reflectedCount(_ type: Any.Type) -> Int
 private func reflectedChild(
     _ type: Any.Type, index: Int, metadata: UnsafeMutablePointer<FieldMetadata>
 ) -> Any.Type
+
+@_silgen_name("swift_reflectionMirror_recursiveChildOffset")
+private func reflectedOffset(_ type: Any.Type, index: Int) -> Int
 
 /// The bytes of an object before and behind the address of its header; those behind end with its last property.
 #if canImport(ObjectiveC)

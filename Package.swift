@@ -17,7 +17,7 @@ let selfTestDependencies: [Target.Dependency] = [
 
 let package = Package(
     name: "InClassTesting",
-    platforms: [.macOS(.v14)],
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "InClassTesting", targets: ["InClassTesting"]),
         .executable(name: "testlogger", targets: ["testlogger"]),

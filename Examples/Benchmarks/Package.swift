@@ -9,7 +9,7 @@ let xmlPeers = [("expat", "expat.h"), ("xml2", "libxml2"), ("pugixml", "pugixml.
 
 let package = Package(
     name: "Benchmarks",
-    platforms: [.macOS(.v14)],
+    platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "InClassTesting", path: "../..", traits: []),
         .package(name: "Timetable", path: "../Timetable"),

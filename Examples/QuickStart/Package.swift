@@ -3,6 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "QuickStart",
+    platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "InClassTesting", path: "../..", traits: [])
     ],

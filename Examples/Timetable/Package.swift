@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "Timetable",
-    platforms: [.macOS(.v14)],
+    platforms: [.macOS(.v15)],
     products: [.library(name: "Timetables", targets: ["Timetables"])],
     dependencies: [
         .package(name: "InClassTesting", path: "../..", traits: [])

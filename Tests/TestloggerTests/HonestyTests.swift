@@ -24,7 +24,7 @@ extension PackageTests {
                     import PackageDescription
                     let library = Target.Dependency.product(name: "InClassTesting", package: "InClassTesting")
                     let package = Package(
-                        name: "Honest", dependencies: [\(dependency), .package(path: "Part")],
+                        name: "Honest", platforms: [.macOS(.v15)], dependencies: [\(dependency), .package(path: "Part")],
                         targets: [
                             .target(
                                 name: "Pantry", dependencies: [library, .product(name: "Shelf", package: "Part")],
@@ -39,7 +39,7 @@ extension PackageTests {
                     // swift-tools-version: 6.2
                     import PackageDescription
                     let package = Package(
-                        name: "Part", products: [.library(name: "Shelf", targets: ["Shelf"])],
+                        name: "Part", platforms: [.macOS(.v15)], products: [.library(name: "Shelf", targets: ["Shelf"])],
                         dependencies: [\(dependency)],
                         targets: [
                             .target(

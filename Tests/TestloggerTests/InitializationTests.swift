@@ -19,7 +19,7 @@ extension PackageTests.InitializationTests {
                     import PackageDescription
 
                     let package = Package(
-                        name: "Fresh",
+                        name: "Fresh", platforms: [.macOS(.v15)],
                         dependencies: [\(try FixturePackage.dependency)],
                         targets: [.target(name: "Fresh"), .target(name: "Other")]
                     )
@@ -106,7 +106,7 @@ extension PackageTests.InitializationTests {
                     import PackageDescription
 
                     let package = Package(
-                        name: "Shop",
+                        name: "Shop", platforms: [.macOS(.v15)],
                         dependencies: [\(try FixturePackage.dependency)],
                         targets: [
                             .target(name: "Money"), .target(name: "Shop", dependencies: ["Money"]),
@@ -162,7 +162,7 @@ extension PackageTests.InitializationTests {
                     import PackageDescription
 
                     let package = Package(
-                        name: "Alone", products: [.executable(name: "alone", targets: ["Alone"])],
+                        name: "Alone", platforms: [.macOS(.v15)], products: [.executable(name: "alone", targets: ["Alone"])],
                         dependencies: [\(try FixturePackage.dependency)], targets: [.executableTarget(name: "Alone")])
 
                     """,
@@ -187,7 +187,7 @@ extension PackageTests.InitializationTests {
                 import PackageDescription
 
                 let package = Package(
-                    name: "Alone", dependencies: [\(try FixturePackage.dependency)],
+                    name: "Alone", platforms: [.macOS(.v15)], dependencies: [\(try FixturePackage.dependency)],
                     targets: [.executableTarget(name: "Alone", dependencies: ["Tested"]), .target(name: "Tested")])
 
                 """
@@ -210,7 +210,7 @@ extension PackageTests.InitializationTests {
                     import PackageDescription
 
                     let package = Package(
-                        name: "Forked", dependencies: [.package(path: "../other-name", traits: [])],
+                        name: "Forked", platforms: [.macOS(.v15)], dependencies: [.package(path: "../other-name", traits: [])],
                         targets: [.target(name: "Forked")])
 
                     """,

@@ -18,7 +18,7 @@ extension PackageTests {
             // swift-tools-version: 6.2
             import PackageDescription
             let package = try Package(
-                name: "Mutants",
+                name: "Mutants", platforms: [.macOS(.v15)],
                 dependencies: [DEPENDENCY],
                 targets: [
                     .target(name: "Numbers"),

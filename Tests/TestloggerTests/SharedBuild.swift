@@ -98,7 +98,7 @@ enum SharedBuild {
                 // swift-tools-version: 6.2
                 import PackageDescription
                 let package = Package(
-                    name: "Framework",
+                    name: "Framework", platforms: [.macOS(.v15)],
                     dependencies: [\(try FixturePackage.dependency)],
                     targets: [
                         .target(

@@ -223,7 +223,6 @@ extension NumberWaysTests: SelfTesting {
     }
 
     private static func testDecodesWideIntegersOfAnySpelling() {
-        guard #available(macOS 15, *) else { return }
         let rows: [(String, UInt128?)] = [
             ("340282366920938463463374607431768211455", .max), ("340282366920938463463374607431768211455.0", .max),
             ("340282366920938463463374607431768211456.0", nil),

@@ -121,7 +121,6 @@ extension SpareMachineTests: SelfTesting {
     private static func names() -> KeyMapping { .names { $0 } }
 
     private static func testUsesAMachineAgain() throws {
-        guard #available(macOS 15, *) else { try skip("there are no atomic values before macOS 15") }
         let options = BuilderOptions(keyMapping: names())
         for round in 0..<3 {
             expectEqual(try build("{ key \"id\" integer 1 }", as: Item.self, options), Item(id: 1), "round \(round)")

@@ -212,7 +212,6 @@ extension PropertyListMakingTests: SelfTesting {
             expectEqual(list.kind, kind, messages)
         }
         expectNil(PropertyList(decimal: .nan), "no number")
-        guard #available(macOS 15, *) else { return }
         expectEqual(PropertyList(UInt128.max).numberText, "\(UInt128.max)", "the digits of a long integer")
         expectEqual(PropertyList(Int128.min).numberText, "\(Int128.min)", "the digits of a long integer")
         expectEqual(PropertyList(Int128(-7)), -7, "a short one")

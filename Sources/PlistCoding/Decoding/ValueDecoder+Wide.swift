@@ -1,13 +1,11 @@
 // Integers of 128 bits. Each by its name: where a decoder only has a generic function for all integers, the compiler takes
 // the standard library's function for these types instead, which refuses them.
 
-@available(macOS 15, *)
 extension ValueDecoder {
     func decode(_ type: Int128.Type) throws -> Int128 { try context.integer(type, at: index) }
     func decode(_ type: UInt128.Type) throws -> UInt128 { try context.integer(type, at: index) }
 }
 
-@available(macOS 15, *)
 extension ValueDecoder.KeyedContainer {
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
         try decode(at: find(key)) { try $0.integer(type, at: $1) }
@@ -23,7 +21,6 @@ extension ValueDecoder.KeyedContainer {
     }
 }
 
-@available(macOS 15, *)
 extension ValueDecoder.UnkeyedContainer {
     mutating func decode(_ type: Int128.Type) throws -> Int128 {
         try decodeNext(type) { try $0.integer(type, at: $1) }
@@ -41,7 +38,6 @@ import PlistBuilding
 import PlistStreaming
 
 enum WideIntegerTests {
-    @available(macOS 15, *)
     struct Sample: Codable, Equatable {
         var signed: Int128 = 0
         var unsigned: UInt128? = nil
@@ -55,7 +51,6 @@ extension WideIntegerTests: SelfTesting {
     }
 
     private static func testCodesIntegersOf128Bits() throws {
-        guard #available(macOS 15, *) else { try skip("there are none before macOS 15") }
         let samples = [
             Sample(), Sample(signed: .min, unsigned: .max, list: [.min, -1, 0, 1 << 63, 1 << 64, .max]),
             Sample(signed: 7, unsigned: 1 << 63, list: [.max]),
@@ -72,7 +67,6 @@ extension WideIntegerTests: SelfTesting {
     }
 
     private static func testRefusesLongerOnes() throws {
-        guard #available(macOS 15, *) else { try skip("there are none before macOS 15") }
         for number in ["number 340282366920938463463374607431768211456", "real 0.5", "integer -1"] {
             let list = try PropertyListBuilder.list("[ \(number) ]")
             let error = expectThrows(DecodingError.self, number) {

@@ -170,19 +170,16 @@ extension ValueEncoder {
 
 // By their names: the compiler would take the standard library's functions for them, which refuse, and not the generic ones.
 
-@available(macOS 15, *)
 extension ValueEncoder.KeyedContainer {
     func encode(_ value: Int128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
     func encode(_ value: UInt128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
 }
 
-@available(macOS 15, *)
 extension ValueEncoder.UnkeyedContainer {
     func encode(_ value: Int128) { child().encode(wide: value) }
     func encode(_ value: UInt128) { child().encode(wide: value) }
 }
 
-@available(macOS 15, *)
 extension ValueEncoder.SingleContainer {
     func encode(_ value: Int128) { encoder.encode(wide: value) }
     func encode(_ value: UInt128) { encoder.encode(wide: value) }

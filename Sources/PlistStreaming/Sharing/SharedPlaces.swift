@@ -4,7 +4,7 @@ import Synchronization
 
 /// Some places, each of which holds an address or none.
 ///
-/// Whoever takes an address owns what is there. Before macOS 15, which has no atomic values, all places are always empty.
+/// Whoever takes an address owns what is there.
 @safe
 package struct SharedPlaces: @unchecked Sendable {
     // SAFETY: zeros, which are places without an address, until `deallocate`; changed by atomic operations only.
@@ -22,7 +22,7 @@ package struct SharedPlaces: @unchecked Sendable {
     /// Gives the memory back; what is in the places stays as it is.
     package func deallocate() { unsafe words.deallocate() }
 
-    @available(macOS 15, *) @inline(__always)  // PERF: JSONTyped/documents; once or twice a document.
+    @inline(__always)  // PERF: JSONTyped/documents; once or twice a document.
     private func place(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> {
         precondition(index >= 0 && index < count, "there is no such place")
         // SAFETY: such a value is a word, and there is one for each index.
@@ -31,19 +31,16 @@ package struct SharedPlaces: @unchecked Sendable {
 
     /// Takes what is in a place and leaves it empty.
     package func take(_ index: Int = 0) -> UnsafeMutableRawPointer? {
-        guard #available(macOS 15, *) else { return nil }
         return unsafe place(index).pointee.exchange(nil, ordering: .acquiring)
     }
 
     /// Puts an address into a place, and returns what is no more in any: what was there, or the address itself.
     package func put(_ address: UnsafeMutableRawPointer, _ index: Int = 0) -> UnsafeMutableRawPointer? {
-        guard #available(macOS 15, *) else { return unsafe address }
         return unsafe place(index).pointee.exchange(address, ordering: .acquiringAndReleasing)
     }
 
     /// What is in a place, for addresses that stay valid when others are put there.
     package func look(_ index: Int) -> UnsafeMutableRawPointer? {
-        guard #available(macOS 15, *) else { return nil }
         return unsafe place(index).pointee.load(ordering: .acquiring)
     }
 
@@ -68,7 +65,6 @@ extension SharedPlaces: SelfTesting {
     }
 
     private static func testHoldsOneAddressEach() throws {
-        guard #available(macOS 15, *) else { try skip("there are no atomic values before macOS 15") }
         let places = SharedPlaces(count: 2)
         defer { places.deallocate() }
         let (first, second) = unsafe (

@@ -4,6 +4,7 @@ import PackageDescription
 
 let package = Package(
     name: "Bridge",
+    platforms: [.macOS(.v15)],
     dependencies: [.package(name: "InClassTesting", path: "../../..")],
     targets: [
         .target(name: "Ledger", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),

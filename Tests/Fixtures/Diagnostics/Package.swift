@@ -10,6 +10,7 @@ let names = [
 
 let package = Package(
     name: "Diagnostics",
+    platforms: [.macOS(.v15)],
     dependencies: [.package(name: "InClassTesting", path: "../../..")],
     targets: names.map { name in
         .target(name: name, dependencies: [.product(name: "InClassTesting", package: "InClassTesting")])

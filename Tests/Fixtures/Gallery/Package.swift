@@ -8,6 +8,7 @@ let neighbour: Target.Dependency = .product(name: "Neighbour", package: "Neighbo
 
 let package = Package(
     name: "Gallery",
+    platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "InClassTesting", path: "../../.."),
         .package(path: "Neighbour"),

@@ -5,6 +5,7 @@ import PackageDescription
 
 let package = Package(
     name: "Hostile",
+    platforms: [.macOS(.v15)],
     dependencies: [.package(name: "InClassTesting", path: "../../..")],
     targets: [
         .target(name: "Hostile", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")])

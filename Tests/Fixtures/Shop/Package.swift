@@ -4,6 +4,7 @@ import PackageDescription
 
 let package = Package(
     name: "Shop",
+    platforms: [.macOS(.v15)],
     dependencies: [.package(name: "InClassTesting", path: "../../..")],
     targets: [
         .target(name: "Stock", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),

@@ -75,7 +75,7 @@ struct GeneratedPackage {
         return """
             // swift-tools-version: 6.2
             import PackageDescription
-            let package = Package(name: "Generated", dependencies: [\(dependencies)], targets: [
+            let package = Package(name: "Generated", platforms: [.macOS(.v15)], dependencies: [\(dependencies)], targets: [
             \(targets)
             ])
 

@@ -46,7 +46,7 @@ private struct GrowthPackage {
         let manifest = """
             // swift-tools-version: 6.2
             import PackageDescription
-            let package = Package(name: "Growth", dependencies: [\(ownDependency)], targets: [
+            let package = Package(name: "Growth", platforms: [.macOS(.v15)], dependencies: [\(ownDependency)], targets: [
                 .target(name: "Lib", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                 .executableTarget(name: "app", dependencies: ["Lib"],
                     plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),

@@ -149,7 +149,7 @@ struct Conversion {
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
                     connection, table: arguments.table, isSequence: arguments.from.isSequence,
-                    warnings: warnings)
+                    isOfFields: arguments.from.isDelimited, warnings: warnings)
                 try input.send(to: writer)
                 try writer.finish()
             }

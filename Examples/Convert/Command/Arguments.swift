@@ -1,5 +1,6 @@
 // The command line of `convert`: what it means, and what to say when it means nothing.
 
+import CSVStreaming
 import PlistStreaming
 
 /// A mistake on the command line.
@@ -28,6 +29,9 @@ struct Arguments: Equatable {
     var table: String?
     var query: String?
     var columns: [String]?
+    /// What the fields of IN are, those of columns that are named and all others.
+    var fieldTypes: [String: CSVFieldType] = [:]
+    var fieldType: CSVFieldType = .inferred
     var delimiter: UInt8?
     var hasHeader: Bool = true
     var existing: ExistingOutput = .keep
@@ -41,7 +45,8 @@ struct Arguments: Equatable {
 
     static let help = """
         usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME | --query SQL] [--columns NAMES]
-                       [--replace | --append] [--pretty] [--sort-keys] [--delimiter CHARACTER] [--no-header]
+                       [--types TYPES] [--replace | --append] [--pretty] [--sort-keys] [--delimiter CHARACTER]
+                       [--no-header]
 
         Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
         streams. The formats are those of the endings, unless they are given; json for the standard streams.
@@ -52,6 +57,8 @@ struct Arguments: Equatable {
           --query SQL     what is read of a sqlite database: the rows of one statement that only reads
           --columns NAMES the columns, separated by commas, in their order: those that are read of csv, tsv and of one
                           table of a database, or else those that are written to csv and tsv
+          --types TYPES   the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
+                          NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
           --replace       replace a database that is there
           --append        add to a database that is there, in one transaction: rows to tables that it has, other tables
           --pretty        one line for each element and member, indented (json, xml, openstep)
@@ -70,8 +77,9 @@ struct Arguments: Equatable {
                  sqlite   a database, which is a file and never - (also: sqlite3, db)
 
         The elements of an array become the lines of jsonl, and the lines the elements. Numbers with a fraction or an
-        exponent are doubles, integers have any length. Fields of csv are numbers, true, false and null where they look
-        so and are not in quotes; what is written is quoted accordingly.
+        exponent are doubles, integers have any length. Csv and tsv keep the text of every field. In other formats,
+        a field without quotes becomes true, false, null (if it is empty), or a number if the number is written as the
+        same text: 42 and 2.5 do, 1.10, 12345e6, 007, -0 and integers beyond 64 bits stay strings. See --types.
         A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
         same becomes a database: the table of an array is called rows. With --table there is one only, called so. Keys
         become columns, of a type that changes no value; a column declared BOOLEAN that has only 0, 1 and null is one of
@@ -99,13 +107,20 @@ struct Arguments: Equatable {
         """
 
     private static let options = [
-        "--from", "--to", "--table", "--query", "--columns", "--delimiter", "--no-header", "--replace", "--append",
+        "--from", "--to", "--table", "--query", "--columns", "--types", "--delimiter", "--no-header", "--replace",
+        "--append",
         "--pretty", "--sort-keys", "--help",
     ]
     /// Those that have a value.
     private static let valued = [
         "--from": "a format", "--to": "a format", "--table": "a name", "--query": "a statement", "--columns": "names",
-        "--delimiter": "a character",
+        "--types": "types", "--delimiter": "a character",
+    ]
+
+    /// The types of fields by their names in `--types`.
+    private static let fieldTypeNames: [String: CSVFieldType] = [
+        "auto": .inferred, "text": .text, "number": .number, "integer": .integer, "real": .real, "bool": .bool,
+        "date": .date,
     ]
 
     /// Reads the words after the command's name.
@@ -171,12 +186,31 @@ struct Arguments: Equatable {
                 throw UsageError(message: "the option --columns names a column twice: \(value)")
             }
             columns = names
+        case "--types":
+            for item in value.split(separator: ",", omittingEmptySubsequences: false) { try setType(item) }
         default:
             let byte = value == "\\t" ? 0x09 : value.utf8.first ?? 0
             guard value.utf8.count == 1 || value == "\\t", byte < 0x80, ![0x0A, 0x0D, 0x22].contains(byte) else {
                 throw UsageError(message: "the option --delimiter needs one character of ASCII, got '\(value)'")
             }
             delimiter = byte
+        }
+    }
+
+    /// Sets the type of the fields of a column, or of all that are not named.
+    private mutating func setType(_ item: Substring) throws(UsageError) {
+        guard let sign = item.lastIndex(of: "=") else {
+            guard item == "none" else {
+                throw UsageError(message: "expected none or NAME=TYPE in the option --types, got '\(item)'")
+            }
+            return fieldType = .text
+        }
+        let (column, name) = (String(item[..<sign]), String(item[item.index(after: sign)...]))
+        guard let type = Self.fieldTypeNames[name] else {
+            throw Self.unknown("type", name, among: Self.fieldTypeNames.keys.sorted())
+        }
+        guard fieldTypes.updateValue(type, forKey: column) == nil else {
+            throw UsageError(message: "the option --types names a column twice: \(column)")
         }
     }
 
@@ -214,6 +248,9 @@ struct Arguments: Equatable {
             throw UsageError(message: "the option --columns needs csv, tsv, or a table of sqlite that becomes text")
         }
         if !hasHeader, !isDelimited { throw UsageError(message: "the option --no-header needs csv or tsv on one side") }
+        if fieldType != .inferred || !fieldTypes.isEmpty, !from.isDelimited {
+            throw UsageError(message: "the option --types needs csv or tsv as IN")
+        }
         if delimiter != nil, from != .csv, to != .csv {
             throw UsageError(message: "the option --delimiter needs csv on one side")
         }
@@ -295,6 +332,12 @@ extension Arguments: SelfTesting {
             (["a.json", "b.json", "--no-header"], "the option --no-header needs csv or tsv on one side"),
             (["a.tsv", "b.json", "--delimiter", ";"], "the option --delimiter needs csv on one side"),
             (["a.csv", "b.json", "--delimiter", "é"], "the option --delimiter needs one character of ASCII, got 'é'"),
+            (["a.json", "b.csv", "--types", "none"], "the option --types needs csv or tsv as IN"),
+            (["a.csv", "b.json", "--types", "a=txt"], "there is no type 'txt'; did you mean 'text'?"),
+            (["a.csv", "b.json", "--types", "a=text,a=text"], "the option --types names a column twice: a"),
+            (
+                ["a.csv", "b.json", "--types", "text"], "expected none or NAME=TYPE in the option --types, got 'text'"
+            ),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]
         for (words, message) in rows {

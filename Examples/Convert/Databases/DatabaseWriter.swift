@@ -46,8 +46,15 @@ final class DatabaseWriter: ValueSink {
     private var nested: JSONWriter?
     private var nestedDepth = 0
 
-    init(_ connection: SQLiteConnection, table: String?, isSequence: Bool, warnings: Warnings = Warnings()) {
+    /// Whether integers beyond 64 bits with a sign are fields, which have a text.
+    private let isOfFields: Bool
+
+    init(
+        _ connection: SQLiteConnection, table: String?, isSequence: Bool, isOfFields: Bool = false,
+        warnings: Warnings = Warnings()
+    ) {
         self.connection = connection
+        self.isOfFields = isOfFields
         self.warnings = warnings
         chosenTable = table
         self.isSequence = isSequence
@@ -243,6 +250,7 @@ final class DatabaseWriter: ValueSink {
     override func writeUnsigned(_ value: UInt64) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeUnsigned(value) ?? () }
         guard let integer = Int64(exactly: value) else {
+            if isOfFields { return try store(.text("\(value)")) }
             throw refusal(of: "expected an integer below 2^63, found \(value)")
         }
         try store(.integer(integer))

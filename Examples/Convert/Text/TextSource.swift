@@ -116,8 +116,12 @@ struct TextSource: ValueSource, ~Copyable {
     }
 
     private var delimitedOptions: CSVReaderOptions {
-        CSVReaderOptions(
-            dialect: arguments.dialect(of: arguments.from), columns: arguments.columns, fieldType: .inferred)
+        // Delimited text keeps the text of every field, whatever its type.
+        let keepsText = arguments.to.isDelimited
+        return CSVReaderOptions(
+            dialect: arguments.dialect(of: arguments.from), columns: arguments.columns,
+            fieldType: keepsText ? .inferred : arguments.fieldType,
+            fieldTypes: keepsText ? arguments.fieldTypes.mapValues { _ in .inferred } : arguments.fieldTypes)
     }
 }
 

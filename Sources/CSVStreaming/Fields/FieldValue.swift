@@ -8,7 +8,7 @@ import PlistStreaming
 enum FieldKind: Sendable, Hashable {
     /// Strings, and bare empty fields null where they may be so.
     case text(emptyIsNull: Bool)
-    case inferred, integer, real, bool, date
+    case inferred, number, integer, real, bool, date
     /// What the type of a member takes: a string, or else what the field looks like.
     case member
 
@@ -16,6 +16,7 @@ enum FieldKind: Sendable, Hashable {
         switch type {
         case .text: self = .text(emptyIsNull: false)
         case .inferred: self = .inferred
+        case .number: self = .number
         case .integer: self = .integer
         case .real: self = .real
         case .bool: self = .bool
@@ -52,7 +53,11 @@ enum FieldKind: Sendable, Hashable {
         if unsafe text.isEmpty, !isQuoted || !takesEmptyText { return unsafe takesNull ? .null : .string(text) }
         switch self {
         case .text: return unsafe .string(text)
-        case .inferred, .member: return unsafe isQuoted ? .string(text) : Self.inferred(text)
+        case .inferred: return unsafe isQuoted ? .string(text) : Self.inferred(ScalarMessage(exactNumberIn: text), text)
+        case .member: return unsafe isQuoted ? .string(text) : Self.inferred(ScalarMessage(numberIn: text), text)
+        case .number:
+            if let message = unsafe ScalarMessage(numberIn: text) { return unsafe message }
+            throw unsafe Self.mismatch("a number", text)
         case .integer:
             if let message = unsafe Self.integer(text) { return unsafe message }
             throw unsafe Self.mismatch("an integer", text)
@@ -74,7 +79,7 @@ enum FieldKind: Sendable, Hashable {
     private var takesEmptyText: Bool {
         switch self {
         case .text, .inferred, .member: true
-        case .integer, .real, .bool, .date: false
+        case .number, .integer, .real, .bool, .date: false
         }
     }
 
@@ -85,8 +90,8 @@ enum FieldKind: Sendable, Hashable {
         unsafe text.count <= 5 ? String(decoding: text, as: UTF8.self) : ""
     }
 
-    private static func inferred(_ text: UnsafeRawBufferPointer) -> ScalarMessage {
-        if let message = unsafe ScalarMessage(numberIn: text) { return unsafe message }
+    private static func inferred(_ number: ScalarMessage?, _ text: UnsafeRawBufferPointer) -> ScalarMessage {
+        if let number = unsafe number { return unsafe number }
         switch unsafe word(text) {
         case "true": return unsafe .bool(true)
         case "false": return unsafe .bool(false)
@@ -109,5 +114,21 @@ enum FieldKind: Sendable, Hashable {
 
     private static func mismatch(_ expected: String, _ text: UnsafeRawBufferPointer) -> StreamError {
         unsafe StreamError(.typeMismatch, "expected \(expected), found \(ShownText.quoted(text))")
+    }
+}
+
+extension ScalarMessage {
+    /// The number in a text that is spelled as a writer spells it; nil for other text, such as `1.10`, `1e5` and `-0`.
+    ///
+    /// Writers spell exponents in different ways, so a number with one is sent with its text.
+    init?(exactNumberIn text: UnsafeRawBufferPointer) {
+        unsafe self.init(numberIn: text)
+        switch unsafe self {
+        case .real(let value):
+            guard unsafe text.elementsEqual(value.description.utf8) else { return nil }
+            if unsafe text.contains(UInt8(ascii: "e")) { unsafe self = .number(text) }
+        case .number: return nil
+        default: break
+        }
     }
 }

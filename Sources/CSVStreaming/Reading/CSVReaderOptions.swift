@@ -6,9 +6,14 @@ public import PlistStreaming
 public enum CSVFieldType: Sendable, Hashable {
     /// A string, whatever is in it.
     case text
-    /// What a bare field looks like: a number in the grammar of JSON, `true` or `false`, or null where it is empty; any other
-    /// field, and each in quotes, is a string.
+    /// What a bare field looks like: a number, `true` or `false`, or null if it is empty. Any other field, and every field in
+    /// quotes, is a string.
+    ///
+    /// A field is a number only if writing the number gives the same text: `42`, `-2.5` and `0.0` are numbers. `1.10`, `12345e6`,
+    /// `007`, `-0`, and numbers that neither 64 bits nor a double hold, are strings.
     case inferred
+    /// A number in the grammar of JSON; null where the field is empty.
+    case number
     /// An integer; null where the field is empty.
     case integer
     /// A number; null where the field is empty.

@@ -277,7 +277,7 @@ final class CSVCursor {
         }
         // Text, unless the type takes only what it looks like.
         let message = try unsafe FieldKind.text(emptyIsNull: true).message(text, isQuoted: isQuoted)
-        let other = try unsafe FieldKind.inferred.message(text, isQuoted: isQuoted)
+        let other = try unsafe FieldKind.member.message(text, isQuoted: isQuoted)
         return unsafe !takes(shape, message, records) && takes(shape, other, records) ? other : message
     }
 

@@ -185,9 +185,15 @@ extension CSVReaderTests: SelfTesting {
     private static func testReadsTypes() {
         var options = CSVReaderOptions(dialect: .standard.withoutHeader, fieldType: .inferred)
         expect(
-            "1,-0.5,true,,x\n\"1\",\"\",false,007,1e400\n",
-            #"[ [ integer 1 real -0.5 true null string "x" ] [ string "1" string "" false string "007" number 1e400 ] ]"#,
+            "1,-0.5,true,,x\n\"1\",\"\",false,007,1e400\n1.10,1e5,-0,-0.0,1e+22\n",
+            #"[ [ integer 1 real -0.5 true null string "x" ] [ string "1" string "" false string "007" string "1e400" ] "#
+                + #"[ string "1.10" string "1e5" string "-0" real -0.0 number 1e+22 ] ]"#,
             options)
+        options.fieldType = .number
+        expect(
+            "1,1.10,\"1e5\",,-0\n007,,,,\n",
+            "[ [ integer 1 real 1.1 real 100000.0 null real -0.0 ] [ "
+                + "! typeMismatch $[1][0]: expected a number, found \"007\" at line 2, column 1 (byte 17)", options)
         options = CSVReaderOptions(fieldType: .integer, fieldTypes: ["b": .real, "c": .bool, "d": .date, "e": .text])
         expect(
             "a,b,c,d,e\n\"5.0\",5,1,2001-01-01T00:00:01Z,\n,,,\"\",\"\"\n",

@@ -1,5 +1,6 @@
 // The texts of values, and when they are in quotes.
 
+import PlistBuilding
 public import PlistStreaming
 
 extension CSVWriter {
@@ -144,7 +145,8 @@ struct FieldQuoting {
         switch text.byte(at: 0) {
         case UInt8(ascii: "t"): return text.equals("true")
         case UInt8(ascii: "f"): return text.equals("false")
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return DecimalNumber(text) != nil
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return unsafe text.withUnsafeBytes { unsafe ScalarMessage(exactNumberIn: $0) != nil }
         default: return false
         }
     }

@@ -7,9 +7,14 @@ public import PlistStreaming
 /// It takes an array of dictionaries, whose columns are the members of the first one unless the options have others, or an array
 /// of arrays; records may also come without an array around them. A record is written when it is whole. Missing members are
 /// empty, null is empty as well, and the empty string is `""`; strings that would be read as something else are in quotes. So what
-/// is written is read back by a ``CSVReader`` with `fieldType` `.inferred` as it was, but for dates, which become the text of
-/// RFC 3339 with as many digits of a second as read back the same, nine at most, data, which become Base64, and members that were
-/// missing, which become null. With all fields in quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
+/// is written is read back by a ``CSVReader`` with `fieldType` `.inferred` as it was, with these exceptions:
+///
+/// - Dates become the text of RFC 3339 with as many digits of a second as read back the same, nine at most. Data become Base64.
+/// - Missing members become null.
+/// - Doubles with an exponent become numbers with a text. Whole doubles above 2^53 that are written without an exponent, and
+///   numbers that neither 64 bits nor a double hold, become strings.
+///
+/// With all fields in quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
 ///
 /// ```swift
 /// var writer = CSVWriter()

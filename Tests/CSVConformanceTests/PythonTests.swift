@@ -14,20 +14,21 @@ private enum Python {
 
     static func run(_ script: String, _ input: Data) throws -> Data {
         let process = Process()
-        let (stdin, stdout) = (Pipe(), Pipe())
+        // Files, since programs that other tests start would inherit pipes.
+        let files = ["in", "out"].map {
+            FileManager.default.temporaryDirectory.appending(path: "python-\(UUID().uuidString).\($0)")
+        }
+        defer { for file in files { try? FileManager.default.removeItem(at: file) } }
+        try input.write(to: files[0])
+        try Data().write(to: files[1])
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", "-c", script]
-        (process.standardInput, process.standardOutput) = (stdin, stdout)
+        process.standardInput = try FileHandle(forReadingFrom: files[0])
+        process.standardOutput = try FileHandle(forWritingTo: files[1])
         process.standardError = FileHandle.nullDevice
         try process.run()
-        let writer = Thread {
-            try? stdin.fileHandleForWriting.write(contentsOf: input)
-            try? stdin.fileHandleForWriting.close()
-        }
-        writer.start()
-        let output = try stdout.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        return output
+        return try Data(contentsOf: files[1])
     }
 }
 

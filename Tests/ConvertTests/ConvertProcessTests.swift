@@ -23,11 +23,10 @@ import Testing
             try convert.write(Array("[".utf8))
             // The line comes with a piece of input that is read when half a second has passed.
             var text = ""
-            let deadline = ContinuousClock.now + .seconds(300)
-            while !text.contains("MB/s"), ContinuousClock.now < deadline {
+            try convert.wait(for: "a line of progress") {
                 try convert.write(elements)
-                usleep(20_000)
                 text += convert.terminalText()
+                return text.contains("MB/s")
             }
             #expect(text.hasPrefix("\r\u{1B}[K"))
             #expect(text.contains(#/[0-9]+ MB, [0-9]+ MB/s/#))
@@ -53,10 +52,7 @@ import Testing
             for _ in 0..<40 where text.isEmpty {
                 try? FileManager.default.removeItem(at: directory.appending(path: "out.sqlite"))
                 let convert = try RunningConvert([input, "out.sqlite"], in: directory, hasTerminal: true)
-                let deadline = ContinuousClock.now + .seconds(60)
-                while try !hasMegabyte(besides: "in.sqlite", in: directory), ContinuousClock.now < deadline {
-                    usleep(500)
-                }
+                try convert.wait(for: "a megabyte of the copy") { try hasMegabyte(besides: "in.sqlite", in: directory) }
                 kill(convert.process, SIGSTOP)
                 usleep(700_000)
                 kill(convert.process, SIGCONT)
@@ -146,9 +142,9 @@ import Testing
             let before = try Data(contentsOf: database)
             let running = try RunningConvert(["-", "out.db", "--append"], in: directory, hasTerminal: true)
             try running.write(Array("[".utf8))
-            let deadline = ContinuousClock.now + .seconds(300)
-            while try Data(contentsOf: database).count == before.count, ContinuousClock.now < deadline {
+            try running.wait(for: "rows in the database") {
                 try running.write(elements)
+                return try Data(contentsOf: database).count != before.count
             }
             kill(running.process, SIGINT)
             #expect(running.wait() == -SIGINT)

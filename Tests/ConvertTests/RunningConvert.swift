@@ -28,8 +28,7 @@ final class RunningConvert {
     /// Starts the command with its standard output going to a file.
     init(_ arguments: [String], in directory: URL, output: String = "/dev/null", hasTerminal: Bool = false) throws {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw StartError(call: "pipe") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard closedOnExecPipe(&ends) == 0 else { throw StartError(call: "pipe") }
         var (terminal, childTerminal) = (Int32(-1), Int32(-1))
         if hasTerminal {
             guard openpty(&terminal, &childTerminal, nil, nil, nil) == 0 else { throw StartError(call: "openpty") }
@@ -86,6 +85,21 @@ final class RunningConvert {
         for end in [terminal, childTerminal] where end >= 0 { close(end) }
     }
 
+    /// Waits until a condition is true.
+    ///
+    /// - Throws: `WaitError` with what the test waited for, after ten minutes.
+    func wait(for what: String, until condition: () throws -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(600)
+        while try !condition() {
+            if ContinuousClock.now > deadline { throw WaitError(description: "waited ten minutes for \(what)") }
+            usleep(500)
+        }
+    }
+
+    struct WaitError: Error, CustomStringConvertible {
+        let description: String
+    }
+
     /// Writes to its standard input; returns when all but the contents of a pipe has been read.
     func write(_ bytes: [UInt8]) throws {
         var start = 0
@@ -113,14 +127,14 @@ final class RunningConvert {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Waits for the end, which comes by SIGKILL when nothing happens for five minutes: the exit status, or minus the number
-    /// of the signal that ended the process.
+    /// Waits for the end and returns the exit status, or minus the number of the signal that ended the process. After ten
+    /// minutes the process is killed.
     func wait() -> Int32 {
         var status: Int32 = 0
-        let deadline = ContinuousClock.now + .seconds(300)
-        while waitpid(process, &status, WNOHANG) == 0 {
-            if ContinuousClock.now > deadline { kill(process, SIGKILL) }
-            usleep(1_000)
+        do { try wait(for: "the end of convert") { waitpid(process, &status, WNOHANG) != 0 } } catch {
+            print(error)
+            kill(process, SIGKILL)
+            waitpid(process, &status, 0)
         }
         isEnded = true
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
@@ -133,6 +147,20 @@ final class RunningConvert {
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return line.flatMap { Int($0.filter(\.isNumber)) }.map { $0 << 10 }
     }
+    #endif
+}
+
+/// Makes a pipe that programs started by other tests never inherit.
+private func closedOnExecPipe(_ ends: inout [Int32]) -> Int32 {
+    #if os(Linux)
+    // Swift imports the C library without `pipe2`.
+    typealias Pipe2 = @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32
+    guard let address = dlsym(nil, "pipe2") else { return -1 }
+    return unsafeBitCast(address, to: Pipe2.self)(&ends, O_CLOEXEC)
+    #else
+    let status = pipe(&ends)
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return status
     #endif
 }
 

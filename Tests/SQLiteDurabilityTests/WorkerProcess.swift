@@ -13,9 +13,8 @@ import Glibc
 /// A running worker.
 final class WorkerProcess {
     private let process = Process()
-    private let output = Pipe()
-    private let errors: URL
-    private var buffered = Data()
+    /// Files, since programs that other tests start would inherit pipes.
+    private let (output, errors): (URL, URL)
 
     /// The built program, beside the test bundle.
     static let program: URL = {
@@ -31,7 +30,7 @@ final class WorkerProcess {
     struct Outcome: CustomStringConvertible {
         /// The exit status, or minus the number of the signal that ended it.
         var status: Int32
-        /// The lines it printed, without those that were read before.
+        /// The lines it printed.
         var lines: [String]
         var errors: String
 
@@ -39,29 +38,36 @@ final class WorkerProcess {
     }
 
     init(_ words: [String]) throws {
-        errors = FileManager.default.temporaryDirectory.appending(path: "worker-\(UUID().uuidString)")
-        try Data().write(to: errors)
+        let path = FileManager.default.temporaryDirectory.appending(path: "worker-\(UUID().uuidString)")
+        (output, errors) = (path.appendingPathExtension("out"), path.appendingPathExtension("err"))
+        for file in [output, errors] { try Data().write(to: file) }
         process.executableURL = Self.program
         process.arguments = words
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
+        process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.run()
-        // Only the worker keeps the pipe open, so that its end is the end of the output.
-        try output.fileHandleForWriting.close()
     }
 
-    deinit { try? FileManager.default.removeItem(at: errors) }
+    deinit { for file in [output, errors] { try? FileManager.default.removeItem(at: file) } }
 
     /// Runs a worker to its end.
     static func run(_ words: String...) throws -> Outcome { try WorkerProcess(words).outcome() }
 
-    /// Waits for the line that says that the worker is ready, or for more lines.
+    struct WaitError: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Waits for the line that says that the worker is ready, or for more lines, or for its end.
+    ///
+    /// - Throws: `WaitError` after ten minutes.
     func waitUntilReady(lineCount: Int = 1) throws {
-        while buffered.count(where: { $0 == 0x0A }) < lineCount {
-            let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { return }
-            buffered.append(data)
+        let deadline = ContinuousClock.now + .seconds(600)
+        while try Data(contentsOf: output).count(where: { $0 == 0x0A }) < lineCount, process.isRunning {
+            if ContinuousClock.now > deadline {
+                throw WaitError(description: "waited ten minutes for line \(lineCount) of the worker")
+            }
+            usleep(500)
         }
     }
 
@@ -78,9 +84,8 @@ final class WorkerProcess {
 
     /// Waits for the end.
     func outcome() throws -> Outcome {
-        buffered.append(try output.fileHandleForReading.readToEnd() ?? Data())
         process.waitUntilExit()
-        let text = String(decoding: buffered, as: UTF8.self)
+        let text = try String(contentsOf: output, encoding: .utf8)
         let status =
             process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
         return Outcome(

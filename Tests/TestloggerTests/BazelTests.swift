@@ -86,7 +86,8 @@ extension TestloggerTests {
 
         @Test func aSignalLeavesAReport() throws {
             let program = try package.startTestlogger(["Runs", "--test-type", "long"], environment: variables)
-            try program.wait { package.hasBegunLongTest(in: folder.appending(path: "tmp")) }
+            let tmp = folder.appending(path: "tmp")
+            try program.wait(for: "the test's first file") { package.hasBegunLongTest(in: tmp) }
             program.send(SIGTERM)
             #expect(try program.result().status == 143)
             #expect(try text("test.xml").contains("got end of the run by SIGTERM"))

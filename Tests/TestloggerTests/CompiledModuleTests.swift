@@ -277,13 +277,15 @@ extension TestloggerTests {
             #expect(try kill(process("own"), 0) == 0, "a child of the shell")
             #expect(try kill(process("left"), 0) != 0, "a child of the test")
             _ = try kill(process("own"), SIGKILL)
-            // Who reads the output outlives it.
+            // The reader of the output outlives testlogger: it begins when testlogger has ended.
+            let reader = "while kill -0 $$ 2> /dev/null; do sleep 0.01; done; cat > log"
             let read = try RunningPrograms.run(
-                ["bash", "-c", "exec \(module.command) > >(sleep 0.2; cat > log)"], in: module.folder)
+                ["bash", "-c", "exec \(module.command) > >(\(reader))"], in: module.folder)
             #expect(read.status == 0, "\(read)")
-            Thread.sleep(forTimeInterval: 1)
-            let log = try String(contentsOf: module.folder.appending(path: "log"), encoding: .utf8)
-            #expect(log.hasSuffix("1 test, 1 passed\n"), "\(log)")
+            try RunningPrograms.wait(for: "the reader's log") {
+                let log = try? String(contentsOf: module.folder.appending(path: "log"), encoding: .utf8)
+                return log?.hasSuffix("1 test, 1 passed\n") ?? false
+            }
         }
         #endif
 

@@ -76,8 +76,9 @@ struct CompiledModule {
         framework = try CompiledFramework(sanitizing)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: source)
-        // An object that is no newer than its source might be another's.
-        Thread.sleep(forTimeInterval: 0.02)
+        // Otherwise the object could have the same time, which means that it might be another's.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: source.path)
         let object = folder.appending(path: "Source.o")
         let result = try compile(["-c", source.path, "-o", object.path])
         guard result.status == 0 else { throw ProgramError(description: "\(result)") }

@@ -105,7 +105,6 @@ extension PackageTests.ContinuousIntegrationTests {
             }
             let file = folder.appending(path: try Self.only(/srcs = \["(.+)"\]/, in: rule))
             try Data(script.utf8).write(to: file)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
             let count = try Self.only(/shard_count = (\d+)/, in: rule)
             var all: [String: String] = [:]
             for index in 0..<(try #require(Int(count))) {
@@ -115,7 +114,7 @@ extension PackageTests.ContinuousIntegrationTests {
                     "TEST_SHARD_STATUS_FILE": package.file(".shards").path,
                 ]
                 variables.merge(try SharedBuild.enter(package.folder)) { $1 }
-                let result = try RunningPrograms.run([file.path], in: folder, environment: variables)
+                let result = try RunningPrograms.run(["sh", file.path], in: folder, environment: variables)
                 let found = try outcomes("tests.xml")
                 #expect(result.status == (found.values.contains("failure") ? 1 : 0), "\(result)")
                 all.merge(found) { "\($0), then \($1)" }

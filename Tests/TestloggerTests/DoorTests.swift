@@ -86,19 +86,21 @@ extension PackageTests {
             let path = "Sources/Watched/Watched.swift"
             let program = try package.startTestlogger(["--watch", "--stable-output", "Watched"])
             func runs(_ text: String) throws -> Int { try program.outputSoFar.components(separatedBy: text).count - 1 }
-            try program.wait { try runs("1 test, 1 passed\n") == 1 }
+            try program.wait(for: "the first run") { try runs("1 test, 1 passed\n") == 1 }
             try package.replace("answer = 42", with: "answer = 41", in: path)
-            try program.wait { try runs("1 test, 0 passed, 1 failed\n") == 1 }
+            try program.wait(for: "a failed run") { try runs("1 test, 0 passed, 1 failed\n") == 1 }
             #expect(
                 try runs("\(path):11:51: error: got 41 instead of expected 42 for the answer (Watched.testAnswer)\n")
                     == 1)
-            // What does not compile is said, and waited through.
+            // A source that doesn't compile doesn't end the watch.
             try package.replace("answer = 41", with: "answer: = 41", in: path)
-            try program.wait { try runs("Watched.swift:6:") > 0 }
+            try program.wait(for: "the compiler's error") { try runs("Watched.swift:6:") > 0 }
             try package.replace("answer: = 41", with: "answer = 42", in: path)
-            try program.wait { try runs("1 test, 1 passed\n") == 2 }
-            usleep(300_000)
-            #expect(try runs("1 test, ") == 3, "a save is one run")
+            try program.wait(for: "a passed run") { try runs("1 test, 1 passed\n") == 2 }
+            // A second run of one save would come before the run of the next save.
+            try package.replace("answer = 42", with: "answer = 40", in: path)
+            try program.wait(for: "another failed run") { try runs("1 test, 0 passed, 1 failed\n") == 2 }
+            #expect(try runs("1 test, ") == 4, "a save is one run")
             program.send(SIGINT)
             let result = try program.result()
             #expect(result.status == 128 + SIGINT, "\(result)")

@@ -37,9 +37,8 @@ extension TestloggerTests {
         }
 
         private func program(_ name: String, _ words: String) throws {
-            let file = programs.appending(path: name)
-            try Data("#!/bin/sh\nhere=$(dirname \"$0\")\n\(words)\n".utf8).write(to: file)
-            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+            try RunningPrograms.writeScript(
+                "#!/bin/sh\nhere=$(dirname \"$0\")\n\(words)\n", to: programs.appending(path: name))
         }
 
         private func arguments() throws -> String {

@@ -268,7 +268,7 @@ extension PackageTests {
             let products = package.file("other/triple/debug")
             try FileManager.default.createDirectory(at: products, withIntermediateDirectories: true)
             defer { try? package.remove("other") }
-            try FileManager.default.copyItem(at: Fixtures.testlogger, to: products.appending(path: "testlogger"))
+            try RunningPrograms.install(Fixtures.testlogger, to: products.appending(path: "testlogger"))
             let description = try #require(package.built("/InClassTests/debug/Shelf.inclass").first)
             let lines = try String(contentsOfFile: description, encoding: .utf8).split(separator: "\n")
             let moved = lines.map { $0.hasPrefix("bundles\t") ? "bundles\t\(products.path)" : $0 }
@@ -298,12 +298,10 @@ extension PackageTests {
             }
             let program = try RunningPrograms.start(
                 ["swift", "package", "testlogger", "-vv", "--timeout", "1000000", "Shelf"], in: package.folder)
-            try program.wait(until: { try package.processes().count >= 4 && hasImage() }, within: .seconds(300))
+            try program.wait(for: "the test image") { try package.processes().count >= 4 && hasImage() }
             program.send(SIGTERM)
             _ = try program.result()
-            let deadline = ContinuousClock.now + .seconds(30)
-            while try !package.processes().isEmpty, ContinuousClock.now < deadline { usleep(50_000) }
-            #expect(try package.processes() == [])
+            try RunningPrograms.wait(for: "the end of all processes") { try package.processes().isEmpty }
         }
 
         /// Whether a test image runs.

@@ -13,9 +13,10 @@ extension TestloggerTests {
         init() throws { package = try Self.package.get() }
 
         /// What the process of a test is to look like, and a word by which all processes of a run can be found.
-        private func environment(_ marker: String) -> [String: String] {
-            let mask = umask(0)
-            umask(mask)
+        private func environment(_ marker: String) throws -> [String: String] {
+            // A shell tells it: this process could only change it.
+            let result = try RunningPrograms.run(["sh", "-c", "umask"], in: package.folder)
+            let mask = try #require(Int(result.output.trimmingCharacters(in: .newlines), radix: 8))
             return ["HOSTILE_FOLDER": package.folder.path, "HOSTILE_MASK": "\(mask)", "HOSTILE_MARKER": marker]
         }
 
@@ -46,7 +47,7 @@ extension TestloggerTests {
                 [
                     "--jobs", "\(jobs)", "--timeout", "30000", "--json", package.file("events.json").path, "--junit",
                     package.file("junit.xml").path, "Hostile",
-                ], environment: environment(marker))
+                ], environment: try environment(marker))
             let elapsed = ContinuousClock.now - start
             try expectNoOrphans(marker)
             #expect(result.status == 1, "\(result)")
@@ -109,7 +110,7 @@ extension TestloggerTests {
             let marker = UUID().uuidString
             let result = try package.testlogger(
                 ["-v", "--stable-output", "--jobs", "\(jobs)", "--timeout", "1000", "--test-type", kind, "Hostile"],
-                environment: environment(marker))
+                environment: try environment(marker))
             try expectNoOrphans(marker)
             #expect(result.status == 1, "\(result)")
             let expected = [

@@ -20,37 +20,46 @@ extension TestloggerTests {
         @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
         func tenKills() throws { try killRuns(10) }
 
-        /// Kills a run again and again, at moments that are spread over its whole length and a little beyond.
+        /// Kills runs after more and more of their 40 tests.
+        ///
+        /// Every other run stops at the last of them, so that it is killed before its end on any machine. The others go
+        /// on until the signal comes.
         func killRuns(_ kills: Int) throws {
             let folder = package.file("kills")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             var reports: [URL] = []
-            var cutShort = 0
             for number in 0..<kills {
+                let count = 40 * number / kills
+                let stops = number % 2 == 0
                 let report = folder.appending(path: "\(number).xml")
                 let begun = folder.appending(path: "\(number).begun")
                 let log = folder.appending(path: "\(number).log")
-                let microseconds = UInt32(150_000 * number / kills)
+                var environment = [
+                    "COUNTING_LOG": log.path, "TEST_PREMATURE_EXIT_FILE": begun.path, "KILLED_RUN": folder.path,
+                ]
+                if stops { environment["COUNTING_END"] = "\(count)" }
+                // Otherwise the tests that the signal interrupted would come first.
+                try package.forgetLastRun()
                 let program = try package.startTestlogger(
-                    ["--jobs", "\(1 + number % 2)", "--junit", report.path, "Counting"],
-                    environment: [
-                        "COUNTING_LOG": log.path, "TEST_PREMATURE_EXIT_FILE": begun.path, "KILLED_RUN": folder.path,
-                    ])
-                try program.wait { access(begun.path, F_OK) == 0 || access(report.path, F_OK) == 0 }
-                usleep(microseconds)
+                    ["--jobs", "\(1 + number / 2 % 2)", "--timeout", "600000", "--junit", report.path, "Counting"],
+                    environment: environment)
+                try program.wait(for: "\(count) tests") {
+                    let logged = (try? String(contentsOf: log, encoding: .utf8))?.split(separator: "\n").count ?? 0
+                    let hasBegun = access(begun.path, F_OK) == 0 || access(report.path, F_OK) == 0
+                    return hasBegun && logged >= count
+                }
                 program.send(SIGTERM)
                 let result = try program.result()
-                let moment = "killed after \(microseconds) µs"
-                #expect(result.status == 128 + SIGTERM || result.status == 1, "\(moment): \(result)")
+                let moment = "killed after \(count) tests"
+                let isCutShort = result.status == 128 + SIGTERM
+                #expect(isCutShort || !stops && result.status == 1, "\(moment): \(result)")
                 #expect(access(begun.path, F_OK) != 0, "the file against premature exits is gone at the end")
-                try expectComplete(report, log, isWhole: result.status == 1, moment)
-                cutShort += result.status == 1 ? 0 : 1
+                try expectComplete(report, log, isWhole: !isCutShort, moment)
                 reports.append(report)
                 #expect(try RunningPrograms.processes(with: "KILLED_RUN=\(folder.path)") == [], "\(moment)")
             }
             try JUnitReader.expectValid(reports)
-            #expect(cutShort * 10 > 3 * kills, "few of \(kills) runs were killed before their end")
         }
 
         /// Compares a report with what the tests themselves have written down.
@@ -103,16 +112,23 @@ extension TestloggerTests {
         @Test func killedTesterLeavesNothing() throws {
             let program = try package.startTestlogger(
                 ["--test-type", "hanging", "--filter", "testLoops", "Hostile"], environment: ["KILLED_TESTER": "1"])
-            func processes() throws -> [String] { try RunningPrograms.processes(with: "KILLED_TESTER=1") }
-            try program.wait { try processes().count == 2 }
-            usleep(100_000)
+            try waitUntilTestLoops("KILLED_TESTER=1", program)
             program.send(SIGKILL)
             #expect(try program.result().status == -SIGKILL)
-            let deadline = ContinuousClock.now + .seconds(60)
-            while try !processes().isEmpty, ContinuousClock.now < deadline { usleep(10_000) }
-            #expect(try processes() == [])
+            try RunningPrograms.wait(for: "the end of the killed run's worker") {
+                try RunningPrograms.processes(with: "KILLED_TESTER=1").isEmpty
+            }
         }
         #endif
+
+        /// Waits until the test of a run is in its endless loop.
+        private func waitUntilTestLoops(_ assignment: String, _ program: RunningProgram) throws {
+            // Nothing else in the run takes so much time of a processor.
+            try program.wait(for: "the test's endless loop") {
+                let processes = try RunningPrograms.processes(with: assignment)
+                return processes.count == 2 && processes.contains { RunningPrograms.processorTime(of: $0) > 0.2 }
+            }
+        }
 
         /// A module whose tests hang is ended at once, and not when their time is over.
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
@@ -124,11 +140,7 @@ extension TestloggerTests {
                     package.file("hanging.xml").path, "Hostile",
                 ],
                 environment: ["TEST_PREMATURE_EXIT_FILE": begun.path, "HANGING_RUN": "\(signal)"])
-            // Only the test itself takes so much.
-            try program.wait {
-                let processes = try RunningPrograms.processes(with: "HANGING_RUN=\(signal)")
-                return processes.count == 2 && processes.contains { RunningPrograms.processorTime(of: $0) > 0.2 }
-            }
+            try waitUntilTestLoops("HANGING_RUN=\(signal)", program)
             program.send(signal)
             let result = try program.result()
             #expect(result.status == 128 + signal, "\(result)")
@@ -145,8 +157,7 @@ extension TestloggerTests {
             let program = try package.startTestlogger(
                 ["--marker", marker.path, "--test-type", "hanging", "--filter", "testLoops", "Hostile"],
                 environment: ["HANGING_RUN": "step"])
-            try program.wait { try RunningPrograms.processes(with: "HANGING_RUN=step").count == 2 }
-            usleep(100_000)
+            try waitUntilTestLoops("HANGING_RUN=step", program)
             program.send(SIGINT)
             let result = try program.result()
             #expect(result.status == 128 + SIGINT, "\(result)")

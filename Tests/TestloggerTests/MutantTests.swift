@@ -288,12 +288,10 @@ extension PackageTests {
         @Test func leavesNothingWhenItIsInterrupted() throws {
             let program = try RunningPrograms.start(
                 ["swift", "package", "testlogger", "--mutants", "Stacks"], in: package.folder)
-            try program.wait { !package.built(".o.swift").isEmpty }
+            try program.wait(for: "the source of a mutant") { !package.built(".o.swift").isEmpty }
             kill(-program.process, SIGINT)
             #expect(try program.result().status != 0)
-            let deadline = ContinuousClock.now + .seconds(60)
-            while try !package.processes().isEmpty, ContinuousClock.now < deadline { usleep(10_000) }
-            #expect(try package.processes() == [])
+            try RunningPrograms.wait(for: "the end of all processes") { try package.processes().isEmpty }
             #expect(package.built(".o.swift") == [], "what it has made is gone with it")
         }
         #endif

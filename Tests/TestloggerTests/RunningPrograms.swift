@@ -63,11 +63,11 @@ enum RunningPrograms {
         try outlastingSwiftPM(["bash", "-c", line], in: folder, environment: environment)
     }
 
-    /// Runs a program, and again when SwiftPM itself has crashed, which is said.
+    /// Runs a program, and again if SwiftPM itself crashes, with a note in the output for each crash.
     ///
-    /// On Linux `swift-package` and `swift-build` die in libdispatch's event loop now and then, most of all with Swift
-    /// Build (swiftlang/swift#87033). Nothing of ours runs in those processes: a test, a tester or a plugin that crashes
-    /// is a status of SwiftPM, never a signal that ends it.
+    /// On Linux `swift-package` and `swift-build` sometimes crash in libdispatch's event loop, mostly with Swift Build
+    /// (swiftlang/swift#87033). None of our code runs in those processes. If a test, testlogger or a plugin crashes,
+    /// SwiftPM exits with a status, so no failure of ours is retried.
     private static func outlastingSwiftPM(
         _ words: [String], in folder: URL, environment: [String: String]
     ) throws -> ProgramResult {
@@ -75,12 +75,41 @@ enum RunningPrograms {
         for attempt in 1..<attempts {
             let result = try run(words, in: folder, environment: environment, timeLimit: .seconds(1800))
             guard crashSignals.contains(-result.status) else { return result }
-            print("note: SwiftPM crashed by signal \(-result.status), attempt \(attempt) of \(attempts): \(words)")
+            print(
+                "note: SwiftPM crashed with signal \(-result.status) (swiftlang/swift#87033) in attempt \(attempt) of "
+                    + "\(attempts): \(words)")
         }
         return try run(words, in: folder, environment: environment, timeLimit: .seconds(1800))
     }
 
     private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT]
+
+    /// Writes a shell script that programs can start.
+    ///
+    /// Another process writes the file. Otherwise a program that another test starts at the same time could inherit the
+    /// descriptor, and the kernel starts no file that is open for writing (ETXTBSY).
+    static func writeScript(_ text: String, to file: URL) throws {
+        let source = file.appendingPathExtension("sh")
+        try Data(text.utf8).write(to: source)
+        try install(source, to: file)
+    }
+
+    /// Copies an executable in another process, for the same reason.
+    static func install(_ source: URL, to file: URL) throws {
+        let result = try run(["install", "-m", "755", source.path, file.path], in: Fixtures.folder)
+        guard result.status == 0 else { throw ProgramError(description: "\(result)") }
+    }
+
+    /// Waits until a condition is true.
+    ///
+    /// - Throws: `ProgramError` with what the test waited for, after ten minutes.
+    static func wait(for what: String, until condition: () throws -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(600)
+        while try !condition() {
+            if ContinuousClock.now > deadline { throw ProgramError(description: "waited ten minutes for \(what)") }
+            usleep(5_000)
+        }
+    }
 
     /// Starts a program that goes on beside its test; the input is empty unless there is a text for it.
     static func start(
@@ -194,11 +223,11 @@ final class RunningProgram {
     /// What it has written to its standard output so far.
     var outputSoFar: String { get throws { try output.text() } }
 
-    /// Waits until something is so.
+    /// Waits until a condition is true.
     ///
-    /// - Throws: `ProgramError` when it is not in time, or the program has ended before.
-    func wait(until condition: () throws -> Bool, within limit: Duration = .seconds(600)) throws {
-        let deadline = ContinuousClock.now + limit
+    /// - Throws: `ProgramError` with what the test waited for, after ten minutes or if the program has ended before.
+    func wait(for what: String, until condition: () throws -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(600)
         while try !condition() {
             var information = siginfo_t()
             let hasEnded =
@@ -208,7 +237,7 @@ final class RunningProgram {
             if hasEnded || ContinuousClock.now > deadline {
                 throw ProgramError(
                     description:
-                        "\(words) \(hasEnded ? "has ended" : "goes on"), but what was waited for did not come:\n"
+                        "\(words) \(hasEnded ? "ended before" : "has not come in ten minutes to") \(what):\n"
                         + (try output.text()) + (try errors.text()))
             }
             usleep(500)
@@ -256,11 +285,10 @@ private final class TemporaryFile {
     }
 
     init() throws {
-        var template = Array("\(NSTemporaryDirectory())/output-XXXXXX".utf8CString)
-        descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw ProgramError(description: "cannot create a temporary file") }
-        unlink(template)
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        let path = "\(NSTemporaryDirectory())/output-\(UUID().uuidString)"
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw ProgramError(description: "cannot create \(path)") }
+        unlink(path)
     }
 
     deinit { close(descriptor) }

@@ -96,7 +96,7 @@ extension TestloggerTests {
             // And one that is well into the test.
             let program = try package.startTestlogger(
                 ["Runs", "--test-type", "long", "--junit", report.path], environment: ["TMPDIR": folder.path])
-            try program.wait { package.hasBegunLongTest(in: folder) }
+            try program.wait(for: "the test's first file") { package.hasBegunLongTest(in: folder) }
             program.send(SIGTERM)
             #expect(try program.result().status == 143)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["report.xml"])

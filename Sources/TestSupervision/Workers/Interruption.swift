@@ -28,8 +28,8 @@ package enum Interruption {
         sigprocmask(SIG_SETMASK, &none, nil)
     }
 
-    /// Ends what still runs at a moment.
-    package static func endRuns(at instant: ContinuousClock.Instant) { deadline = instant }
+    /// Ends the tests that still run at a moment; nil takes the deadline away.
+    package static func endRuns(at instant: ContinuousClock.Instant?) { deadline = instant }
 
     /// The signal that has come, if one has.
     package static var signal: Int32? { signalNumber == 0 ? nil : signalNumber }
@@ -57,14 +57,6 @@ import InClassTesting
 extension Interruption: SelfTesting {
     package static var testSelectors: TestSelectors {
         ["testEndsRunsAtTheDeadline": testEndsRunsAtTheDeadline, "testPutsTheSignalFirst": testPutsTheSignalFirst]
-    }
-
-    /// Does something while runs are to end at a moment.
-    static func withDeadline<Result>(_ instant: ContinuousClock.Instant, _ body: () throws -> Result) rethrows -> Result
-    {
-        endRuns(at: instant)
-        defer { deadline = nil }
-        return try body()
     }
 
     private static func testEndsRunsAtTheDeadline() {

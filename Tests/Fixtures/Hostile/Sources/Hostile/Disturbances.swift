@@ -165,15 +165,19 @@ extension Remains: SelfTesting {
         "hang": ["testLeavesHang": testLeavesHang, "testAfterLeavesHang": { Health.check() }],
     ] }
 
+    nonisolated(unsafe) private static var late: Task<Void, Never>?
+    nonisolated(unsafe) private static var isAfter = false
+
     private static func testFailsLate() {
-        Task {
-            try await Task.sleep(for: .milliseconds(50))
+        late = Task {
+            while !isAfter { await Task.yield() }
             fail("too late") // error: testFailsLate
         }
     }
     /// Still runs when the issue of the test before it comes.
-    private static func testAfterFailsLate() async throws {
-        try await Task.sleep(for: .milliseconds(150))
+    private static func testAfterFailsLate() async {
+        isAfter = true
+        await late?.value
         Health.check()
     }
     private static func testLeavesExitHandler() {

@@ -18,6 +18,18 @@ package struct TestRandom: RandomNumberGenerator {
     }
 }
 
+extension Sequence {
+    /// Returns all elements in an optimized build, and every `step`th element in a debug build, where comparisons take about
+    /// ten times as long. `.ci/run` runs the tests of an optimized build, too.
+    package func sampledInDebug(every step: Int) -> [Element] {
+        #if DEBUG
+        enumerated().filter { $0.offset % step == 0 }.map(\.element)
+        #else
+        Array(self)
+        #endif
+    }
+}
+
 // MARK: - In-class tests
 
 #if SELF_TESTS

@@ -63,7 +63,7 @@ extension MisleadingDoublesTests: SelfTesting {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return state ^ state >> 29
         }
-        for _ in 0..<2_000 {
+        for _ in (0..<2_000).sampledInDebug(every: 5) {
             let float = Float(bitPattern: UInt32(truncatingIfNeeded: next()))
             guard float.isFinite else { continue }
             let middle = (Double(float) + Double(float.nextUp)) / 2

@@ -258,7 +258,7 @@ extension ItemRepositoryTests: SelfTesting {
                 &thread, nil,
                 { argument in
                     #if canImport(Darwin)
-                    let address: UnsafeMutableRawPointer? = argument
+                    let address: UnsafeMutableRawPointer? = unsafe argument
                     #else
                     let address = unsafe argument
                     #endif

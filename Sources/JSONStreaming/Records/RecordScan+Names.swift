@@ -187,7 +187,8 @@ extension RecordScanNamesTests: SelfTesting {
         let capacity = unsafe RepeatedPrefix.capacity
         for count in 1...capacity {
             var prefix = unsafe RepeatedPrefix()
-            var bytes = (0..<64).map { UInt8(truncatingIfNeeded: 0x40 + $0 * 7) }
+            // An array's span needs macOS 26.
+            var bytes = ContiguousArray((0..<64).map { UInt8(truncatingIfNeeded: 0x40 + $0 * 7) })
             unsafe prefix.note(bytes.span.bytes.extracting(5..<5 + count), before: members)
             func matches(_ member: UnsafeMutablePointer<RecordMember>) -> Bool {
                 unsafe RecordScan.matches(&prefix, member, bytes.span.bytes, 5)

@@ -180,7 +180,8 @@ extension StringEscapes: SelfTesting {
         for count in 0..<9 {
             let before = String(repeating: "a", count: count)
             for escapes in [#"\ud83d\ude42"#, #"\n\u20ac"#, #"\ud83d\ude42\ud83d\ude42"#, #"é\""#] {
-                let text = Array("\(before)\(escapes)\"            ".utf8)
+                // An array's span needs macOS 26.
+                let text = ContiguousArray("\(before)\(escapes)\"            ".utf8)
                 for length in 0...text.count {
                     var bytes: [UInt8] = []
                     // SAFETY: an array of bytes has no gaps between them.

@@ -58,7 +58,7 @@ package final class TemporaryDatabase {
     package func write(_ bytes: [UInt8], atOffset offset: Int = 0) throws(SQLiteError) {
         let descriptor = Self.open(path, O_WRONLY | O_CREAT, 0o600)
         defer { close(descriptor) }
-        guard unsafe pwrite(descriptor, bytes, bytes.count, offset) == bytes.count else {
+        guard unsafe pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count else {
             throw SQLiteError(.io, "cannot write the file of a test")
         }
     }

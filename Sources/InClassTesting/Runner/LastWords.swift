@@ -42,11 +42,11 @@ enum LastWords {
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
         var action = sigaction()
         action.sa_flags = Int32(SA_ONSTACK) | Int32(bitPattern: UInt32(SA_RESETHAND))
-        action.handler = { LastWords.report(signal: $0) }
+        action.call { number, _, context in LastWords.report(signal: number, context) }
         for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
             _ = SettingCalls.setAction?(signal, &action, nil)
         }
-        action.sa_flags = Int32(SA_ONSTACK)
+        action.sa_flags &= ~Int32(bitPattern: UInt32(SA_RESETHAND))
         _ = SettingCalls.setAction?(SIGPROF, &action, nil)
         SettingCalls.set(SIGPIPE, ignored: true)
         atexit { LastWords.reportExit() }
@@ -92,13 +92,13 @@ enum LastWords {
 
     // MARK: In handlers
 
-    private static func report(signal number: Int32) {
+    private static func report(signal number: Int32, _ context: UnsafeMutableRawPointer?) {
         // A timeout is asked of the process; the thread to look at is the one that runs the test.
         if number == SIGPROF, pthread_equal(pthread_self(), testThread) == 0 {
             pthread_kill(testThread, SIGPROF)
             return
         }
-        send("crash", Int(number))
+        send("crash", Int(number), context)
         SettingCalls.set(number, ignored: false)
         if number == SIGPROF { _exit(1) }
         raise(number)
@@ -110,12 +110,15 @@ enum LastWords {
         send("exit", nil)
     }
 
-    private static func backtraceFrames() -> Int {
+    private static func backtraceFrames(_ context: UnsafeMutableRawPointer? = nil) -> Int {
+        if let context, let count = InterruptedThread.writeFrames(context, to: frames, capacity: frameCountMax) {
+            return count
+        }
         // Where the C library has no backtrace (musl), the supervisor falls back to the test's declaration.
-        backtrace.map { Int($0(frames, Int32(frameCountMax))) } ?? 0
+        return backtrace.map { Int($0(frames, Int32(frameCountMax))) } ?? 0
     }
 
-    private static func send(_ kind: StaticString, _ number: Int?) {
+    private static func send(_ kind: StaticString, _ number: Int?, _ context: UnsafeMutableRawPointer? = nil) {
         var count = 0
         func append(_ byte: UInt8) {
             line[count] = byte
@@ -132,7 +135,7 @@ enum LastWords {
         }
         for index in 0..<kind.utf8CodeUnitCount { append(kind.utf8Start[index]) }
         if let number { append(number: UInt(number)) }
-        for index in 0..<backtraceFrames() {
+        for index in 0..<backtraceFrames(context) {
             let address = UInt(bitPattern: frames[index])
             // Only this image's frames have a place in the sources; those of libraries say nothing here.
             if address > imageStart { append(number: address - imageStart) }

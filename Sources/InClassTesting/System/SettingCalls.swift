@@ -92,6 +92,18 @@ extension sigaction {
             #endif
         }
     }
+
+    /// Has a function called with the signal's number, what is known of it, and the registers of the thread.
+    mutating func call(
+        _ handler: @escaping @convention(c) (Int32, UnsafeMutablePointer<siginfo_t>?, UnsafeMutableRawPointer?) -> Void
+    ) {
+        sa_flags |= Int32(SA_SIGINFO)
+        #if canImport(Darwin)
+        __sigaction_u.__sa_sigaction = handler
+        #else
+        __sigaction_handler.sa_sigaction = handler
+        #endif
+    }
 }
 
 #endif

@@ -2,8 +2,8 @@
 //
 // Sources, for Linux: what `swiftc -v` gives the linker. For macOS: what SwiftPM and the driver give it there, which are
 // swift-driver's DarwinToolchain+LinkerSupport.swift (SDK, `-L` of the toolchain and of the SDK for libraries that are
-// named in objects, the `-rpath` of the system's Swift) and SwiftPM's `-alias _NAME_main _main`; ld(1) and `clang --help`
-// for the options themselves.
+// named in objects, the `-rpath` of the system's Swift), and SwiftPM's ProductBuildDescription.swift (`-alias _NAME_main
+// _main`, the `-rpath` of the library for Span); ld(1) and `clang --help` for the options themselves.
 
 struct LinkOptions {
     var system: TargetSystem
@@ -26,6 +26,8 @@ struct LinkOptions {
             return [
                 "-isysroot", sdk, "-Wl,-alias,_inclass_main,_main", "-L\(toolchain)/lib/swift/macosx",
                 "-L\(sdk)/usr/lib/swift", "-Wl,-rpath,/usr/lib/swift",
+                // Before macOS 26, Span is in a library of the toolchain.
+                "-Wl,-rpath,\(toolchain)/lib/swift-6.2/macosx",
             ]
         }
     }
@@ -129,7 +131,7 @@ extension LinkOptions: SelfTesting {
         expectEqual(
             text(LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")),
             """
-            -isysroot /MacOSX.sdk -Wl,-alias,_inclass_main,_main -L/x/usr/lib/swift/macosx -L/MacOSX.sdk/usr/lib/swift -Wl,-rpath,/usr/lib/swift
+            -isysroot /MacOSX.sdk -Wl,-alias,_inclass_main,_main -L/x/usr/lib/swift/macosx -L/MacOSX.sdk/usr/lib/swift -Wl,-rpath,/usr/lib/swift -Wl,-rpath,/x/usr/lib/swift-6.2/macosx
             -L/b/debug -F/b/debug -Wl,-rpath,/b/debug -pthread -lz -lc++
             -fsanitize=address -fsanitize=thread -fsanitize=undefined -fprofile-instr-generate -target arm64-apple-macosx14.2
 
@@ -147,7 +149,7 @@ extension LinkOptions: SelfTesting {
         let expected = [
             "/ld ", "-arch arm64", " 14.2.0 ", "-syslibroot /MacOSX.sdk", "-o /M.img",
             "-alias _inclass_main _main", "-L/x/usr/lib/swift/macosx", "-L/MacOSX.sdk/usr/lib/swift",
-            "-rpath /usr/lib/swift", "libclang_rt.profile_osx.a", "-lSystem",
+            "-rpath /usr/lib/swift -rpath /x/usr/lib/swift-6.2/macosx", "libclang_rt.profile_osx.a", "-lSystem",
         ]
         for part in expected { expectTrue(command.contains(part), "\(part) in \(command)") }
     }

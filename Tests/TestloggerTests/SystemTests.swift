@@ -50,33 +50,4 @@ struct SystemTests {
             #expect(opening.hasPrefix("//") && opening.contains("Source"), "\(path)")
         }
     }
-
-    #if os(Linux)
-    /// The code for macOS fits together and with what the C library there declares, of which the fixture has a part.
-    @Test func fitsTheHeadersOfMacOS() throws {
-        let folder = Fixtures.folder.appending(path: "for macOS")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let options = ["-swift-version", "6", "-warnings-as-errors", "-parse-as-library", "-I", folder.path]
-        func sources(_ path: String) throws -> [String] {
-            let root = Fixtures.checkout.appending(path: path)
-            if path.hasSuffix(".swift") { return [root.path] }
-            return try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
-                .map { root.appending(path: $0).path }
-        }
-        func compile(_ name: String, _ path: String, _ words: String...) throws {
-            let result = try RunningPrograms.run(
-                [
-                    "swiftc", "-emit-module", "-module-name", name, "-o",
-                    folder.appending(path: "\(name).swiftmodule").path,
-                ]
-                    + options + words + sources(path), in: folder)
-            #expect(result.status == 0, "\(name): \(result)")
-        }
-        for name in ["Darwin", "MachO"] { try compile(name, "Tests/Fixtures/StandIns/\(name).swift") }
-        for name in ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"] {
-            try compile(name, "Sources/\(name)", "-package-name", "p", "-D", "DEBUG", "-D", "SELF_TESTS")
-        }
-        try compile("PluginSystem", "Plugins/InClassTests/PluginSystem.swift")
-    }
-    #endif
 }

@@ -32,8 +32,7 @@ extension CSVCursor {
             try endLoan(of: &sink)
             endInput()
             do throws(StreamError) {
-                if !hasBegun { try sink.beginArray() }
-                hasBegun = true
+                if !hasBegun { try begin(&sink) }
                 try sink.endArray()
             } catch {
                 throw atEnd(error)
@@ -54,12 +53,19 @@ extension CSVCursor {
         return error
     }
 
+    /// Begins the array of the records, and compares the names of the columns with those that the sink wants.
+    @inlinable
+    func begin<Sink: PlistSink & ~Copyable>(_ sink: inout Sink) throws(StreamError) {
+        try sink.beginArray()
+        hasBegun = true
+        if let names = takeNamesToCheck(), let problem = sink.problem(ofHeader: names) { throw refused(problem) }
+    }
+
     @inlinable
     func sendRecord<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         var column = -1
         do throws(StreamError) {
-            if !hasBegun { try sink.beginArray() }
-            hasBegun = true
+            if !hasBegun { try begin(&sink) }
             if hasNames {
                 try sendDictionary(to: &sink, &column)
             } else {

@@ -44,6 +44,10 @@ final class CSVCursor {
     var count = 0
     /// Whether the end of the input was told.
     private var isFinished = false
+    /// Where the names of the header are, until they were compared with those that the sink wants.
+    private var headerPositions: [StreamPosition] = []
+    /// Whether the names of the columns are to be compared: not again in a later part of a text.
+    private var checksHeader: Bool
     /// Whether the array of the records is begun.
     @usableFromInline var hasBegun = false
 
@@ -70,6 +74,7 @@ final class CSVCursor {
     /// Begins at a place behind so many records, which may be that of a record in the middle of a text.
     init(options: CSVReaderOptions, place: LinePlace, rowsBefore: Int, isContinuing: Bool) {
         self.options = options
+        checksHeader = !isContinuing
         scanner = CSVScanner(options: options, place: place)
         // What comes before decides on lines without a byte.
         scanner.keepsBlankLines = isContinuing && options.names?.count == 1
@@ -157,6 +162,7 @@ final class CSVCursor {
 
     private func readHeader() throws(StreamError) {
         let count = unsafe scanner.batch.fieldCount(of: 0)
+        unsafe headerPositions = scanner.batch.positionsOfFirstRecord()
         if let names = options.names {
             guard names.count == count else {
                 throw StreamError(
@@ -218,6 +224,26 @@ final class CSVCursor {
             unsafe columns = UnsafeMutableBufferPointer(start: nil, count: 0)
             throw error
         }
+    }
+
+    /// The names of the columns that are sent, to be compared with those that a sink wants, once.
+    @usableFromInline
+    func takeNamesToCheck() -> [String]? {
+        guard checksHeader, let header else { return nil }
+        checksHeader = false
+        var names = options.columns ?? header.names
+        if case .keep(let name) = options.longRecords { names.append(name) }
+        return names
+    }
+
+    /// The error of a name that no sink wants, at its place in the header.
+    @usableFromInline
+    func refused(_ problem: NameProblem) -> StreamError {
+        let field = unsafe problem.index < columns.count ? columns[problem.index].field : 0
+        let position = headerPositions.indices.contains(field) ? headerPositions[field] : .start
+        let error = StreamError(.unknownMember, problem.message, position: position)
+        scanner.failure = error
+        return error
     }
 
     // MARK: Fields
@@ -297,6 +323,7 @@ final class CSVCursor {
     /// An error of a sink behind the last record.
     @usableFromInline
     func atEnd(_ error: StreamError) -> StreamError {
+        if let failure = scanner.failure { return failure }
         let error = error.ofThisText.located(at: scanner.chunkPlace.position)
         scanner.failure = error
         return error

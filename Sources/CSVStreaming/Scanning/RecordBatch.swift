@@ -36,6 +36,21 @@ struct RecordBatch {
         return place.position
     }
 
+    /// The positions of all fields of the first record.
+    ///
+    /// - Complexity: O(*n*) in the bytes up to its end.
+    func positionsOfFirstRecord() -> [StreamPosition] {
+        var place = unsafe place
+        var last = 0
+        return unsafe (0..<fieldCount(of: 0)).map { field in
+            let start = unsafe range(of: field, in: 0).lowerBound
+            // SAFETY: see above; fields are in order.
+            unsafe place.advance(over: UnsafeRawBufferPointer(start: bytes + last, count: start - last).bytes)
+            last = start
+            return place.position
+        }
+    }
+
     // PERF: CSV/slices; inlinable, as each field of a row is asked for in another module.
     /// The number of fields of a record.
     @inlinable

@@ -32,6 +32,12 @@ public struct BuilderOptions: Sendable {
     public var keyMapping: KeyMapping
     /// What to do with a member that the type does not have.
     public var unknownMembers: UnknownMembers
+    /// Whether names are compared where those that the type does not have are ignored.
+    ///
+    /// With `true`, the default, a header of CSV of which no column is a member is an error, and so is an element of XML none of
+    /// whose children and attributes is one; so is a name that differs only in case, or in space around it, from a member that does
+    /// not come. A value of defaults would hide such a mistake.
+    public var checksNames: Bool
     /// What to do when a member does not come.
     public var missingMembers: MissingMembers
     /// What to do with null for a member that is not optional.
@@ -47,6 +53,7 @@ public struct BuilderOptions: Sendable {
     public init(
         keyMapping: KeyMapping = .exact,
         unknownMembers: UnknownMembers = .ignore,
+        checksNames: Bool = true,
         missingMembers: MissingMembers = .useDefaults,
         nulls: Nulls = .reject,
         depthLimit: Int = 1_024,
@@ -54,6 +61,7 @@ public struct BuilderOptions: Sendable {
     ) {
         self.keyMapping = keyMapping
         self.unknownMembers = unknownMembers
+        self.checksNames = checksNames
         self.missingMembers = missingMembers
         self.nulls = nulls
         self.depthLimit = depthLimit

@@ -74,6 +74,9 @@ struct ColumnNames {
         levels[level].keys.index(of: key).map { levels[level].targets[$0] } ?? .none
     }
 
+    /// The keys of rows that stand for columns, or have some within.
+    var ofRows: KeySet { levels[0].keys }
+
     /// Whether all columns are members of the row itself.
     var areFlat: Bool { levels.count == 1 }
 

@@ -16,7 +16,19 @@ extension ColumnsBuilder {
             end: { (sink) throws(StreamError) in
                 try unsafe sink.assumingMemoryBound(to: Self.self).pointee.endLoan()
             },
-            expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.expectedValue })
+            expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.expectedValue },
+            checkHeader: { sink, names in
+                unsafe sink.assumingMemoryBound(to: Self.self).pointee.problem(ofHeader: names)
+            },
+            // Of rows in which no column comes all are null, as declared.
+            watchNames: { _, _ in })
+    }
+
+    /// Finds what is wrong with the names of columns, of which rows are to come.
+    @usableFromInline
+    func problem(ofHeader header: [String]) -> NameProblem? {
+        guard depth == rowDepth - 1 else { return nil }
+        return NameCheck(known: names.ofRows, owner: "column to build").problem(ofHeader: header)
     }
 
     /// What value is expected next: an array of rows at the depth of the stream, dictionaries as rows, and the types of columns.

@@ -130,7 +130,9 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
             lendingOf: Self.self,
             begin: { (sink, kind) throws(StreamError) in try unsafe machine(sink).pointee.beginLoan(of: kind) },
             end: { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endLoan() },
-            expected: { sink in unsafe machine(sink).pointee.expectedValue() })
+            expected: { sink in unsafe machine(sink).pointee.expectedValue() },
+            checkHeader: { sink, names in unsafe machine(sink).pointee.problem(ofHeader: names) },
+            watchNames: { sink, isWatching in unsafe machine(sink).pointee.watchNames(isWatching) })
     }
 }
 

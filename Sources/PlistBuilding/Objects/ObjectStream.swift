@@ -240,7 +240,9 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
                 let stream = unsafe sink.assumingMemoryBound(to: Self.self)
                 try unsafe stream.pointee.deliverIfFilled(after: machine(sink).pointee.endLoan())
             },
-            expected: { sink in unsafe machine(sink).pointee.expectedValue() })
+            expected: { sink in unsafe machine(sink).pointee.expectedValue() },
+            checkHeader: { sink, names in unsafe machine(sink).pointee.problem(ofHeader: names) },
+            watchNames: { sink, isWatching in unsafe machine(sink).pointee.watchNames(isWatching) })
     }
 }
 

@@ -34,6 +34,8 @@ struct ValueFrame {
     /// Whether the container is built where it goes.
     var isInPlace = false
     var isPassingArray = false
+    /// Whether names came in an object that are those of no member, and are noted.
+    var hasStrays = false
     /// The member to come, -1 before the first key, -2 for an unknown one.
     var member = -1
     /// The member that probably comes next.

@@ -70,6 +70,7 @@ extension ValueMachine {
         unsafe top.pointee.bit = 0
         unsafe top.pointee.seen = 0
         unsafe top.pointee.initialized = fresh.isInitialized ? .max : 0
+        unsafe top.pointee.hasStrays = false
     }
 
     mutating func begin(isArray: Bool) throws(StreamError) {
@@ -206,7 +207,7 @@ extension ValueMachine {
     mutating func endDictionary() throws(StreamError) {
         // PERF: JSONRecords/structures; a whole element of an array of objects.
         if unsafe top.pointee.kind == .object && top.pointee.isInPlace
-            && top.pointee.seen & top.pointee.complete == top.pointee.complete
+            && top.pointee.seen & top.pointee.complete == top.pointee.complete && !top.pointee.hasStrays
         {
             let array = unsafe top - 1
             if unsafe array.pointee.kind == .array, let element = unsafe array.pointee.elementObject {
@@ -260,6 +261,7 @@ extension ValueMachine {
     /// Checks that the required members came, and gives the others their defaults.
     private mutating func fillMissingMembers() throws(StreamError) {
         guard let layout = unsafe top.pointee.layout?.takeUnretainedValue() else { return }
+        if unsafe top.pointee.hasStrays { try checkStrays(layout) }
         let missingRequired = unsafe layout.required(options) & ~top.pointee.seen
         if missingRequired != 0 {
             let name = layout.keys[missingRequired.trailingZeroBitCount].debugDescription

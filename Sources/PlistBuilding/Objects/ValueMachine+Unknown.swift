@@ -26,7 +26,7 @@ extension ValueMachine {
         unsafe top.pointee.fast = .none
         switch options.unknownMembers {
         case .ignore:
-            break
+            if watchesNames { noteStray(key) }
         case .collect:
             unsafe top.pointee.key = text.string(key)
         case .reject:

@@ -35,6 +35,9 @@ struct ValueMachine: ~Copyable {
     var isIntact = true
     /// The members that the type does not have, if they are collected.
     var unknownMembers: [UnknownMember] = []
+    /// Whether names that are those of no member are noted, and those noted in each level.
+    var watchesNames = false
+    var strays: [(count: Int, names: [String], near: [(name: String, member: Int)])] = []
     /// Gets them instead, one by one, if anyone does.
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
     /// Whether a value with unknown members was taken, so that the next one begins without them.
@@ -103,6 +106,7 @@ struct ValueMachine: ~Copyable {
     /// - Returns: The owner of the plans, who keeps this machine's plan.
     mutating func end() -> AnyObject? {
         options.keyMapping = .exact
+        watchesNames = false
         for level in 0..<levelCount where unsafe !levels[level].key.isEmpty { unsafe levels[level].key = "" }
         return owner.take()
     }

@@ -22,23 +22,30 @@ public struct MemoryPort {
     package typealias Write = (UnsafeMutableRawPointer, ValuePort) throws(StreamError) -> Bool
     /// Says what value is expected next; called with the address of the sink.
     @usableFromInline package typealias Expected = (UnsafeMutableRawPointer) -> ExpectedValue
+    /// Compares the names of columns with those that the sink wants; called with the address of the sink.
+    @usableFromInline package typealias CheckHeader = (UnsafeMutableRawPointer, [String]) -> NameProblem?
+    /// Begins or ends to compare the names in each dictionary; called with the address of the sink.
+    @usableFromInline package typealias WatchNames = (UnsafeMutableRawPointer, Bool) -> Void
 
     /// The type of the sinks whose addresses the functions take, which is looked at before they are called.
     @usableFromInline let sink: ObjectIdentifier
     @usableFromInline let loan: (begin: Begin, end: End)?
     @usableFromInline let write: Write?
     @usableFromInline let expected: Expected?
+    @usableFromInline let names: (check: CheckHeader, watch: WatchNames)?
 
     // PERF: JSONRecords; inlinable, so that a reader calls the functions themselves where it knows the sink.
     /// Makes the port of a builder.
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(
-        lendingOf type: Sink.Type, begin: @escaping Begin, end: @escaping End, expected: @escaping Expected
+        lendingOf type: Sink.Type, begin: @escaping Begin, end: @escaping End, expected: @escaping Expected,
+        checkHeader: @escaping CheckHeader, watchNames: @escaping WatchNames
     ) {
         sink = ObjectIdentifier(type)
         unsafe loan = unsafe (begin, end)
         unsafe write = nil
         unsafe self.expected = unsafe expected
+        unsafe names = unsafe (checkHeader, watchNames)
     }
 
     /// Makes the port of a writer.
@@ -47,8 +54,18 @@ public struct MemoryPort {
         sink = ObjectIdentifier(type)
         unsafe loan = nil
         unsafe self.write = unsafe write
-        unsafe expected = nil
+        unsafe (expected, names) = (nil, nil)
     }
+}
+
+/// What is wrong with one of some names.
+@usableFromInline
+package struct NameProblem {
+    /// The index of the name.
+    package let index: Int
+    package let message: String
+
+    package init(index: Int, message: String) { (self.index, self.message) = (index, message) }
 }
 
 /// What memory is lent for.
@@ -115,6 +132,24 @@ extension PlistSink where Self: ~Copyable {
         try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
             try unsafe loan.end(UnsafeMutableRawPointer(sink))
         }
+    }
+
+    // Both tell a sink of names, so that a value of which nothing comes is no value of defaults; other sinks take any names.
+
+    /// Finds what is wrong with the names of columns, whose records are the values to come.
+    @inlinable
+    package mutating func problem(ofHeader names: [String]) -> NameProblem? {
+        guard let check = unsafe Self.ownPort?.names?.check else { return nil }
+        // SAFETY: see beginLoan.
+        return unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe check(UnsafeMutableRawPointer(sink), names) }
+    }
+
+    /// Begins or ends to refuse dictionaries of which no name is that of a member, or one nearly is.
+    @inlinable
+    package mutating func watchNames(_ isWatching: Bool) {
+        guard let watch = unsafe Self.ownPort?.names?.watch else { return }
+        // SAFETY: see beginLoan.
+        unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe watch(UnsafeMutableRawPointer(sink), isWatching) }
     }
 
     /// Writes a value of a bound type from where it lies in memory; false when the sink wants messages.

@@ -10,7 +10,7 @@ package enum NearestName {
     }
 
     /// The number of insertions, deletions, replacements and swaps of neighbours between two words.
-    static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    package static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, letter) in left.enumerated() {
             var row = [i + 1]

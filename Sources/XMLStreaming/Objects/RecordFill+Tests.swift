@@ -31,7 +31,11 @@ private struct MessagesOnly<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
         // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
         unsafe MemoryPort(
             lendingOf: Self.self, begin: { (_, _) throws(StreamError) in nil }, end: { (_) throws(StreamError) in },
-            expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.sink.expectedValue() })
+            expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.sink.expectedValue() },
+            checkHeader: { _, _ in nil },
+            watchNames: { sink, isWatching in
+                unsafe sink.assumingMemoryBound(to: Self.self).pointee.sink.watchNames(isWatching)
+            })
     }
 }
 

@@ -20,6 +20,7 @@ enum RecordFill {
         // kind has memory for that kind at its offset from the base. Of a member with a shape it is a value of that type.
         unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
         var (index, next, seen) = (element.firstChild, 0, UInt64(0))
+        var hasStrays = false
         // Columns are filled by messages.
         guard let members = unsafe state.pointee.members, unsafe members.pointee.column == nil else { return index }
         let (count, base) = unsafe (state.pointee.memberCount, state.pointee.base)
@@ -35,14 +36,22 @@ enum RecordFill {
                     else { break }
                     seen |= 1 &<< UInt64(found)
                     next = found &+ 1
-                } else if unsafe !state.pointee.skipsUnknown {
+                } else if unsafe !state.pointee.skipsUnknown
+                    || names.withName(node.name, { unsafe $0.withUnsafeBytes { unsafe state.pointee.isNear($0) } })
+                {
+                    // Messages tell of a name that differs from that of a member only in case, and of all if nothing is stored.
+                    if seen == 0 { index = element.firstChild }
                     break
+                } else {
+                    hasStrays = true
                 }
             }
             index = node.next
         }
         unsafe (state.pointee.seen, state.pointee.next) = (seen, next)
         guard index < 0 else { return index }
+        // Whether that is an error is known to the builder.
+        if hasStrays && seen == 0 { return element.firstChild }
         guard unsafe state.pointee.complete & ~seen == 0 || state.pointee.fillMissing(base, seen: seen) else {
             return -1
         }

@@ -27,7 +27,8 @@ public import PlistStreaming
 /// - of an element whose children are the elements of an array, because the sink expects one or by ``XMLObjectOptions/wrappedArrays``,
 ///   the attributes, and the names of the children;
 /// - of an element without children of which a string, a number or a Boolean is expected, the attributes;
-/// - for builders, what their options ignore: it is skipped, and clashes with nothing;
+/// - for builders, what their options ignore: it is skipped, and clashes with nothing; but an object of which no child, attribute or text is
+///   a member is an error, and so is a name that differs only in case from a member that does not come;
 /// - within records, the order of children with the same name and of text among other children.
 ///
 /// What else cannot be kept is an error: text between children that is in more than one piece, a child and an attribute of the same
@@ -130,6 +131,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     }
 
     private mutating func beginRoot(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        sink.watchNames(true)
         if options.root == .member {
             levels.append(OpenLevel(kind: .undecided, expected: sink.expectedValue()))
             try decideForDictionary()
@@ -272,6 +274,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     /// Ends the dictionary around the root, if there is one.
     public mutating func endDocument() throws(StreamError) {
+        defer { sink.watchNames(false) }
         guard !levels.isEmpty else { return }
         try endRun()
         levels.removeAll()
@@ -283,6 +286,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         levels.removeAll()
         held.removeAll()
         isSkipping = false
+        sink.watchNames(false)
         sink.abandon(after: error)
     }
 

@@ -68,7 +68,7 @@ let package = Package(
         .target(name: "CBlockMasks"),
         .target(name: "BlockMasks", dependencies: ["CBlockMasks", "InClassTesting"], swiftSettings: strict),
         .target(
-            name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
+            name: "PlistBuilding", dependencies: ["CStackAddress", "InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .target(
             name: "PlistCoding", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],

@@ -36,7 +36,7 @@ extension JSONWriter {
         case .array: try unsafe writeArray(address, form, source, depth: depth)
         case .structure: try unsafe writeMembers(of: address, at: address, form, source, depth: depth)
         case .object:
-            guard let base = unsafe form.pointee.memory(ofObjectAt: address) else {
+            guard let base = unsafe ValueSource.memory(ofObjectAt: address, form, source) else {
                 return try unsafe source.pointee.send(address, form, to: &self, depth: depth)
             }
             try unsafe writeMembers(of: address, at: base, form, source, depth: depth)

@@ -217,6 +217,7 @@ extension JSONWriterBoundTests: SelfTesting {
             "testWritesDeclaredMembers": testWritesDeclaredMembers,
             "testRefusesWhatMessagesRefuse": testRefusesWhatMessagesRefuse,
             "testWritesToDescriptors": testWritesToDescriptors,
+            "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
         ]
     }
 
@@ -336,6 +337,30 @@ extension JSONWriterBoundTests: SelfTesting {
         try writer.write(values)
         try writer.finish()
         expectEqual(pipe.contents(), text, "text")
+    }
+
+    private final class Document: StreamObject {
+        var title: String? = "a title of more than fifteen bytes"
+        var tags = ["a", "b"]
+        var parts: [Document] = []
+        init() {}
+    }
+
+    private static func modify<Value>(_ value: inout Value, _ body: () throws -> Void) rethrows { try body() }
+
+    private static func testTrapsForObjectsUnderModification() throws {
+        let (document, part) = (Document(), Document())
+        document.parts = [part]
+        for layout in [JSONWriterOptions.Layout.compact, .pretty(indent: 2)] {
+            let options = JSONWriterOptions(layout: layout)
+            expectExit(.signal(SIGABRT), "an array, \(layout)") {
+                modify(&document.tags) { _ = try? JSON.text(of: document, options: options) }
+            }
+            expectExit(.signal(SIGABRT), "a part, \(layout)") {
+                modify(&part.title) { _ = try? JSON.text(of: ["a": document], options: options) }
+            }
+        }
+        try modify(&part.title) { expectEqual(try JSON.text(of: Document()).count, 74, "another object") }
     }
 }
 #endif

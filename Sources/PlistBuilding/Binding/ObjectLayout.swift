@@ -55,6 +55,8 @@ final class ObjectLayout {
     let isFilledMemberwise: Bool
     /// Whether a value that nobody kept can be set back to its defaults, since every stored property is a member.
     let isResettable: Bool
+    /// The number of bytes from the start of the members to the end of the last one that has an offset.
+    let extent: Int
     /// The members whose values own something, so that they have to be ended.
     private let owningMembers: UInt64
     private let plans: [StreamPlan]
@@ -105,6 +107,7 @@ final class ObjectLayout {
         }
         owningMembers = owning
         isResettable = isCovered && plans.count <= 64
+        extent = zip(offsets, plans).reduce(0) { unsafe max($0, $1.0 + $1.1.operations.pointee.size) }
         isFilledMemberwise = isResettable && !isClass
     }
 

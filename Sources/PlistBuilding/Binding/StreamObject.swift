@@ -29,6 +29,25 @@ import PlistStreaming
 /// another one each time. Objects are bound once, outside all locks, so `init()` may read other values itself; of a class
 /// with declared members, only once it is bound also its own. Objects may be made, and conversions called, more often than
 /// there are values: a value that is not what a reader expects is given up and read anew.
+///
+/// ## Isolation and exclusive access
+///
+/// Properties are read and set by address, wherever a builder or writer runs. For a class that is isolated to a global actor, isolate
+/// the conformance, so that the compiler accepts it only there:
+///
+/// ```swift
+/// @MainActor final class Document: @MainActor StreamObject {
+///     var title = ""
+///     init() {}
+/// }
+/// ```
+///
+/// Don't make `init()` of such a class `nonisolated`, and don't use `@preconcurrency StreamObject`: the compiler then accepts to write
+/// an object on one thread while its actor changes it, which is a data race. Hold the lock of an object of an `@unchecked Sendable`
+/// class while it is read or written.
+///
+/// Writing an object while one of its members is being modified further up the stack stops the process, as the law of exclusivity
+/// demands. The first page of this module has more on both.
 public protocol StreamObject: StreamValue {
     /// Makes an object with the values that members have when they do not come.
     init()

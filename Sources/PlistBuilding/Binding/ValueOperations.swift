@@ -137,11 +137,18 @@ extension UnsafePointer<ValueOperations> {
     /// Calls a closure with a copy of a value, which the closure moves away.
     func withCopy(_ value: UnsafeRawPointer, _ body: (UnsafeMutableRawPointer) -> Void) {
         // SAFETY: the memory is that of a value of the type.
+        unsafe withRoom { memory in
+            unsafe pointee.copy(value, memory)
+            unsafe body(memory)
+        }
+    }
+
+    /// Calls a closure with uninitialized memory for a value.
+    func withRoom(_ body: (UnsafeMutableRawPointer) -> Void) {
         unsafe withUnsafeTemporaryAllocation(
             byteCount: max(pointee.size, 1), alignment: pointee.alignment
         ) { buffer in
             guard let memory = buffer.baseAddress else { return }
-            unsafe pointee.copy(value, memory)
             unsafe body(memory)
         }
     }

@@ -57,6 +57,11 @@ package final class MemberColumns {
         }
     }
 
+    /// Stops the process if a caller is modifying a member of the object that is referred to at an address.
+    package func checkRead(ofObjectAt address: UnsafeRawPointer) {
+        unsafe layout.checkRead(of: members(ofValueAt: address), referredToAt: address)
+    }
+
     /// The start of the members of the value at an address.
     package func members(ofValueAt address: UnsafeRawPointer) -> UnsafeRawPointer {
         unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
@@ -73,7 +78,11 @@ package final class MemberColumns {
     ) throws(StreamError) {
         let member = unsafe layout.members[index]
         let writer = PlanWriter(options: options)
-        if unsafe member.offset >= 0 {
+        // The key path of an object's property checks that nobody is modifying it.
+        if isClass, layout.declared == nil {
+            unsafe ObjectAccess.check(members(ofValueAt: address) + member.offset)
+        }
+        if unsafe member.offset >= 0 && (!isClass || layout.declared == nil) {
             try unsafe writer.writeCell(members(ofValueAt: address) + member.offset, member.plan, to: &sink)
         } else if let declared = layout.declared?[index] {
             try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
@@ -116,8 +125,9 @@ package final class MemberColumns {
         let member = unsafe layout.members[index]
         try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
             try unsafe member.plan.read(.integer(value), into: memory)
-            if unsafe member.offset >= 0 {
+            if unsafe member.offset >= 0 && (!isClass || layout.declared == nil) {
                 let place = unsafe layout.members(ofValueAt: address) + member.offset
+                if isClass { unsafe ObjectAccess.check(place, isModification: true) }
                 unsafe member.plan.operations.pointee.replace(memory, place)
             } else if let declared = layout.declared?[index] {
                 unsafe declared.set(memory, address)

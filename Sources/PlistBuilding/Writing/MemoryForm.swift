@@ -152,7 +152,7 @@ package struct MemoryForm {
     }
 
     /// The memory of an object, or nil for one of a subclass.
-    package func memory(ofObjectAt address: UnsafeRawPointer) -> UnsafeRawPointer? {
+    fileprivate func memory(ofObjectAt address: UnsafeRawPointer) -> UnsafeRawPointer? {
         guard let layout = unsafe layout else { return nil }
         let object = unsafe address.assumingMemoryBound(to: Unmanaged<AnyObject>.self).pointee
         let isExact = unsafe object._withUnsafeGuaranteedRef { type(of: $0) == layout.type }
@@ -170,12 +170,32 @@ package struct ValueSource {
     let writer: PlanWriter
     /// Whether members that are nil are left out.
     package let omitsNil: Bool
+    // PERF: JSON of objects; looked up once. What begins while the value is written ends before it goes on.
+    /// Whether anything was under modification when the first object came; nil before.
+    private var isModifying: Bool?
 
     init(_ address: UnsafeRawPointer, _ plan: StreamPlan, _ writer: PlanWriter) {
         unsafe self.address = unsafe address
         unsafe form = UnsafePointer(plan.written)
         unsafe self.writer = writer
         unsafe omitsNil = writer.options.nilMembers == .omit
+    }
+
+    /// The memory of an object, which nobody is modifying, or nil for one of a subclass.
+    package static func memory(
+        ofObjectAt address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>
+    ) -> UnsafeRawPointer? {
+        guard let object = unsafe form.pointee.memory(ofObjectAt: address) else { return nil }
+        let isModifying: Bool
+        if let known = unsafe source.pointee.isModifying {
+            isModifying = known
+        } else {
+            unsafe isModifying = ObjectAccess.isModifying()
+            // SAFETY: every source is a variable of `offer`.
+            unsafe UnsafeMutablePointer(mutating: source).pointee.isModifying = isModifying
+        }
+        if isModifying { unsafe form.pointee.layout?.checkRead(of: object, referredToAt: address) }
+        return unsafe object
     }
 
     /// Refuses values that are nested too deep.
@@ -217,7 +237,7 @@ extension PlanWriter {
         var source = unsafe ValueSource(address, plan, self)
         var thrown: StreamError?
         var isWritten = false
-        unsafe withUnsafePointer(to: &source) { source in
+        unsafe withUnsafeMutablePointer(to: &source) { source in
             do throws(StreamError) {
                 isWritten = try unsafe sink.writeValue(ValuePort(UnsafeRawPointer(source)))
             } catch {

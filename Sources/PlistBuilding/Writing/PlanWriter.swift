@@ -220,6 +220,7 @@ package struct PlanWriter {
             let base = unsafe UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
             let members = unsafe UnsafeBufferPointer(layout.members)
             return try unsafe withUnsafePointer(to: object) { (address) throws(StreamError) in
+                unsafe layout.checkRead(of: base, referredToAt: UnsafeRawPointer(address))
                 try unsafe writeMembers(of: UnsafeRawPointer(address), at: base, members, layout, to: &sink, depth)
             }
         }

@@ -5,6 +5,14 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -145,6 +153,7 @@ extension BoundPlistWriterTests: SelfTesting {
             "testRefusesWhatMessagesRefuse": testRefusesWhatMessagesRefuse,
             "testKeepsItsPlaceWhateverAValueWrites": testKeepsItsPlaceWhateverAValueWrites,
             "testWritesManyTypesInTurns": testWritesManyTypesInTurns,
+            "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
         ]
     }
 
@@ -236,6 +245,17 @@ extension BoundPlistWriterTests: SelfTesting {
             var q = Many<[String]>(value: ["1"])
         }
         expectSame([All(), All(), All()], "many types")
+    }
+
+    private final class Document: StreamObject {
+        var title = "a title of more than fifteen bytes"
+        init() {}
+    }
+
+    private static func testTrapsForObjectsUnderModification() {
+        func modify<Value>(_ value: inout Value, _ body: () -> Void) { body() }
+        let document = Document()
+        expectExit(.signal(SIGABRT), "a string") { modify(&document.title) { _ = try? BinaryPlist.encode([document]) } }
     }
 }
 #endif

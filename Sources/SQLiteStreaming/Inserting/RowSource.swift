@@ -59,7 +59,7 @@ struct RowSource {
         unsafe bytes = buffer.bytes
     }
 
-    /// The values of an array, which must not change meanwhile.
+    /// The values of an array, which must not change meanwhile; nor must a caller be modifying the objects that they refer to.
     ///
     /// - Parameters:
     ///   - values: The first of them.
@@ -71,6 +71,8 @@ struct RowSource {
         unsafe self.values = unsafe values
         unsafe stride = members.stride
         unsafe self.columns = unsafe columns
+        guard members.isClass, unsafe ObjectAccess.isModifying() else { return }
+        for row in 0..<count { unsafe members.checkRead(ofObjectAt: values + row * members.stride) }
     }
 }
 
@@ -360,7 +362,43 @@ extension RowSource {
 }
 
 extension RowSourceTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testGivesStringsOfAnyLayout": testGivesStringsOfAnyLayout] }
+    static var testSelectors: TestSelectors {
+        [
+            "testGivesStringsOfAnyLayout": testGivesStringsOfAnyLayout,
+            "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
+        ]
+    }
+
+    private final class Plain: StreamObject {
+        var id: Int? = nil
+        var title = "a title of more than fifteen bytes"
+        init() {}
+    }
+
+    /// An object whose level only its plan knows, so that its cells are collected first.
+    private final class Buffered: StreamObject {
+        var title = "a title of more than fifteen bytes"
+        var level: UInt16 = 1
+        init() {}
+    }
+
+    private static func modify<Value>(_ value: inout Value, _ body: () throws -> Void) rethrows { try body() }
+
+    private static func testTrapsForObjectsUnderModification() throws {
+        let connection = try SQLiteConnection(path: ":memory:")
+        let (plain, buffered) = (Plain(), Buffered())
+        try connection.execute(
+            "CREATE TABLE plain (id INTEGER PRIMARY KEY, title NOT NULL); CREATE TABLE buffered (title NOT NULL, level NOT NULL)"
+        )
+        let plains = try SQLiteTable<Plain>(connection, "plain")
+        let buffereds = try SQLiteTable<Buffered>(connection, "buffered")
+        expectExit(.signal(SIGABRT), "a string") { modify(&plain.title) { _ = try? plains.insert([Plain(), plain]) } }
+        expectExit(.signal(SIGABRT), "a string of a row that is collected") {
+            modify(&buffered.title) { _ = try? buffereds.insert([buffered]) }
+        }
+        try modify(&plain.title) { try plains.insert([Plain(), Plain()]) }
+        expectEqual(try plains.count(), 2, "rows of other objects")
+    }
 
     private static func testGivesStringsOfAnyLayout() {
         let strings = [nil, "", "short", nil, "a text of more than fifteen bytes", "größer als fünfzehn Bytes"]

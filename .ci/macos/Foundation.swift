@@ -1,4 +1,4 @@
-// What the package uses of Apple's Foundation, without the bodies.
+// What the package uses of Apple's Foundation, without the bodies. Declare here what `check` doesn't find.
 
 @_exported import Darwin
 
@@ -208,6 +208,7 @@ extension StringProtocol {
 }
 
 public struct CharacterSet: Sendable {
+    public static let newlines = CharacterSet()
     public static let whitespaces = CharacterSet()
     public static let whitespacesAndNewlines = CharacterSet()
 }

@@ -55,6 +55,11 @@ extension TestloggerTests {
         @Test(arguments: [
             ["-swift-version", "5"], ["-swift-version", "5", "-strict-concurrency=targeted"],
             ["-swift-version", "5", "-strict-concurrency=complete"], ["-swift-version", "6"],
+            ["-swift-version", "6", "-default-isolation", "MainActor"],
+            [
+                "-swift-version", "6", "-default-isolation", "MainActor", "-enable-upcoming-feature",
+                "InferIsolatedConformances", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault",
+            ],
         ])
         func listsDoNotWarn(mode: [String]) throws {
             let module = try Self.modes.get()

@@ -31,11 +31,11 @@ extension SelfTesting where Self: ~Copyable & ~Escapable {
 /// test, also after a failure. An error thrown by any of the three is a failure of that test and stops no other.
 public protocol FixtureTesting: SelfTesting, ~Copyable {
     /// Makes the instance that one test runs on.
-    static func testFixture() async throws -> Self
+    nonisolated(nonsending) static func testFixture() async throws -> Self
     /// Prepares the fixture; does nothing unless implemented.
-    mutating func setUp() async throws
+    nonisolated(nonsending) mutating func setUp() async throws
     /// Cleans up after the test, passed or failed, and after a `setUp()` that threw; does nothing unless implemented.
-    mutating func tearDown() async throws
+    nonisolated(nonsending) mutating func tearDown() async throws
     /// Whether it is a failure when a fixture, an instance of a class, is still held by something after its test and
     /// `tearDown()`; no, unless implemented.
     static var testFixturesMustEnd: Bool { get }
@@ -45,9 +45,9 @@ public protocol FixtureTesting: SelfTesting, ~Copyable {
 
 extension FixtureTesting where Self: ~Copyable {
     /// Does nothing.
-    public mutating func setUp() async throws {}
+    public nonisolated(nonsending) mutating func setUp() async throws {}
     /// Does nothing.
-    public mutating func tearDown() async throws {}
+    public nonisolated(nonsending) mutating func tearDown() async throws {}
     /// They may live on.
     public static var testFixturesMustEnd: Bool { false }
     /// Nothing else holds an instance of no class.
@@ -58,10 +58,15 @@ extension FixtureTesting where Self: ~Copyable {
     /// ```swift
     /// "testPop": fixture { try $0.testPop() },
     /// ```
-    public static func fixture(_ test: @escaping (inout Self) async throws -> Void) -> TestBody
-    where Self: SendableMetatype {
+    public static func fixture(
+        _ test: @escaping (inout Self) async throws -> Void, isolation: isolated (any Actor)? = #isolation
+    ) -> TestBody {
         {
-            var instance: Self
+            // An isolated conformance can be used on its actor only. Without a synchronous call, Swift 6.3 calls
+            // `testFixture()` before it goes there.
+            isolation?.preconditionIsolated()
+            // SAFETY: one task uses the fixture, on one actor after another.
+            nonisolated(unsafe) var instance: Self
             do { instance = try await testFixture() } catch {
                 return try recordThrown(error, from: "testFixture()")
             }
@@ -74,7 +79,7 @@ extension FixtureTesting where Self: ~Copyable {
             } catch {
                 do { try recordThrown(error, from: "setUp()") } catch { thrown = error }
             }
-            await tearDown(&instance)
+            do { try await instance.tearDown() } catch { try? recordThrown(error, from: "tearDown()") }
             _ = consume instance
             if let type = end?() {
                 Recorder.record(
@@ -85,11 +90,6 @@ extension FixtureTesting where Self: ~Copyable {
         }
     }
 
-    private static func tearDown(_ instance: inout Self) async {
-        do { try await instance.tearDown() } catch {
-            try? recordThrown(error, from: "tearDown()")
-        }
-    }
 }
 
 extension FixtureTesting where Self: AnyObject {
@@ -109,8 +109,9 @@ extension FixtureTesting {
     // A closure of several statements is to be the other one's. The compiler prefers what makes nothing asynchronous to
     // what is not disfavoured, so that both have to be.
     @_disfavoredOverload
-    public static func fixture(_ test: @escaping (Self) async -> () async throws -> Void) -> TestBody
-    where Self: SendableMetatype {
+    public static func fixture(
+        _ test: @escaping (Self) async -> () async throws -> Void, isolation: isolated (any Actor)? = #isolation
+    ) -> TestBody {
         fixture { (instance: inout Self) in try await test(instance)() }
     }
 }
@@ -134,6 +135,34 @@ private final class HeldFixture: FixtureTesting {
     static var testFixturesMustEnd: Bool { true }
     static func testFixture() -> HeldFixture { HeldFixture() }
     func tearDown() { if !Self.keeps { Self.last = nil } }
+}
+
+/// Fixtures of the main actor, with a conformance that is isolated to it.
+@MainActor private struct MainActorFixture { var value = 0 }
+
+extension MainActorFixture: @MainActor FixtureTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testStatic": testStatic,
+            "testMethod": fixture(testMethod),
+            "testMutates": fixture { try await $0.testMutates() },
+        ] + each("testRows", [1, 2]) { $0.testRow($1) }
+    }
+    static func testFixture() -> Self {
+        MainActor.assertIsolated()
+        return Self()
+    }
+    func setUp() { MainActor.assertIsolated() }
+    func tearDown() { MainActor.assertIsolated() }
+    static func testStatic() { MainActor.assertIsolated() }
+    func testMethod() { expectEqual(value, 0) }
+    func testRow(_ row: Int) { expectEqual(value + row, row) }
+    mutating func testMutates() async throws {
+        value += 1
+        await Task.yield()
+        MainActor.assertIsolated()
+        expectEqual(value, 1)
+    }
 }
 
 private struct FixtureTests {

@@ -79,9 +79,11 @@ extension FixtureTesting where Self: ~Copyable {
     /// Names, rows and complexity are those of ``TestSelectors/each(_:_:named:_:)``.
     public static func each<Row>(
         _ name: String, _ rows: some Sequence<Row>, named rowName: ((Row) -> String)? = nil,
-        _ test: @escaping (inout Self, Row) async throws -> Void
-    ) -> TestSelectors where Self: SendableMetatype {
-        TestSelectors.table(name, rows, rowName) { row in fixture { try await test(&$0, row) } }
+        _ test: @escaping (inout Self, Row) async throws -> Void, isolation: isolated (any Actor)? = #isolation
+    ) -> TestSelectors {
+        TestSelectors.table(name, rows, rowName) { row in
+            fixture({ try await test(&$0, row) }, isolation: isolation)
+        }
     }
 }
 

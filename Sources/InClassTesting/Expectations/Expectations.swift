@@ -92,16 +92,15 @@ public func expectEqual(
     recordUnequal(got, expected, message, file, line, column)
 }
 
-/// Expects two numbers to be closer than a tolerance: `abs(got - expected) < tolerance`.
+/// Expects two numbers to be equal or closer than a tolerance: `abs(got - expected) < tolerance`.
 ///
-/// A difference equal to the tolerance fails, and so does NaN on any side; equal infinities are equal.
+/// A difference equal to a tolerance above 0 fails, and so does NaN on any side. Equal numbers pass, infinities too.
 @inlinable  // PERF: Expectations/equal-within; lets an optimised test compare without a generic call.
 public func expectEqual<Value: FloatingPoint>(
     _ got: Value, _ expected: Value, within tolerance: Value, _ message: @autoclosure () -> String = "",
     file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
-    let difference = abs(got - expected)
-    if difference < tolerance || (got.isInfinite && got == expected) { return }
+    if abs(got - expected) < tolerance || got == expected && tolerance >= 0 { return }
     recordTooFar(got, expected, tolerance, message, file, line, column)
 }
 
@@ -316,7 +315,8 @@ extension ExpectationTests: SelfTesting {
     private static func testToleranceIsStrict() {
         let rows: [(got: Double, expected: Double, tolerance: Double, isMet: Bool)] = [
             (1, 2, 1, false), (1, 2, 1.5, true), (.nan, .nan, 1, false), (.nan, 1, .infinity, false),
-            (1, 1, .nan, false), (1, 1, 0, false), (.infinity, .infinity, 0, true), (.infinity, -.infinity, 1, false),
+            (1, 1, .nan, false), (1, 1, 0, true), (1, 2, 0, false), (1, 1, -1, false), (.infinity, .infinity, 0, true),
+            (.infinity, -.infinity, 1, false),
         ]
         for row in rows {
             let issues = Recorder.issues { expectEqual(row.got, row.expected, within: row.tolerance) }

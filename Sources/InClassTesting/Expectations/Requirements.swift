@@ -6,7 +6,7 @@
 ///
 /// - Throws: always, what the runner takes as the end of the test.
 public func skip(_ reason: String) throws -> Never {
-    throw TestSkipped(reason: reason)
+    throw TestSkipped(reason: reason.isEmpty ? "no reason given" : reason)
 }
 
 /// Requires two values to be equal and returns the first.
@@ -136,6 +136,7 @@ extension RequirementTests: SelfTesting {
     private static func testSkipEndsTheTest() {
         let skipped = expectThrows(TestSkipped.self) { try skip("no network") }
         expectEqual(skipped?.reason, "no network")
+        expectEqual(expectThrows(TestSkipped.self) { try skip("") }?.reason, "no reason given")
     }
 }
 #endif

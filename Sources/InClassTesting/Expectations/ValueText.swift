@@ -4,7 +4,9 @@
 #if DEBUG || IN_CLASS_TESTS
 
 /// The longest text of one value on the first line of a failure, in characters.
-private let characterCountMax = 400
+let characterCountMax = 400
+/// The longest message of an issue, in characters.
+let messageCharacterCountMax = 4_000
 /// The most notes on the difference of two values.
 private let noteCountMax = 8
 /// Lines of more characters are shown only in part.
@@ -35,8 +37,16 @@ package func valueText(_ value: Any) -> String {
     return abridged(text)
 }
 
-/// Writes private types as their source does: an optimised build calls them `(Trouble in _39AF…)`.
+/// Writes types as their source does: an optimised build calls private ones `(Trouble in _39AF…)`, and raw identifiers
+/// have no-break spaces.
 func withoutDiscriminators(_ text: String) -> String {
+    var text = text
+    if text.contains("`"), text.contains("\u{A0}") {
+        // Every other part is between backticks.
+        text = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
+            String(index.isMultiple(of: 2) ? part : part.replacing("\u{A0}", with: " "))
+        }.joined(separator: "`")
+    }
     guard text.contains(" in _") else { return text }
     var result = ""
     var rest = text[...]
@@ -105,9 +115,10 @@ package func escaped(_ text: String, quote: Bool = false) -> String {
     return result
 }
 
-private func abridged(_ text: String) -> String {
-    guard text.count > characterCountMax else { return text }
-    return "\(text.prefix(characterCountMax - 60))… (\(text.count) characters) …\(text.suffix(40))"
+/// Leaves out the middle of a long text.
+func abridged(_ text: String, to countMax: Int = characterCountMax) -> String {
+    guard text.utf8.count > countMax, text.count > countMax else { return text }
+    return "\(text.prefix(countMax - 60))… (\(text.count) characters) …\(text.suffix(40))"
 }
 
 // MARK: - Differences
@@ -288,6 +299,7 @@ extension ValueTextTests: SelfTesting {
 
     private struct Point { var x = 1, y = 2 }
     private struct Described: CustomStringConvertible { var description: String { "a: error: b" } }
+    private struct `Raw type` { var `the field` = "" }
     private enum Shape { case circle(radius: Int), none }
     private enum Trouble: Error { case big(Int), small }
     private struct Failure: Error { var line = 3 }
@@ -323,12 +335,17 @@ extension ValueTextTests: SelfTesting {
             ("(A in \(hash))(x: 1)", "A(x: 1)"), ("(a in _b)", "(a in _b)"), ("(A in \(hash)", "(A in \(hash)"),
         ]
         for (text, plain) in rows { expectEqual(withoutDiscriminators(text), plain) }
+        expectEqual(valueText(`Raw type`(`the field`: "a\u{A0}b")), "`Raw type`(`the field`: \"a\u{A0}b\")")
+        expectEqual(valueText(`Raw type`.self), "`Raw type`")
     }
 
     private static func testAbridgesLongValues() {
         let text = valueText(String(repeating: "x", count: 5000))
         expectLess(text.count, 450)
         expectTrue(text.contains("(5002 characters)"), "the length is said")
+        let message = String(repeating: "x", count: 1_000_000)
+        let issue = RecordedIssue(place: .test, got: "", expected: "", message: message)
+        expectLess(issue.message.count, messageCharacterCountMax + 50)
     }
 
     private static func testNotesSayWhereValuesDiffer() {

@@ -55,7 +55,7 @@ package struct RecordedIssue: Equatable, Sendable {
         self.place = place
         self.got = got
         self.expected = expected
-        self.message = message
+        self.message = abridged(message, to: messageCharacterCountMax)
         self.notes = notes
         self.knownReason = knownReason
         self.texts = texts

@@ -64,6 +64,8 @@ struct CommandLineOptions: Equatable {
     /// Run again whenever a source is saved.
     var isWatching = false
     var seed: UInt64?
+    /// What follows `--shuffle` and isn't a seed: a subject, or a mistake.
+    private(set) var wordAfterShuffle: String?
     var stopsAtFirstFailure = false
     var isListing = false
     var isStable = false
@@ -126,7 +128,7 @@ struct CommandLineOptions: Equatable {
                 continue
             }
             optionWords.append(word)
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let parts = Self.parts(of: word)
             let (name, valueName) = try Self.option(named: parts[0])
             var value = ""
             if name == "--shuffle" {
@@ -136,6 +138,8 @@ struct CommandLineOptions: Equatable {
                 } else if let next = rest.first, UInt64(next) != nil {
                     value = rest.removeFirst()
                     optionWords.append(value)
+                } else {
+                    wordAfterShuffle = rest.first
                 }
             } else if let valueName {
                 guard let given = parts.count == 2 ? parts[1] : rest.popFirst() else {
@@ -150,6 +154,10 @@ struct CommandLineOptions: Equatable {
             try set(name, value)
         }
         try checkMutants()
+        let actions = ["--junit", "--json", "--format", "--accept", "--coverage", "--watch"]
+        if isListing, let other = actions.first(where: given.contains) {
+            throw UsageError(description: "option '\(other)' does not go with '--list', which runs nothing")
+        }
         // Among what they leave out may be what a literal is right for.
         if isAccepting, let other = ["--failed", "--changed", "--shard"].first(where: given.contains) {
             throw UsageError(description: "option '\(other)' does not go with '--accept'")
@@ -169,6 +177,17 @@ struct CommandLineOptions: Equatable {
         if given.contains("--budget") { throw UsageError(description: "option '--budget' is for '--mutants'") }
         guard let source = sources.first else { return }
         throw UsageError(description: "'\(source)' names no line; '\(source):1' would, and '--mutants' needs none")
+    }
+
+    /// Splits `--jobs=2` and `-j2`.
+    private static func parts(of word: String) -> [String] {
+        let short = String(word.prefix(2))
+        if short != "--", word.utf8.count > 2, !word.contains("="),
+            known.contains(where: { $0.names.contains(short) && $0.value != nil })
+        {
+            return [short, String(word.dropFirst(2))]
+        }
+        return word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     }
 
     /// The name that an option is set by, and that of its value.
@@ -335,6 +354,8 @@ extension CommandLineOptions: SelfTesting {
         expectEqual(try CommandLineOptions(["-vv", "-v"]).verbosity, .progress)
         expectEqual(try CommandLineOptions(["--shuffle", "7", "M"]).seed, 7)
         expectEqual(try CommandLineOptions(["--shuffle", "M"]).subjects, ["M"])
+        expectEqual(try CommandLineOptions(["--shuffle", "M"]).wordAfterShuffle, "M")
+        expectEqual(try CommandLineOptions(["-j2", "-vv", "M"]).jobCount, 2)
         expectEqual(try CommandLineOptions(["Sources/S.swift:42"]).lines.map(\.line), [42])
         expectEqual(try CommandLineOptions(["--retries", "0"]).retryCount, 0)
         expectEqual(try CommandLineOptions(["--path-map", "/a=b=c"]).pathMaps, [PathMap(from: "/a", to: "b=c")])
@@ -364,6 +385,8 @@ extension CommandLineOptions: SelfTesting {
             (["--no-tests=x"], "option '--no-tests' expects one of pass, fail, not 'x'"),
             (["--shard", "3/2"], "option '--shard' expects I/N with I from 1 to N, not '3/2'"),
             (["--shuffle=x"], "option '--shuffle' expects a whole number as its seed, not 'x'"),
+            (["-jx"], "option '--jobs' expects a number of workers above 0, not 'x'"),
+            (["--list", "--junit", "x"], "option '--junit' does not go with '--list', which runs nothing"),
             (["--retries", "-1"], "option '--retries' expects a number of further attempts, not '-1'"),
             (["--path-map", "x"], "option '--path-map' expects FROM=TO, not 'x'"),
             (["--path-map==x"], "option '--path-map' expects FROM=TO, not '=x'"),

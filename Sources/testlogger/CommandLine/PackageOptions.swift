@@ -48,7 +48,8 @@ struct PackageOptions: Equatable {
         do throws(SystemError) { bytes = try FileAccess.contents(of: path) } catch {
             throw PackageOptionsError(description: "\(path):1:1: error: \(error.description)")
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0  // a byte order mark
+        guard let text = String(validating: bytes[start...], as: UTF8.self) else {
             throw PackageOptionsError(description: "\(path):1:1: error: expected text in UTF-8")
         }
         try self.init(text: text, path: path)
@@ -191,6 +192,8 @@ extension PackageOptions: SelfTesting {
             "\(root)/.testlogger:1:1: error: cannot open \(root)/.testlogger: No such file or directory")
         try FileAccess.write(Array("--jobs 2\n".utf8), to: "\(root)/.testlogger")
         expectEqual(try PackageOptions(root: root)?.lines.map(\.name), ["--jobs"])
+        try FileAccess.write(Array("\u{FEFF}--jobs 2\n".utf8), to: "\(root)/.testlogger")
+        expectEqual(try PackageOptions(root: root)?.lines.map(\.column), [1], "behind a byte order mark")
         try FileAccess.write([0x2D, 0xFF], to: "\(root)/.testlogger")
         expectEqual(
             expectThrows(PackageOptionsError.self) { _ = try PackageOptions(root: root) }?.description,

@@ -11,7 +11,7 @@ typealias SelfTestingType = any (SelfTesting & ~Copyable & ~Escapable).Type
 struct ConformingType {
     let type: SelfTestingType
     /// Without the module: `Outer.Inner`.
-    let name: String
+    var name: String
     let module: String
 }
 
@@ -57,6 +57,7 @@ enum TypeDiscovery {
             }
         }
         addSubclasses(in: sections.types, to: &tested, &seen)
+        number(&tested)
         tested.sort { ($0.name, $0.module) < ($1.name, $1.module) }
         untestable.sort { ($0.name, $0.module) < ($1.name, $1.module) }
         return (tested, untestable)
@@ -79,6 +80,16 @@ enum TypeDiscovery {
                 else { continue }
                 tested.append(ConformingType(type: type, name: displayName(metatype), module: descriptor.module))
             }
+        }
+    }
+
+    /// Numbers the types of one module and one name, `Helper` and `Helper#2`: private types of several files, for example.
+    private static func number(_ types: inout [ConformingType]) {
+        var counts: [String: Int] = [:]
+        for index in types.indices {
+            let key = "\(types[index].module) \(types[index].name)"
+            counts[key, default: 0] += 1
+            if let count = counts[key], count > 1 { types[index].name += "#\(count)" }
         }
     }
 
@@ -105,6 +116,11 @@ enum TypeDiscovery {
                 if !isFirst || component.isEmpty { name += component + "." }
                 isFirst = false
                 component = ""
+            case "`":
+                // A raw identifier, whose spaces the compiler makes no-break spaces.
+                let identifier = rest.prefix { $0 != "`" }
+                component += identifier.replacing("\u{A0}", with: " ")
+                rest = rest.dropFirst(identifier.count + 1)
             case _ where character.isLetter || character.isNumber || character == "_":
                 component.append(character)
             default:
@@ -162,6 +178,9 @@ private class InheritedList: ListedBase {
 }
 private final class InheritedBelow: OwnList {}
 
+/// A type whose name is a raw identifier.
+private enum `Raw type` { struct `a.b` {} }
+
 /// A type in an extension of another module's.
 extension Int { fileprivate struct Digit {} }
 
@@ -171,6 +190,7 @@ extension TypeDiscovery: SelfTesting {
             "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind,
             "testNamesTypesAsTheirSourceDoes": testNamesTypesAsTheirSourceDoes,
             "testSortsByName": testSortsByName,
+            "testNumbersTypesOfOneName": testNumbersTypesOfOneName,
             "testFindsSubclassesWithListsOfTheirOwn": testFindsSubclassesWithListsOfTheirOwn,
         ]
     }
@@ -188,7 +208,8 @@ extension TypeDiscovery: SelfTesting {
             (Int.self, "Int"), ([Int].self, "Array<Int>"), (PinnedTable<Int, String>.self, "PinnedTable<Int, String>"),
             ([String: [Int]].self, "Dictionary<String, Array<Int>>"), (Unicode.Scalar.self, "Unicode.Scalar"),
             (Local.self, "TypeDiscovery.Local"), (Int.Digit.self, "Int.Digit"),
-            ([Int.Digit].self, "Array<Int.Digit>"),
+            ([Int.Digit].self, "Array<Int.Digit>"), (`Raw type`.`a.b`.self, "Raw type.a.b"),
+            ([`Raw type`].self, "Array<Raw type>"),
         ]
         for (type, name) in rows { expectEqual(displayName(type), name) }
     }
@@ -203,6 +224,23 @@ extension TypeDiscovery: SelfTesting {
         expectEqual(found["OwnListBelow"], ["testIsOwn", "testIsBelow"])
         expectNil(found["InheritedList"])
         expectNil(found["InheritedBelow"])
+    }
+
+    private static func first() -> Any.Type {
+        struct Namesake: SelfTesting { static var testSelectors: TestSelectors { ["testRuns": {}] } }
+        return Namesake.self
+    }
+
+    private static func second() -> Any.Type {
+        struct Namesake: SelfTesting { static var testSelectors: TestSelectors { ["testRuns": {}] } }
+        return Namesake.self
+    }
+
+    private static func testNumbersTypesOfOneName() async {
+        expectEqual([first(), second()].map(displayName), ["TypeDiscovery.Namesake", "TypeDiscovery.Namesake"])
+        let names = await MainActor.run { testedTypes().tested.map(\.name) }
+        expectEqual(
+            names.filter { $0.contains("Namesake") }, ["TypeDiscovery.Namesake", "TypeDiscovery.Namesake#2"])
     }
 
     private static func testSortsByName() async {

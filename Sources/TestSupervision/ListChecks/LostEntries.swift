@@ -159,7 +159,7 @@ private struct PlannedNames {
     }
 
     private static func lastComponent(_ name: String) -> String {
-        name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? name
+        name.lastIndex(where: { ".:".contains($0) }).map { String(name[name.index(after: $0)...]) } ?? name
     }
 
     func has(_ typeName: String) -> Bool { counts[typeName] != nil || others[Self.lastComponent(typeName)] != nil }
@@ -224,7 +224,7 @@ extension LostEntry: SelfTesting {
             ("struct S<T> { \(list) }", ["S<Array<Int>>.testA", "S<Array<Int>>.b"], []),
             ("struct S { \(list) }", ["S.b"], ["testA"]),
             ("struct S { \(list) }", ["Other.testA", "Other.b"], ["testA", "b"]),
-            // Two private types of one name in two files.
+            // Two types of one name, of which one runs.
             ("private enum S { \(list) }\nprivate enum S { \(list) }", ["S.testA", "S.b"], ["testA", "b"]),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", [], ["testA", "b"]),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", ["S.testA", "S.b"], []),

@@ -42,6 +42,8 @@ package final class TestRun {
     private var sessions: [WorkerSession] = []
     /// The session whose plan all others have.
     private var first: WorkerSession?
+    /// The plan with the names that workers use.
+    private var announced: [PlannedTest] = []
     /// Whether nothing more is to begin.
     private var isStopping = false
     private var limitsChecked = ContinuousClock.now
@@ -75,9 +77,12 @@ package final class TestRun {
         guard try waitUntilReady(first) else { return results.tally }
         self.first = first
         let lastRun = LastRun(module)
-        let chosen = options.choice.indices(in: first.plan, lastRun: lastRun, sources: locator.sources)
-        if options.choice.isFailedOnly { goneFailures = lastRun.failed.subtracting(first.plan.map(\.name)) }
-        results.takePlan(first.plan, chosen: chosen)
+        announced = first.plan
+        let plan = SourceScan.tellingTypesApart(announced, sources: locator.sources)
+        first.plan = plan
+        let chosen = options.choice.indices(in: plan, lastRun: lastRun, sources: locator.sources)
+        if options.choice.isFailedOnly { goneFailures = lastRun.failed.subtracting(plan.map(\.name)) }
+        results.takePlan(plan, chosen: chosen)
         if options.isListing { return results.tally }
         // What an earlier run has kept is of use until the next.
         if !options.isRepetition { DirectoryKeeper.remove(lastRun.keptDirectories) }
@@ -351,6 +356,9 @@ package final class TestRun {
         let attempts = sessions.filter { $0.isForAttempt && $0.state == .running }
         results.giveUpAttempts(but: attempts.flatMap { $0.assigned.flatMap(\.self) })
     }
+
+    /// What a worker calls a test of the plan.
+    package func workerName(ofTestAt index: Int) -> String { announced[index].name }
 
     /// The place of the test of this name, `Type.test`.
     package static func place(ofTestNamed name: String, in module: ModuleDescription) -> SourcePlace? {

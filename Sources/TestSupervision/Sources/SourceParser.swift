@@ -16,28 +16,38 @@ struct SourceParser {
     let path: String
     /// The source's own module, and those that it imports.
     private var modules: Set<String>
-    private(set) var types: [String: ScannedType]
+    private(set) var types: [String: ScannedType] = [:]
+    /// The names of the types that other sources can't see.
+    private(set) var privateTypes: Set<String> = []
     /// The bodies of types, each before what it lies in.
     private(set) var bodies: [TypeBody] = []
 
     let tokens: [SwiftToken]
     private var index = 0
-    /// For each open brace the name of a type and the line of its declaration, or nil for the braces of anything else.
-    private var scopes: [(typeName: String, line: Int)?] = []
+    /// For each open brace the type that it belongs to, or nil for the braces of anything else.
+    private var scopes: [Scope?] = []
     /// A type that was named and whose brace has not opened yet.
-    private var pendingType: (typeName: String, line: Int)?
+    private var pendingType: Scope?
     /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
     private var conditions: [(isOfTests: Bool, text: String)] = []
     /// Modifiers in front of the present declaration.
     private var isStatic = false
     private var isMutating = false
     private var isOverride = false
+    private var isPrivate = false
 
-    init(source: UnsafeRawBufferPointer, path: String, module: String, types: [String: ScannedType]) {
+    private struct Scope {
+        var typeName: String
+        /// The line of the declaration.
+        var line: Int
+        /// An extension whose members are private unless they say otherwise.
+        var isPrivateExtension: Bool
+    }
+
+    init(source: UnsafeRawBufferPointer, path: String, module: String) {
         self.source = source
         self.path = path
         modules = [module, "Swift"]
-        self.types = types
         tokens = SwiftLexer.split(source)
     }
 
@@ -83,6 +93,7 @@ struct SourceParser {
         case UInt8(ascii: "{"):
             scopes.append(pendingType)
             pendingType = nil
+            resetModifiers()
         case UInt8(ascii: "}"):
             if let scope = scopes.popLast().flatMap(\.self) {
                 let lines = scope.line...max(scope.line, tokens[index].line)
@@ -113,8 +124,10 @@ struct SourceParser {
         case 6 where isWord("import", at: index):
             // Behind it may be the kind of what is imported of one.
             modules.insert(text(at: isPunctuation(".", at: index + 3) ? index + 2 : index + 1))
+        case 7 where isWord("private", at: index), 11 where isWord("fileprivate", at: index): isPrivate = true
         case 8 where isWord("mutating", at: index): isMutating = true
         case 8 where isWord("override", at: index): isOverride = true
+        case 9 where isWord("typealias", at: index): resetModifiers()
         default: break
         }
         index += 1
@@ -124,6 +137,7 @@ struct SourceParser {
         isStatic = false
         isMutating = false
         isOverride = false
+        isPrivate = false
     }
 
     private static let wordsBehindClass: [StaticString] = [
@@ -142,13 +156,17 @@ struct SourceParser {
         guard !isClassModifier, index < tokens.count, tokens[index].kind == .word || isExtension && isBracket else {
             return
         }
+        let isPrivate = isPrivate
         resetModifiers()
         var name = parseTypeName()
         if let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) {
             name = String(name[name.index(after: dot)...])
         }
         let typeName = scopes.last.flatMap(\.self).map { "\($0.typeName).\(name)" } ?? name
-        pendingType = (typeName, line)
+        pendingType = Scope(typeName: typeName, line: line, isPrivateExtension: isExtension && isPrivate)
+        if !isExtension, isPrivate || scopes.last.flatMap(\.self)?.isPrivateExtension ?? false {
+            privateTypes.insert(typeName)
+        }
         let parents = parents(behind: index)
         if isProtocol { types[typeName, default: ScannedType()].isProtocol = true }
         if parents.isEmpty { return }

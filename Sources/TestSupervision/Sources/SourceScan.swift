@@ -91,10 +91,26 @@ struct ScannedType: Equatable {
     var declared: [DeclaredTest] = []
     /// The functions `test…` with parameters, which rows of tables are given to.
     var declaredForRows: [DeclaredTest] = []
+
+    /// Adds what another file says about the type.
+    mutating func add(_ other: ScannedType) {
+        written += other.written
+        declaredParents.formUnion(other.declaredParents)
+        addedParents.formUnion(other.addedParents)
+        conditionsOfParents.merge(other.conditionsOfParents) { $1 }
+        isProtocol = isProtocol || other.isProtocol
+        lists += other.lists
+        if insertion == nil { (insertion, isInsertionEmptyList) = (other.insertion, other.isInsertionEmptyList) }
+        listed += other.listed
+        listedWords.formUnion(other.listedWords)
+        declared += other.declared
+        declaredForRows += other.declaredForRows
+    }
 }
 
 /// The tests found in a module's sources, by the name of their type.
 struct SourceScan {
+    /// Private types of one name in several files are called `File.swift:Type`.
     private(set) var types: [String: ScannedType] = [:]
     /// The bodies of all types, each before what it lies in.
     private var bodies: [TypeBody] = []
@@ -104,21 +120,54 @@ struct SourceScan {
     ///
     /// - Complexity: O(bytes), of which only files that mention tests are looked at closely.
     init(sources: [String], module: String) {
-        self.module = module
-        for path in sources {
-            guard let bytes = try? FileAccess.contents(of: path) else { continue }
-            bytes.withUnsafeBytes { scan($0, path) }
-        }
+        self.init(module: module, sources: sources.lazy.map { ($0, (try? FileAccess.contents(of: $0)) ?? []) })
     }
 
     /// Creates a scan of one source, for tests of this type.
     init(text: String, path: String, module: String) {
+        self.init(module: module, sources: [(path, Array(text.utf8))])
+    }
+
+    private init(module: String, sources: some Sequence<(path: String, bytes: [UInt8])>) {
         self.module = module
-        Array(text.utf8).withUnsafeBytes { scan($0, path) }
+        let files = sources.compactMap { path, bytes in bytes.withUnsafeBytes { Self.parsed($0, path, module) } }
+        var fileCounts: [String: Int] = [:]
+        for name in files.lazy.flatMap(\.privateTypes) { fileCounts[name, default: 0] += 1 }
+        for file in files {
+            let ambiguous = file.privateTypes.filter { fileCounts[$0, default: 0] > 1 }
+            func key(_ name: String) -> String {
+                let isAmbiguous = ambiguous.contains { name == $0 || name.hasPrefix("\($0).") }
+                return isAmbiguous ? "\(FileAccess.name(of: file.path)):\(name)" : name
+            }
+            for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
+            bodies += file.bodies.map { TypeBody(typeName: key($0.typeName), path: $0.path, lines: $0.lines) }
+        }
+    }
+
+    /// The class or protocol of this module whose list a type without one of its own inherits.
+    func listOwner(inheritedBy typeName: String) -> String? {
+        var pending = [typeName]
+        var seen: Set<String> = []
+        while let name = pending.popLast() {
+            guard seen.insert(name).inserted, let type = types[name] else { continue }
+            if name != typeName, !type.lists.isEmpty { return name }
+            let outer = name.lastIndex(of: ".").map { name[...$0] } ?? ""
+            for parent in type.declaredParents.union(type.addedParents).sorted() {
+                pending.append(types[outer + parent] == nil ? parent : outer + parent)
+            }
+        }
+        return nil
     }
 
     /// What the sources say about a type by the name that workers use, `Outer.Inner` or `Table<Int>`.
-    subscript(typeName: String) -> ScannedType? { types[Self.plainName(typeName)] }
+    subscript(typeName: String) -> ScannedType? { types[key(of: typeName)] }
+
+    /// The key of a type: of private types of one name, all but one of which have no tests, that one's.
+    private func key(of typeName: String) -> String {
+        let name = Self.plainName(typeName)
+        if types[name] != nil { return name }
+        return types.first { !$0.value.lists.isEmpty && Self.unqualified($0.key) == name }?.key ?? name
+    }
 
     /// The place of a test's row or declaration, else of its entry, else of its type's list.
     func place(of test: PlannedTest) -> SourcePlace? {
@@ -136,7 +185,7 @@ struct SourceScan {
     /// The tests that a line means: those of the row, the entry of a list or the function `test…` around it, else those of
     /// the type around it; outside of all types, those of its file.
     func indices(in plan: [PlannedTest], around line: ChosenLine) -> [Int] {
-        let typeNames = plan.map { Self.plainName($0.typeName) }
+        let typeNames = plan.map { key(of: $0.typeName) }
         func listed(_ entries: (ScannedType) -> [ListedTest]) -> [Int] {
             let around = types.mapValues { type in
                 entries(type).filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
@@ -173,11 +222,11 @@ struct SourceScan {
         return table?.functions.contains(function.name) ?? false
     }
 
-    /// The name without generic arguments.
+    /// The name without generic arguments and number.
     static func plainName(_ name: String) -> String {
         var (depth, last) = (0, Character(" "))
         return String(
-            name.filter { character in
+            name.prefix { $0 != "#" }.filter { character in
                 if character == "<" { depth += 1 }
                 let isEnd = character == ">" && last != "-"
                 defer { if isEnd { depth -= 1 } }
@@ -186,15 +235,18 @@ struct SourceScan {
             })
     }
 
-    private mutating func scan(_ source: UnsafeRawBufferPointer, _ path: String) {
+    private typealias ParsedFile = (
+        path: String, types: [String: ScannedType], privateTypes: Set<String>, bodies: [TypeBody]
+    )
+
+    private static func parsed(_ source: UnsafeRawBufferPointer, _ path: String, _ module: String) -> ParsedFile? {
         guard
             ByteSearch.offset(of: "testSelectors", in: source) != nil
                 || ByteSearch.offset(of: "func test", in: source) != nil
-        else { return }
-        var parser = SourceParser(source: source, path: path, module: module, types: types)
+        else { return nil }
+        var parser = SourceParser(source: source, path: path, module: module)
         parser.parse()
-        types = parser.types
-        bodies += parser.bodies
+        return (path, parser.types, parser.privateTypes, parser.bodies)
     }
 }
 

@@ -51,7 +51,7 @@ final class WorkerSession {
     private let outputFile: Int32
     private let options: RunOptions
     private(set) var state = State.starting
-    private(set) var plan: [PlannedTest] = []
+    var plan: [PlannedTest] = []
     /// The number of tests that it has announced, and their hash.
     private(set) var announced: (count: Int, hash: Int)?
     private(set) var warnings: [(typeName: String, text: String)] = []

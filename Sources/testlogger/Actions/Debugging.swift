@@ -11,7 +11,7 @@ import TestSupervision
 
 enum Debugging {
     /// Becomes the debugger; returns only when there is none.
-    static func start(_ test: String, _ module: ModuleDescription) -> ExitStatus {
+    static func start(_ test: String, _ module: ModuleDescription, workerName: String) -> ExitStatus {
         let debuggers = ["gdb", "lldb"]
         let chosen = Environment.value(of: "IN_CLASS_DEBUGGER").map { [$0] } ?? debuggers
         guard let program = chosen.compactMap(FileAccess.program).first else {
@@ -20,7 +20,7 @@ enum Debugging {
         }
         let place = TestRun.place(ofTestNamed: test, in: module)
         let stop = place.map { "\($0.path):\($0.line)" }
-        let image = [module.image, "--in-class-debug", module.module, test]
+        let image = [module.image, "--in-class-debug", module.module, workerName]
         var words = [program]
         if FileAccess.name(of: program).hasPrefix("lldb") {
             if let place { words += ["-o", "breakpoint set --file \(place.path) --line \(place.line)"] }

@@ -105,7 +105,9 @@ final class SubjectRunner {
                 TestLogger.complain(error.description)
                 return .notRun
             }
-            if run.plan.contains(where: { $0.name == test }) { return Debugging.start(test, module) }
+            if let index = run.plan.firstIndex(where: { $0.name == test }) {
+                return Debugging.start(test, module, workerName: run.workerName(ofTestAt: index))
+            }
             names += run.plan.map(\.name)
         }
         TestLogger.complain("there is no test '\(test)'" + suggestion(for: test, among: names))

@@ -1,0 +1,148 @@
+// Tells private types of one name apart. A worker numbers them, `Helper` and `Helper#2`, because nothing in its image
+// says which file a type is from. The lists in the sources do.
+
+import TestEvents
+
+extension SourceScan {
+    /// The plan of a worker, with numbered types called as their files tell them apart, `B.swift:Helper`.
+    ///
+    /// Types are told apart by the names of their tests. Those with the same tests are taken in the order in which the
+    /// linker has put their files.
+    static func tellingTypesApart(_ plan: [PlannedTest], sources: TestedSources) -> [PlannedTest] {
+        let numbered = numberedTypes(in: plan)
+        if numbered.isEmpty { return plan }
+        var tests: [String: Set<String>] = [:]
+        for test in plan { tests[test.typeName, default: []].insert(test.listedName) }
+        var newNames: [String: String] = [:]
+        for (name, types) in numbered {
+            var keys = sources.scan.types.keys.filter { key in
+                key.hasSuffix(":\(name)") && sources.scan.types[key]?.lists.isEmpty == false
+            }.sorted()
+            for type in types {
+                let key = keys.first { sources.scan.listedNames(of: $0).map { $0 == tests[type] } ?? true }
+                guard let key else { continue }
+                newNames[type] = key
+                keys.removeAll { $0 == key }
+            }
+        }
+        return plan.map { test in
+            var test = test
+            test.typeName = newNames[test.typeName] ?? test.typeName
+            return test
+        }
+    }
+
+    /// The types of each name that several types have, in the order of their numbers.
+    private static func numberedTypes(in plan: [PlannedTest]) -> [String: [String]] {
+        var types: [String: [String]] = [:]
+        var index = 0
+        // PERF: `while` for `for`, and only the first test of each type: most plans have no such types.
+        while index < plan.count {
+            let name = plan[index].typeName
+            if index == 0 || name != plan[index - 1].typeName, let mark = name.lastIndex(of: "#") {
+                let plain = String(name[..<mark])
+                types[plain, default: [plain]].append(name)
+            }
+            index += 1
+        }
+        return types
+    }
+
+    /// The names in the lists of a type, or nil if some of them are made at run time.
+    private func listedNames(of key: String) -> Set<String>? {
+        var names: Set<String> = []
+        for list in types[key]?.written ?? [] {
+            guard let entries = list.entries else { return nil }
+            names.formUnion(entries.map(\.name))
+        }
+        return names
+    }
+
+    /// A type's name without its file.
+    static func unqualified(_ name: String) -> String {
+        name.lastIndex(of: ":").map { String(name[name.index(after: $0)...]) } ?? name
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+enum PrivateTypeTests {}
+
+extension PrivateTypeTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testNamesPrivateTypesByTheirFiles": testNamesPrivateTypesByTheirFiles,
+            "testFindsPrivateTypesInTheirFiles": testFindsPrivateTypesInTheirFiles,
+        ]
+    }
+
+    private static func source(_ tests: [String], _ declaration: String = "private struct S {}") -> String {
+        let list = tests.map { "\"\($0)\": \($0)" }.joined(separator: ", ")
+        let functions = tests.map { "static func \($0)() {}" }.joined(separator: "\n")
+        return """
+            extension S: SelfTesting {
+                static var testSelectors: TestSelectors { [\(list)] }
+                \(functions)
+            }
+            \(declaration)
+            """
+    }
+
+    private static func sources(_ files: [(name: String, text: String)]) throws -> TestedSources {
+        let folder = try temporaryDirectory()
+        for file in files { try FileAccess.write(Array(file.text.utf8), to: "\(folder)/\(file.name)") }
+        let scan = SourceScan(sources: files.map { "\(folder)/\($0.name)" }, module: "M")
+        return TestedSources(holding: scan)
+    }
+
+    private static func plan(_ types: [(name: String, tests: [String])]) -> [PlannedTest] {
+        types.flatMap { type in
+            type.tests.map { PlannedTest(typeName: type.name, testName: $0, testType: "unit", module: "M") }
+        }
+    }
+
+    private static func testNamesPrivateTypesByTheirFiles() throws {
+        let rows: [(first: [String], second: [String], types: [(String, [String])], names: [String])] = [
+            (["testA"], ["testB"], [("S", ["testA"]), ("S#2", ["testB"])], ["a.swift:S.testA", "b.swift:S.testB"]),
+            (["testA"], ["testB"], [("S", ["testB"]), ("S#2", ["testA"])], ["b.swift:S.testB", "a.swift:S.testA"]),
+            (["testA"], ["testA"], [("S", ["testA"]), ("S#2", ["testA"])], ["a.swift:S.testA", "b.swift:S.testA"]),
+            (["testA"], ["testB"], [("S", ["testA"])], ["S.testA"]),
+            (["testA"], ["testB"], [("S", ["testC"]), ("S#2", ["testB"])], ["S.testC", "b.swift:S.testB"]),
+        ]
+        for row in rows {
+            let sources = try sources([("b.swift", source(row.second)), ("a.swift", source(row.first))])
+            let named = SourceScan.tellingTypesApart(plan(row.types), sources: sources)
+            expectEqual(named.map(\.name), row.names)
+            for test in named where test.typeName.contains(":") {
+                let place = try requireNotNil(sources.scan.place(of: test), test.name)
+                expectEqual(FileAccess.name(of: place.path), String(test.typeName.prefix(7)))
+                expectEqual(place.line, 3)
+            }
+        }
+    }
+
+    private static func testFindsPrivateTypesInTheirFiles() throws {
+        let declarations = [
+            ("private struct S {}", "fileprivate final class S {}", true),
+            ("private enum S {}", "private(set) var a = 1\nprivate typealias X = Int\nstruct S {}", false),
+            ("struct Outer {}\nprivate extension Outer { struct S {} }", "private actor S {}", false),
+        ]
+        for (one, other, areApart) in declarations {
+            let scan = try sources([("a.swift", source(["testA"], one)), ("b.swift", source(["testB"], other))]).scan
+            expectEqual(scan.types["a.swift:S"] != nil, areApart, one)
+            expectEqual(scan.types["S"] != nil, !areApart, one)
+        }
+        let nested =
+            "private struct S { struct T {} }\nextension S.T { static var testSelectors: TestSelectors { [:] } }"
+        let scan = try sources([("a.swift", nested), ("b.swift", nested), ("c.swift", source(["testC"]))]).scan
+        expectEqual(
+            scan.types.keys.filter { $0.contains(":") }.sorted(), ["a.swift:S.T", "b.swift:S.T", "c.swift:S"])
+        expectEqual(scan["S"]?.listed.map(\.name), ["testC"], "the one that has tests")
+        expectEqual(scan.listWarnings(plan: plan([("S", ["testC"])])).map(\.text), [])
+        expectEqual(scan.lostEntries(plan: plan([("S", ["testC"])])), [])
+    }
+}
+#endif

@@ -8,15 +8,17 @@ extension SourceScan {
         var planned: [String: Set<String>] = [:]
         for test in plan { planned[Self.plainName(test.typeName), default: []].insert(test.testName) }
         var warnings: [SourceWarning] = []
-        // A type is looked at when it has a list; other types may call their functions as they like.
-        for (name, type) in types.sorted(by: { $0.key < $1.key }) where !type.lists.isEmpty {
+        // A type is looked at when it has or inherits a list; other types may call their functions as they like.
+        for (name, type) in types.sorted(by: { $0.key < $1.key }) {
+            let owner = type.lists.isEmpty ? listOwner(inheritedBy: name) : nil
+            if type.lists.isEmpty, owner == nil { continue }
+            let words = owner.flatMap { types[$0] }?.listedWords ?? type.listedWords
+            let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
             for declared in type.declared where !declared.isConditional {
-                if planned[name]?.contains(declared.name) ?? false || type.listedWords.contains(declared.name) {
-                    continue
-                }
+                if planned[name]?.contains(declared.name) ?? false || words.contains(declared.name) { continue }
                 var warning = SourceWarning(
                     place: declared.place,
-                    text: "test '\(declared.name)' of \(name) is in no list and does not run")
+                    text: "test '\(declared.name)' of \(name) is in no list and does not run\(rest)")
                 if let insertion = type.insertion, !type.isInsertionEmptyList {
                     warning.fixIt = SourceFixIt(at: insertion, inserting: "\(declared.entry), ")
                 }
@@ -43,6 +45,7 @@ extension ListWarningTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testUnlistedTestWarnsAtItsDeclaration": testUnlistedTestWarnsAtItsDeclaration,
+            "testTypesThatInheritAListAreChecked": testTypesThatInheritAListAreChecked,
             "testTypeWithoutListMayCallFunctionsAsItLikes": testTypeWithoutListMayCallFunctionsAsItLikes,
             "testEntryThatRunsAnotherTestWarns": testEntryThatRunsAnotherTestWarns,
             "testWarnsInTheOrderOfNames": testWarnsInTheOrderOfNames,
@@ -62,6 +65,35 @@ extension ListWarningTests: SelfTesting {
         expectEqual(warning.place, SourcePlace(path: "/s.swift", line: 3, column: 7))
         expectEqual(warning.fixIt?.text, "\"testB\": fixture(testB), ")
         expectEqual(warning.fixIt?.start.column, 58)
+    }
+
+    private static func testTypesThatInheritAListAreChecked() {
+        let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }"
+        let rows: [(text: String, names: [String])] = [
+            (
+                "class Base { class \(list.dropFirst(7)) }; class S: Base { func testB() {}; override func testA() {} }",
+                ["S"]
+            ),
+            (
+                "class Base { class \(list.dropFirst(7)) }; class M: Base {}; final class S: M { func testB() {} }",
+                ["S"]
+            ),
+            ("protocol P: SelfTesting {}; extension P { \(list) }; struct S: P { func testB() {} }", ["S"]),
+            (
+                "protocol P {}; extension P { \(list) }; struct S {}; extension S: SelfTesting, P { func testB() {} }",
+                ["S"]
+            ),
+            ("enum O { class Base { class \(list.dropFirst(7)) }; class S: Base { func testB() {} } }", ["O.S"]),
+            ("protocol P: Q {}; protocol Q: P {}; struct S: P { func testB() {} }", []),
+            ("class Base { class \(list.dropFirst(7)) }; class S: Base { override class \(list.dropFirst(7)) }", []),
+        ]
+        for row in rows {
+            let texts = row.names.map { name in
+                "test 'testB' of \(name) is in no list and does not run; \(name) inherits the list of "
+            }
+            let found = warnings(row.text, planned: []).map(\.text)
+            expectTrue(found.count == texts.count && zip(found, texts).allSatisfy { $0.hasPrefix($1) }, "\(found)")
+        }
     }
 
     private static func testTypeWithoutListMayCallFunctionsAsItLikes() {

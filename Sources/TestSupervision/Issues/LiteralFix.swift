@@ -60,11 +60,17 @@ extension LiteralFix {
     /// The issue's place is the opening parenthesis of the call. Its second argument must be one literal, which says
     /// what the issue says was expected, and what was got must be a literal of the same kind.
     package init?(for issue: TestIssue) {
+        guard let bytes = try? FileAccess.contents(of: issue.path),
+            let (first, range) = Self.secondArgument(in: bytes, line: issue.line, column: issue.column)
+        else { return nil }
+        self.init(for: issue, in: bytes, first, range)
+    }
+
+    /// Takes a literal for the expected value of a failed comparison, if it is that value.
+    init?(for issue: TestIssue, in bytes: [UInt8], _ first: SwiftToken, _ range: Range<Int>) {
         let kind = issue.texts == nil ? LiteralKind(issue.expected) : .string
         guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true,
             let kind, kind == .string || kind == LiteralKind(issue.got),
-            let bytes = try? FileAccess.contents(of: issue.path),
-            let (first, range) = Self.secondArgument(in: bytes, line: issue.line, column: issue.column),
             (first.kind == .string) == (kind == .string)
         else { return nil }
         let literal = String(decoding: bytes[range], as: UTF8.self)
@@ -111,7 +117,7 @@ extension LiteralFix {
     /// Finds the second argument of the call whose parenthesis is here, if it is one literal or one word.
     ///
     /// - Returns: its first token, and the bytes it takes with its quotes.
-    fileprivate static func secondArgument(
+    static func secondArgument(
         in bytes: [UInt8], line: Int, column: Int
     ) -> (first: SwiftToken, range: Range<Int>)? {
         let tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
@@ -129,25 +135,34 @@ extension LiteralFix {
             if mark == ",", depth == 1 { break }
             index += 1
         }
-        index += 1
+        return literal(at: index + 1, tokens, bytes)
+    }
+
+    /// The first token of a literal or word that is all of an argument or element, and the bytes it takes with its quotes.
+    static func literal(
+        at start: Int, _ tokens: [SwiftToken], _ bytes: [UInt8]
+    ) -> (first: SwiftToken, range: Range<Int>)? {
+        func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
+        var index = start
         guard index < tokens.count else { return nil }
         let first = tokens[index]
         let isString = first.kind == .string
         let quotes = isString ? bytes[..<first.start].suffix(3).reversed().prefix { $0 == UInt8(ascii: "\"") }.count : 0
-        let start = first.start - quotes
+        let firstByte = first.start - quotes
         var end = first.end + quotes
         index += 1
         // A number may have a sign and a fraction, which are tokens of their own.
-        while !isString, index < tokens.count, tokens[index].start == end, !",)".contains(text(tokens[index])) {
+        while !isString, index < tokens.count, tokens[index].start == end, !",)]".contains(text(tokens[index])) {
             end = tokens[index].end
             index += 1
         }
-        guard index < tokens.count, [",", ")"].contains(text(tokens[index])), start >= 0, end <= bytes.count else {
+        guard index < tokens.count, [",", ")", "]"].contains(text(tokens[index])), firstByte >= 0, end <= bytes.count
+        else {
             return nil
         }
         // A raw string would mean something else by the same text.
-        if isString, start > 0, bytes[start - 1] == UInt8(ascii: "#") { return nil }
-        return (first, start..<end)
+        if isString, firstByte > 0, bytes[firstByte - 1] == UInt8(ascii: "#") { return nil }
+        return (first, firstByte..<end)
     }
 
     /// Writes replacements into a file, all or none; a link to it, its mode and its owner stay.

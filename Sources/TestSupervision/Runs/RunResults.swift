@@ -140,7 +140,7 @@ final class RunResults {
         }
         var placed = placed(result)
         for issue in placed.issues.indices {
-            placed.issues[issue].fixIt = fixIt(for: placed.issues[issue])
+            placed.issues[issue].fixIt = fixIt(for: placed.issues[issue], of: placed.test)
             placed.issues[issue].texts = nil
         }
         order.add(placed, index, passOn: count)
@@ -158,13 +158,16 @@ final class RunResults {
     }
 
     /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
-    private func fixIt(for issue: TestIssue) -> SourceFixIt? {
+    private func fixIt(for issue: TestIssue, of test: PlannedTest) -> SourceFixIt? {
         if let fix = LiteralFix(forGoldenOf: issue) {
             fixes.append(fix)
             return nil
         }
         let isAsCompiled = locator.sources.isAsCompiled(issue.path)
-        guard isAsCompiled, let fix = LiteralFix(for: issue) else {
+        let fix =
+            isAsCompiled
+            ? LiteralFix(for: issue) ?? LiteralFix(for: issue, inRowOf: test, sources: locator.sources.scan) : nil
+        guard let fix else {
             guard options.isAccepting, let value = UnacceptedValue(of: issue, isAsCompiled: isAsCompiled) else {
                 return nil
             }

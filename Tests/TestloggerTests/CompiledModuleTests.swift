@@ -15,15 +15,15 @@ extension TestloggerTests {
             try CompiledModule(
                 named: "modes",
                 source: """
-                    import InClassTesting
-                    struct Stack {}
+                    public import InClassTesting
+                    public struct Stack {}
                     extension Stack: FixtureTesting {
-                        static func testFixture() -> Stack { Stack() }
-                        static var testSelectors: TestSelectors { [
+                        public static func testFixture() -> Stack { Stack() }
+                        public static var testSelectors: TestSelectors { [
                             "testA": testA, "testAsync": testAsync, "testMain": testMain, "testB": fixture(testB),
                             "testC": fixture { try await $0.testC() }, "testD": { expectEqual(1, 1) },
                         ] }
-                        static var testSelectorsByType: [TestType: TestSelectors] {
+                        public static var testSelectorsByType: [TestType: TestSelectors] {
                             ["slow": .timeout(milliseconds: 5, ["testA": testA])]
                         }
                         static func testA() throws {}
@@ -55,6 +55,7 @@ extension TestloggerTests {
         @Test(arguments: [
             ["-swift-version", "5"], ["-swift-version", "5", "-strict-concurrency=targeted"],
             ["-swift-version", "5", "-strict-concurrency=complete"], ["-swift-version", "6"],
+            ["-swift-version", "6", "-enable-upcoming-feature", "InternalImportsByDefault"],
             ["-swift-version", "6", "-default-isolation", "MainActor"],
             [
                 "-swift-version", "6", "-default-isolation", "MainActor", "-enable-upcoming-feature",

@@ -39,6 +39,7 @@ struct ConformanceRecord {
             guard let metadata = resolvedType(requirement.followed(8)) else { return .failure(.unresolvable) }
             arguments[parameter] = metadata
         }
+        if type.generics?.hasPack ?? false { return .failure(.pack) }
         guard let generics = type.generics, arguments.count == generics.parameterCount else {
             return .failure(.unpinned)
         }

@@ -6,11 +6,13 @@
 /// Why a type's metadata cannot be made.
 enum MetadataRefusal: Error, CustomStringConvertible {
     case unpinned
+    case pack
     case unresolvable
 
     var description: String {
         switch self {
         case .unpinned: "it is generic; pin every parameter, as in 'extension Table: SelfTesting where Value == Int'"
+        case .pack: "it has a parameter pack, which no extension can pin; list its tests in a type that isn't generic"
         case .unresolvable: "its generic arguments cannot be resolved at run time; test it through a type of its own"
         }
     }
@@ -111,6 +113,7 @@ struct GenericSignature {
         Int(UnsafePointer<UInt16>(bitPattern: address)?[index] ?? 0)
     }
     var parameterCount: Int { count(at: 0) }
+    var hasPack: Bool { count(at: 3) & 1 != 0 }
 
     /// Adds the witness tables that the type's own constraints (`Key: Hashable`) make part of its arguments.
     func withWitnessTables(_ metadata: [UInt], of type: ContextDescriptor) -> [UInt]? {

@@ -158,6 +158,9 @@ extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Elemen
     }
 }
 
+/// A type that no extension can pin.
+private struct Pack<each Element> {}
+
 /// Classes that inherit a conformance, with lists of their own and without.
 private class ListedBase: SelfTesting {
     class var testSelectors: TestSelectors { ["testIsBase": { expectEqual(name, "base") }] }
@@ -190,6 +193,7 @@ extension TypeDiscovery: SelfTesting {
             "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind,
             "testNamesTypesAsTheirSourceDoes": testNamesTypesAsTheirSourceDoes,
             "testSortsByName": testSortsByName,
+            "testKnowsParameterPacks": testKnowsParameterPacks,
             "testNumbersTypesOfOneName": testNumbersTypesOfOneName,
             "testFindsSubclassesWithListsOfTheirOwn": testFindsSubclassesWithListsOfTheirOwn,
         ]
@@ -224,6 +228,14 @@ extension TypeDiscovery: SelfTesting {
         expectEqual(found["OwnListBelow"], ["testIsOwn", "testIsBelow"])
         expectNil(found["InheritedList"])
         expectNil(found["InheritedBelow"])
+    }
+
+    private static func testKnowsParameterPacks() {
+        for (type, hasPack) in [(Pack<Int, Bool>.self as Any.Type, true), (PinnedTable<Int, Int>.self, false)] {
+            // SAFETY: the second word of a structure's metadata is its descriptor.
+            let descriptor = ContextDescriptor(address: unsafeBitCast(type, to: UnsafePointer<UInt>.self)[1])
+            expectEqual(descriptor.generics?.hasPack, hasPack, "\(type)")
+        }
     }
 
     private static func first() -> Any.Type {

@@ -26,7 +26,11 @@ package func valueText(_ value: Any) -> String {
     case let value?:
         // CustomDebugStringConvertible first: it is what says `3.0`, `0.1` and `"x"` exactly.
         // What a program says itself, in strings and collections of them, is left as it is: a difference must be seen.
-        if value is any CustomDebugStringConvertible {
+        let mirror = Mirror(reflecting: value)
+        if mirror.displayStyle == .set {
+            // Hashing is random, and two runs or two values are to be compared.
+            text = "[\(mirror.children.map { valueText($0.value) }.sorted().joined(separator: ", "))]"
+        } else if value is any CustomDebugStringConvertible {
             text = escaped(String(reflecting: value))
         } else if let described = value as? any CustomStringConvertible {
             text = escaped(described.description)
@@ -309,7 +313,8 @@ extension ValueTextTests: SelfTesting {
         let rows: [(Any, String)] = [
             (4, "4"), (-1.0, "-1.0"), (Float(0.1), "0.1"), ("a", "\"a\""), (Character("é"), "\"é\""),
             (Substring("s"), "\"s\""), (true, "true"), (nil as Int? as Any, "nil"), (Optional(4) as Any, "4"),
-            ([1, 2], "[1, 2]"), (["a"], "[\"a\"]"), (["k": 1], "[\"k\": 1]"), (1..<3, "Range(1..<3)"),
+            ([1, 2], "[1, 2]"), (Set(["b", "a", "c"]), "[\"a\", \"b\", \"c\"]"), (["a"], "[\"a\"]"),
+            (["k": 1], "[\"k\": 1]"), (1..<3, "Range(1..<3)"),
             (Point(), "Point(x: 1, y: 2)"), (Shape.circle(radius: 2), "circle(radius: 2)"), (Shape.none, "none"),
             (Described(), "a: error: b"), (Int.self, "Int"), ((1, "a"), "(1, \"a\")"),
         ]

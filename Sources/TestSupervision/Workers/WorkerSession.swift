@@ -119,6 +119,7 @@ final class WorkerSession {
             environment["IN_CLASS_GOLDENS"] = module.ownResources.joined(separator: "\n")
         }
         if options.isAccepting { environment["IN_CLASS_ACCEPTING"] = "1" }
+        if options.isStable { environment["SWIFT_DETERMINISTIC_HASHING"] = "1" }
         let sanitizers = SanitizerReport.environment(module, inherited: Environment.value)
         environment.merge(sanitizers) { $1 }
         if !sanitizers.isEmpty { slowness = 5 }

@@ -97,12 +97,6 @@ struct TestLogger {
             SubjectRunner.runAgainInNextBuild(options)
             return createMarker()
         }
-        if options.subjects.isEmpty, options.lines.isEmpty, options.sources.isEmpty {
-            Self.complain("no module, image, object or line is named")
-            Self.complain(CommandLineOptions.usage, severity: nil)
-            Self.complain(Self.whereHelpIs, severity: "note")
-            return .usage
-        }
         do {
             subjects = try findSubjects()
             if let package = try PackageOptions(root: root(of: subjects)) {
@@ -116,6 +110,9 @@ struct TestLogger {
             return .usage
         } catch {
             Self.complain("\(error)")
+            if let word = options.wordAfterShuffle, options.subjects.contains(word), error is SubjectError {
+                Self.complain("'--shuffle' takes a whole number as its seed", severity: "note")
+            }
             return .usage
         }
         if let test = options.debuggedTest { return SubjectRunner(options).debug(test, subjects) }
@@ -170,7 +167,18 @@ struct TestLogger {
                 return .notRun
             }
         }
+        if status == .failed { printProgram() }
         return status == .passed ? createMarker() : status
+    }
+
+    /// Says where this program is as long as the link `.build/debug`, which a build makes when it passes, is missing.
+    private func printProgram() {
+        guard options.marker != nil, let place = BuildPlace.ofThisProgram,
+            !FileAccess.exists("\(place.scratch)/\(FileAccess.name(of: place.products))"),
+            FileAccess.exists("\(place.scratch)/plugins"),
+            FileAccess.name(of: FileAccess.directory(of: place.products)) != "Products"
+        else { return }
+        print("run the failed tests again with \(place.products)/\(FileAccess.name(of: BuildPlace.program)) --failed")
     }
 
     private func makeRunOptions() throws -> RunOptions {
@@ -230,9 +238,10 @@ struct TestLogger {
     /// Finds what is to be tested, and what the paths of sources mean.
     private mutating func findSubjects() throws -> [Subject] {
         let finder = SubjectFinder.here
+        let sources = options.lines.map(\.path) + options.sources
         let subjects =
-            options.subjects.isEmpty
-            ? try finder.find(sources: options.lines.map(\.path) + options.sources) : try finder.find(options.subjects)
+            !options.subjects.isEmpty
+            ? try finder.find(options.subjects) : try sources.isEmpty ? finder.all() : finder.find(sources: sources)
         let known = subjects.flatMap { subject -> [String] in
             if case .module(let module) = subject { module.sources } else { [] }
         }
@@ -249,7 +258,9 @@ struct TestLogger {
         // What the package chooses need not be in each of its modules.
         if !options.given.contains("--test-type") { named.testTypes = [] }
         let isEmpty = runner.tally.planned == 0
-        let mistakes = isEmpty && options.emptyChoice == .pass ? [] : named.mistakes(in: runner.plan)
+        // A run that didn't begin has no plan to compare with.
+        let isComparable = runner.status != .notRun && !(isEmpty && options.emptyChoice == .pass)
+        let mistakes = isComparable ? named.mistakes(in: runner.plan) + runner.lineMistakes : []
         for mistake in mistakes { Self.complain(mistake) }
         if !runner.goneFailures.isEmpty { complain(ofGone: runner.goneFailures.sorted()) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }

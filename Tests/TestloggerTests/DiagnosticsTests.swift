@@ -85,7 +85,7 @@ extension TestloggerTests {
         @Test func wrongCommandLines() throws {
             try Goldens.expect(
                 transcript(
-                    "testlogger", "testlogger --stabel-output Quiet", "testlogger --frobnicate", "testlogger --timeout",
+                    "testlogger --stabel-output Quiet", "testlogger --frobnicate", "testlogger --timeout",
                     "testlogger --timeout soon Quiet", "testlogger --timeout 0 Quiet", "testlogger --list=yes Quiet",
                     "testlogger --timeout=soon Quiet", "testlogger Quite", "testlogger Xylophone", "testlogger ''",
                     "testlogger ./Quiet", "testlogger Package.swift/x", "testlogger /bin/ls", "testlogger missing.o",

@@ -34,6 +34,9 @@ package final class TestRun {
     /// What failed in the last run and is in no list any more, if what failed then was to run.
     package private(set) var goneFailures: Set<String> = []
 
+    /// What is wrong with the chosen lines of this module.
+    package private(set) var lineMistakes: [String] = []
+
     private var orphans = Orphans()
     /// What is to be run yet.
     private var queue = WorkQueue([], known: [:], workerCountMax: 1)
@@ -82,6 +85,9 @@ package final class TestRun {
         first.plan = plan
         let chosen = options.choice.indices(in: plan, lastRun: lastRun, sources: locator.sources)
         if options.choice.isFailedOnly { goneFailures = lastRun.failed.subtracting(plan.map(\.name)) }
+        for line in options.choice.lines where module.sources.contains(where: line.names) {
+            if let mistake = locator.sources.scan.mistake(in: line, of: plan) { lineMistakes.append(mistake) }
+        }
         results.takePlan(plan, chosen: chosen)
         if options.isListing { return results.tally }
         // What an earlier run has kept is of use until the next.

@@ -114,6 +114,8 @@ struct SourceScan {
     private(set) var types: [String: ScannedType] = [:]
     /// The bodies of all types, each before what it lies in.
     private var bodies: [TypeBody] = []
+    /// The number of lines of each source that mentions tests.
+    private var lineCounts: [String: Int] = [:]
     private let module: String
 
     /// Reads the sources that mention tests; one that cannot be read has none.
@@ -140,6 +142,7 @@ struct SourceScan {
                 return isAmbiguous ? "\(FileAccess.name(of: file.path)):\(name)" : name
             }
             for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
+            lineCounts[file.path] = file.lineCount
             bodies += file.bodies.map { TypeBody(typeName: key($0.typeName), path: $0.path, lines: $0.lines) }
         }
     }
@@ -183,7 +186,7 @@ struct SourceScan {
     }
 
     /// The tests that a line means: those of the row, the entry of a list or the function `test…` around it, else those of
-    /// the type around it; outside of all types, those of its file.
+    /// the type around it; outside of all types, those of its file, if it has such a line.
     func indices(in plan: [PlannedTest], around line: ChosenLine) -> [Int] {
         let typeNames = plan.map { key(of: $0.typeName) }
         func listed(_ entries: (ScannedType) -> [ListedTest]) -> [Int] {
@@ -211,8 +214,19 @@ struct SourceScan {
             let found = plan.indices.filter { typeNames[$0] == body.typeName }
             if !found.isEmpty { return found }
         }
-        if !around.isEmpty { return [] }
+        if !around.isEmpty || lineCounts.contains(where: { line.names($0.key) && line.line > $0.value }) { return [] }
         return plan.indices.filter { place(of: plan[$0]).map { line.names($0.path) } ?? false }
+    }
+
+    /// Says that a line means no test, and which test is the nearest; nil if it means one.
+    func mistake(in line: ChosenLine, of plan: [PlannedTest]) -> String? {
+        guard indices(in: plan, around: line).isEmpty else { return nil }
+        let places = plan.compactMap { test in place(of: test).map { (test.name, $0) } }.filter {
+            line.names($0.1.path)
+        }
+        let nearest = places.min { abs($0.1.line - line.line) < abs($1.1.line - line.line) }
+        let rest = nearest.map { "; the nearest is '\($0.0)' in line \($0.1.line)" } ?? ""
+        return "no test is around line \(line.line) of \(line.path)\(rest)"
     }
 
     /// Whether a function of its type is what a test runs, as far as the list says.
@@ -236,7 +250,7 @@ struct SourceScan {
     }
 
     private typealias ParsedFile = (
-        path: String, types: [String: ScannedType], privateTypes: Set<String>, bodies: [TypeBody]
+        path: String, types: [String: ScannedType], privateTypes: Set<String>, bodies: [TypeBody], lineCount: Int
     )
 
     private static func parsed(_ source: UnsafeRawBufferPointer, _ path: String, _ module: String) -> ParsedFile? {
@@ -246,7 +260,8 @@ struct SourceScan {
         else { return nil }
         var parser = SourceParser(source: source, path: path, module: module)
         parser.parse()
-        return (path, parser.types, parser.privateTypes, parser.bodies)
+        let lineCount = source.count { $0 == 0x0A } + 1
+        return (path, parser.types, parser.privateTypes, parser.bodies, lineCount)
     }
 }
 
@@ -407,11 +422,18 @@ extension SourceScan: SelfTesting {
         let lines: [(ClosedRange<Int>, [Int])] = [
             (1...2, []), (3...11, [0]), (12...13, ofB), (14...17, [1]), (18...18, [2]), (19...20, [3]),
             (21...21, [5, 6]), (22...22, [5]), (23...25, [5, 6]), (26...27, ofB), (28...29, [4]), (30...30, ofB),
-            (31...33, [2]), (34...37, ofB), (38...38, all), (99...99, all),
+            (31...33, [2]), (34...37, ofB), (38...38, all), (99...99, []),
         ]
         for (range, indices) in lines {
             for line in range { expectEqual(scan.chosen(line, tests), indices, "line \(line)") }
         }
+        let mistakes = [2, 13, 99].map { scan.mistake(in: ChosenLine(path: "s.swift", line: $0), of: tests) }
+        expectEqual(
+            mistakes,
+            [
+                "no test is around line 2 of s.swift; the nearest is 'X.testX' in line 5", nil,
+                "no test is around line 99 of s.swift; the nearest is 'B.testB2' in line 31",
+            ])
         var slow = TestChoice()
         slow.lines = [ChosenLine(path: "s.swift", line: 14)]
         slow.exclusions = [TestPattern(exactly: "B.testB")]

@@ -63,10 +63,15 @@ enum Acceptance {
             let count = text.utf8.count { $0 == 0x0A } + (text.utf8.last == 0x0A || text.isEmpty ? 0 : 1)
             return count == 1 ? "1 line" : "\(count) lines"
         }
+        let texts = [fix.literal, fix.replacement].map {
+            $0.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
+        }
+        let unchanged = zip(texts[0], texts[1]).prefix { $0.elementsEqual($1) }.count
+        let change = texts[1].count > 1 ? "; the first change is in line \(fix.start.line + unchanged)" : ""
         if isNew { return "accepted \(lines(fix.replacement)) in a new golden" }
         let isShown = [fix.literal, fix.replacement].allSatisfy { $0.utf8.count <= 400 && !$0.utf8.contains(0x0A) }
         return isShown && !fix.isGolden
             ? "accepted \(fix.replacement) in place of \(fix.literal)"
-            : "accepted \(lines(fix.replacement)) in place of \(lines(fix.literal))"
+            : "accepted \(lines(fix.replacement)) in place of \(lines(fix.literal))\(change)"
     }
 }

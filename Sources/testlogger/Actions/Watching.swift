@@ -20,13 +20,18 @@ struct Watching {
         var seen = times(of: sources)
         run()
         fflush(nil)
+        var count = 1
         while Interruption.signal == nil {
             usleep(50_000)
             let now = times(of: sources)
             if now == seen { continue }
             // An editor may write in several steps; what comes during the build is built next.
             seen = now
-            if build() { run() }
+            if build() {
+                count += 1
+                print("---- run \(count) ----")
+                run()
+            }
             let built = linkedSources
             if built != sources {
                 sources = built
@@ -118,7 +123,9 @@ extension Watching: SelfTesting {
         }
         let line = "build --package-path /p --scratch-path /p/.build --build-system native -c debug --target M\n"
         expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/words"), as: UTF8.self), line + line)
-        expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/output"), as: UTF8.self), "broken\n")
+        expectEqual(
+            String(decoding: try FileAccess.contents(of: "\(folder)/output"), as: UTF8.self),
+            "broken\n---- run 2 ----\n")
     }
 }
 #endif

@@ -29,10 +29,13 @@ struct BuildPlace: Equatable {
     static var ofThisProgram: BuildPlace? { BuildPlace(products: programFolder) }
 
     /// The folder that this program is in.
-    static var programFolder: String {
+    static var programFolder: String { FileAccess.directory(of: program) }
+
+    /// The path of this program.
+    static var program: String {
         let word = CommandLine.arguments.first ?? ""
         let path = FileAccess.program(named: word) ?? word
-        return FileAccess.directory(of: FileAccess.realPath(path) ?? path)
+        return FileAccess.realPath(path) ?? path
     }
 }
 

@@ -1,17 +1,15 @@
 // What is said of the options to whoever asks.
 
 extension CommandLineOptions {
-    /// The first line of the help, which also whoever names nothing is told.
-    static let usage = "usage: testlogger [options] <module | image | object… | file.swift:line>…"
-
     static let help = """
-        \(usage)
+        usage: testlogger [options] [module | image | object… | file.swift:line]…
 
         Runs the tests that the types of a module list for themselves (testSelectors), and prints each failure as a
         compiler would: path:line:column: error: got 4 instead of expected 5 …
 
         A module is one that 'swift build' has built here with the plugin InClassTests; an image is an executable linked
         with inclass_main as its main function; objects (*.o) are linked into one; a line selects the test around it.
+        Without any of these, all modules of the package are tested.
 
         what is run
               --filter PATTERN     only tests whose Type.test matches this extended regular expression; may be repeated

@@ -68,6 +68,19 @@ struct SubjectFinder {
         return subjects
     }
 
+    /// Finds all modules of the package.
+    func all() throws(SubjectError) -> [Subject] {
+        let built = builtModules().sorted { $0.key < $1.key }
+        if built.isEmpty { throw SubjectError(description: "no module, image, object or line is named\(noModules)") }
+        var subjects: [Subject] = []
+        for (_, path) in built { subjects.append(.module(try description(at: path))) }
+        return subjects
+    }
+
+    private var noModules: String {
+        "; no module has been built with the plugin InClassTests in \(root) (try 'swift build')"
+    }
+
     /// Finds the modules that have these sources.
     func find(sources: [String]) throws(SubjectError) -> [Subject] {
         var subjects: [Subject] = []
@@ -109,8 +122,7 @@ struct SubjectFinder {
             let known = built.keys.sorted()
             let advice =
                 known.isEmpty
-                ? "; no module has been built with the plugin InClassTests in \(root) (try 'swift build')"
-                : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
+                ? noModules : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
             throw SubjectError(description: "there is no module '\(word)'" + advice)
         }
         return [.module(try description(at: path))]
@@ -237,6 +249,7 @@ extension SubjectFinder: SelfTesting {
         let root = try package()
         let subjects = SubjectFinder(directory: root)
         expectEqual(modules(try subjects.find(["Pear", "Apple"])), ["Pear", "Apple"])
+        expectEqual(modules(try subjects.all()), ["Apple", "Pear"])
         let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
         expectEqual(modules(try subjects.find(["\(folder)/Pear.inclass"])), ["Pear"])
         for name in ["x.o", "y.o"] { try FileAccess.write([], to: "\(root)/\(name)") }

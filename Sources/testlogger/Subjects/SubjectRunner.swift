@@ -19,6 +19,8 @@ final class SubjectRunner {
     private(set) var plan: [PlannedTest] = []
     /// What failed in the last run and is in no list any more.
     private(set) var goneFailures: Set<String> = []
+    /// What is wrong with the lines that were chosen.
+    private(set) var lineMistakes: [String] = []
     /// What to say, in whole lines, if no subject has anything to run.
     private(set) var absences: [String] = []
     /// The slowest of the tests that took longer than `--slow` says, slowest first.
@@ -183,6 +185,7 @@ final class SubjectRunner {
             met.formUnion(run.met)
             unaccepted += run.unaccepted
             goneFailures.formUnion(run.goneFailures)
+            for mistake in run.lineMistakes where !lineMistakes.contains(mistake) { lineMistakes.append(mistake) }
             if options.wantsCoverage { printCoverage(module) }
             tally = tally + result
             if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }

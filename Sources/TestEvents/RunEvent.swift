@@ -110,7 +110,18 @@ package enum RunEvent: Sendable {
     case planned(module: String, tests: [PlannedTest])
     case began(PlannedTest)
     case ended(TestResult)
+    /// A failure of a test that had ended, which makes it a failed test.
+    case failedLate(PlannedTest, TestIssue)
     /// A failure that belongs to no test: of a list, or of the module as a whole.
     case moduleIssue(module: String, TestIssue)
     case warning(SourceWarning)
+
+    /// Whether the event makes the run red.
+    package var isFailure: Bool {
+        switch self {
+        case .ended(let result): result.outcome == .failed
+        case .failedLate, .moduleIssue: true
+        case .planned, .began, .warning: false
+        }
+    }
 }

@@ -33,6 +33,17 @@ package struct RunTally: Equatable, Sendable {
         for issue in result.issues where issue.knownReason != nil { knownIssues += 1 }
     }
 
+    /// Counts a test as failed that was counted with another outcome.
+    package mutating func fail(after outcome: TestResult.Outcome, isFlaky: Bool = false) {
+        switch outcome {
+        case .passed: passed -= 1
+        case .failed: return
+        case .skipped: skipped -= 1
+        }
+        failed += 1
+        if isFlaky { flaky -= 1 }
+    }
+
     package static func + (one: Self, other: Self) -> Self {
         var sum = one
         sum.planned += other.planned
@@ -58,7 +69,7 @@ extension RunTally: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testAddsUpEachCount": testAddsUpEachCount, "testIsRedForFailuresOnly": testIsRedForFailuresOnly,
-            "testCountsWhatIsOfAResult": testCountsWhatIsOfAResult,
+            "testCountsWhatIsOfAResult": testCountsWhatIsOfAResult, "testCountsLateFailures": testCountsLateFailures,
         ]
     }
 
@@ -85,6 +96,16 @@ extension RunTally: SelfTesting {
             tally[keyPath: count] = 1
             expectEqual(tally.isRed, count == \.failed || count == \.moduleIssues)
         }
+    }
+
+    private static func testCountsLateFailures() {
+        var tally = RunTally()
+        (tally.passed, tally.skipped, tally.flaky) = (2, 1, 1)
+        tally.fail(after: .passed)
+        tally.fail(after: .passed, isFlaky: true)
+        tally.fail(after: .skipped)
+        tally.fail(after: .failed)
+        expectEqual([tally.passed, tally.skipped, tally.flaky, tally.failed], [0, 0, 0, 3])
     }
 
     private static func testCountsWhatIsOfAResult() {

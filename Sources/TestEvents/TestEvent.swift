@@ -62,7 +62,7 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 /// A worker sends `version`, `warning` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
 /// table, for each test of the list in order, and `ready`; one that is told that its plan is known sends only `version` and `ready`.
 /// For each run of tests it is then told to run it sends `begin`, at most one `directory`, any number of `issue` and at
-/// most one `skip`, and `end` for each test, and after the last one `idle`; `late` may come at any time. A worker that dies
+/// most one `skip`, and `end` for each test, and after the last one `idle`; `stray` may come at any time. A worker that dies
 /// sends `crash` or `exit` first when it can.
 package enum TestEvent: Equatable, Sendable {
     /// The version of this vocabulary; a reader refuses any other.
@@ -81,8 +81,8 @@ package enum TestEvent: Equatable, Sendable {
     /// when values may be accepted.
     case met(place: String)
     case issue(TestIssue)
-    /// An issue that something left behind by an earlier test has found, whatever runs now.
-    case late(index: Int, TestIssue)
+    /// An issue of this test, which may have ended, or of an unknown test.
+    case stray(index: Int?, TestIssue)
     case skip(reason: String)
     case end(index: Int, nanoseconds: Int, outputEnd: Int)
     case idle
@@ -92,7 +92,7 @@ package enum TestEvent: Equatable, Sendable {
     /// Something about a type's list that the reader of the list should know.
     case warning(typeName: String, text: String)
 
-    package static let currentVersion = 3
+    package static let currentVersion = 4
 }
 
 // MARK: - Reading
@@ -144,9 +144,9 @@ extension TestEvent {
             return .row(testName: testName, PlannedTest.TableRow(table: table, index: index))
         case "issue":
             return reader.nextIssue().map(TestEvent.issue)
-        case "late":
+        case "stray":
             guard let index = reader.nextNumber(), let issue = reader.nextIssue() else { return nil }
-            return .late(index: index, issue)
+            return .stray(index: index < 0 ? nil : index, issue)
         case "version":
             return reader.nextNumber().map(TestEvent.version)
         case "ready":
@@ -348,7 +348,7 @@ extension TestEvent: SelfTesting {
         let test = PlannedTest(
             typeName: hostile, testName: "", testType: "unit", module: "", timeoutMilliseconds: 50)
         let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
-            (.version(3), { $0.add("version", 3) }),
+            (.version(4), { $0.add("version", 4) }),
             (.list(test), { $0.add("list", [hostile, "unit", "", "50"]) }),
             (.planned(testName: hostile), { $0.add("planned", [hostile]) }),
             (.planned(testName: ""), { $0.add("planned", [""]) }),
@@ -382,7 +382,9 @@ extension TestEvent: SelfTesting {
             recorded.texts = golden.flatMap { ComparedTexts(golden: $0, got: text, expected: "\n") }
             issue.texts = golden.map { TestIssue.ComparedTexts(golden: $0, got: text, expected: "\n") }
             expectEqual(roundTrip { $0.add(recorded) }, .issue(issue))
-            expectEqual(roundTrip { $0.add(recorded, after: 3) }, .late(index: 3, issue))
+            for index in [0, 3, nil] {
+                expectEqual(roundTrip { $0.add(recorded, of: index) }, .stray(index: index, issue))
+            }
         }
     }
 

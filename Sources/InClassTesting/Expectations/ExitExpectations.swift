@@ -65,8 +65,9 @@ enum ForkEnd: Equatable, CustomStringConvertible {
 /// ```swift
 /// expectTrap("pop of an empty stack") { _ = Stack().pop() }
 /// ```
-/// The code runs in a child process that ends with it; what it changes is changed there only, and expectations inside
-/// it are not seen. Threads other than the test's do not exist in the child, so the code must not wait for any.
+/// The code runs in a child process that ends with it; what it changes is changed there only. Failed expectations inside
+/// the code are failures of the test. Threads other than the test's do not exist in the child, so the code must not wait
+/// for any.
 public func expectTrap(
     _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column, _ body: () -> Void
@@ -90,17 +91,18 @@ public func expectExit(
 /// The status of a child whose code came to its end.
 private let returnedStatus: Int32 = 213
 
-/// Runs code in a child process and waits for its end.
+/// Runs code in a child process, waits for its end and records its issues.
 private func forkEnd(of body: () -> Void) -> ForkEnd? {
     typealias Fork = @convention(c) () -> pid_t
-    guard let symbol = SystemSymbol.address(of: "fork") else { return nil }
+    guard let symbol = SystemSymbol.address(of: "fork"), let issues = ChildIssues() else { return nil }
+    defer { issues.free() }
     fflush(nil)
     // SAFETY: fork's signature. The child has one thread, the caller's; it runs the test's code and ends.
-    let process = unsafeBitCast(symbol, to: Fork.self)()
+    let process = Recorder.fork(unsafeBitCast(symbol, to: Fork.self), into: issues)
     if process == 0 {
         LastWords.leaveToParent()
-        Recorder.connect(EventWriter(descriptor: -1))
-        body()
+        // What is known to the parent is applied there.
+        Recorder.$scope.withValue(nil, operation: body)
         fflush(nil)
         _exit(returnedStatus)
     }
@@ -109,6 +111,7 @@ private func forkEnd(of body: () -> Void) -> ForkEnd? {
     while waitpid(process, &status, 0) < 0 {
         guard errno == EINTR else { return nil }
     }
+    for issue in issues.all { Recorder.record(issue) }
     if status & 0x7F != 0 { return .signal(status & 0x7F) }
     let code = status >> 8 & 0xFF
     return code == returnedStatus ? .returned : .exit(code)
@@ -125,6 +128,7 @@ extension ExitExpectationTests: SelfTesting {
             "testMeetsWhatHappens": testMeetsWhatHappens,
             "testSaysWhatHappenedInstead": testSaysWhatHappenedInstead,
             "testChildChangesNothingHere": testChildChangesNothingHere,
+            "testIssuesOfTheChildAreOfTheTest": testIssuesOfTheChildAreOfTheTest,
         ]
     }
 
@@ -156,10 +160,36 @@ extension ExitExpectationTests: SelfTesting {
         var value = 1
         expectExit(.exit(0)) {
             value = 2
-            fail("not seen here")
-            exit(0)
+            exit(value == 2 ? 0 : 1)
         }
         expectEqual(value, 1)
+    }
+
+    private static func testIssuesOfTheChildAreOfTheTest() {
+        let issues = Recorder.issues {
+            expectExit(.exit(3)) {
+                expectEqual("a\nb", "a\nc", "text")
+                withKnownIssue("in the child") { fail("known") }
+                expectExit(.failure) {
+                    fail("grandchild")
+                    abort()
+                }
+                exit(3)
+            }
+            withKnownIssue("outside") { expectTrap { expectEqual(1, 2) } }
+        }
+        expectEqual(issues.map(\.got), [#""a\nb""#, "", "", "1", "a return"])
+        expectEqual(issues.map(\.message), ["text", "known", "grandchild", "", ""])
+        expectEqual(issues.map(\.knownReason), [nil, "in the child", nil, "outside", "outside"])
+        expectEqual(issues.first?.texts, ComparedTexts(got: "a\nb", expected: "a\nc"))
+        let many = Recorder.issues {
+            expectExit(.exit(0)) {
+                for _ in 0..<2_000 { fail(String(repeating: "x", count: 1_000)) }
+                exit(0)
+            }
+        }
+        expectGreater(many.count, 100)
+        expectTrue(many.last?.message.hasSuffix("more issues of the child process") ?? false)
     }
 }
 #endif

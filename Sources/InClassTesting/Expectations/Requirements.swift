@@ -4,9 +4,11 @@
 
 /// Ends the running test as skipped; the summary counts it and shows the reason.
 ///
-/// - Throws: always, what the runner takes as the end of the test.
+/// A test that catches the error goes on, and is skipped unless it fails.
+/// - Throws: always, an error that ends the test.
 public func skip(_ reason: String) throws -> Never {
-    throw TestSkipped(reason: reason.isEmpty ? "no reason given" : reason)
+    Recorder.noteSkip(reason.isEmpty ? "no reason given" : reason)
+    throw TestSkipped()
 }
 
 /// Requires two values to be equal and returns the first.
@@ -68,10 +70,12 @@ public func requireThrows<Failure>(
     _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () throws -> Void
 ) throws -> Failure {
-    guard let error = expectThrows(type, message(), file: file, line: line, column: column, body) else {
-        throw RequirementNotMet()
-    }
-    return error
+    let thrown: (any Error)?
+    do {
+        try body()
+        thrown = nil
+    } catch { thrown = error }
+    return try requiredError(thrown, type, message, file, line, column)
 }
 
 /// Requires a closure not to throw and returns its value.
@@ -83,9 +87,51 @@ public func requireNoThrow<Value>(
     column: UInt = #column, _ body: () throws -> Value
 ) throws -> Value {
     do { return try body() } catch {
-        recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
-        throw RequirementNotMet()
+        recordUnexpected(error, message, file, line, column)
+        throw error is TestSkipped ? error : RequirementNotMet()
     }
+}
+
+/// Requires an asynchronous closure to throw an error of a type and returns the error.
+///
+/// - Throws: what ends the test, after the issue has been recorded.
+@_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+@discardableResult
+public func requireThrows<Failure>(
+    _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Void
+) async throws -> Failure {
+    let thrown: (any Error)?
+    do {
+        try await body()
+        thrown = nil
+    } catch { thrown = error }
+    return try requiredError(thrown, type, message, file, line, column)
+}
+
+/// Requires an asynchronous closure not to throw and returns its value.
+///
+/// - Throws: what ends the test, after the issue has been recorded.
+@_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+@discardableResult
+public func requireNoThrow<Value>(
+    _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+) async throws -> Value {
+    do { return try await body() } catch {
+        recordUnexpected(error, message, file, line, column)
+        throw error is TestSkipped ? error : RequirementNotMet()
+    }
+}
+
+private func requiredError<Failure>(
+    _ thrown: (any Error)?, _ type: Failure.Type, _ message: () -> String, _ file: StaticString, _ line: UInt,
+    _ column: UInt
+) throws -> Failure {
+    if let error = checkedError(thrown, type, message, file, line, column) { return error }
+    if let skipped = thrown as? TestSkipped { throw skipped }
+    throw RequirementNotMet()
 }
 
 // MARK: - In-class tests
@@ -99,6 +145,7 @@ extension RequirementTests: SelfTesting {
             "testMetRequirementsReturnTheValue": testMetRequirementsReturnTheValue,
             "testUnmetRequirementsEndTheTest": testUnmetRequirementsEndTheTest,
             "testSkipEndsTheTest": testSkipEndsTheTest,
+            "testAsynchronousForms": testAsynchronousForms,
         ]
     }
 
@@ -133,10 +180,54 @@ extension RequirementTests: SelfTesting {
         } catch is RequirementNotMet {} catch { fail("row \(index) threw \(error)") }
     }
 
-    private static func testSkipEndsTheTest() {
-        let skipped = expectThrows(TestSkipped.self) { try skip("no network") }
-        expectEqual(skipped?.reason, "no network")
-        expectEqual(expectThrows(TestSkipped.self) { try skip("") }?.reason, "no reason given")
+    /// No expectation about errors takes a skip for an error.
+    private static func testSkipEndsTheTest() async {
+        let rows: [() async throws -> Void] = [
+            { try skip("why") }, { try requireThrows((any Error).self) { try skip("why") } },
+            { try await requireThrows(Trouble.self) { try await later() } },
+            { try requireNoThrow { try sooner() } }, { try await requireNoThrow { try await later() } },
+        ]
+        for (index, row) in rows.enumerated() {
+            let issues = await Recorder.issues {
+                do {
+                    try await row()
+                    fail("row \(index) went on")
+                } catch { if !(error is TestSkipped) { fail("row \(index) threw \(error)") } }
+            }
+            expectEqual(issues, [])
+        }
+        let caught: [() async -> Void] = [
+            { expectThrows((any Error).self) { try skip("why") } }, { expectNoThrow { try skip("why") } },
+            { await expectThrows(Trouble.self) { try await later() } },
+            { await expectNoThrow { try await later() } },
+        ]
+        for row in caught { expectEqual(await Recorder.issues { await row() }, []) }
+    }
+
+    private static func sooner() throws { try skip("why") }
+    private static func later() async throws {
+        await Task.yield()
+        try skip("why")
+    }
+
+    private static func testAsynchronousForms() async throws {
+        let issues = await Recorder.issues {
+            let error = await expectThrows(RequirementNotMet.self) {
+                try await requireThrows(Trouble.self) { await Task.yield() }
+            }
+            expectNotNil(error)
+        }
+        expectEqual(issues.map(\.got), ["no error"])
+        expectEqual(
+            try await requireThrows(Trouble.self) {
+                await Task.yield()
+                throw Trouble()
+            }, Trouble())
+        let value = try await requireNoThrow {
+            await Task.yield()
+            return 4
+        }
+        expectEqual(value, 4)
     }
 }
 #endif

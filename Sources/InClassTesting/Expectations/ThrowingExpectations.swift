@@ -53,10 +53,11 @@ public func expectThrows<Failure>(
     return checkedError(thrown, type, message, file, line, column)
 }
 
-private func checkedError<Failure>(
+func checkedError<Failure>(
     _ thrown: (any Error)?, _ type: Failure.Type, _ message: () -> String, _ file: StaticString, _ line: UInt,
     _ column: UInt
 ) -> Failure? {
+    if thrown is TestSkipped { return nil }
     if let expected = thrown as? Failure { return expected }
     let expected = type == (any Error).self ? "an error" : "an error of type \(withoutDiscriminators("\(type)"))"
     recordIssue(
@@ -73,7 +74,7 @@ public func expectNoThrow<Value>(
     column: UInt = #column, _ body: () throws -> Value
 ) -> Value? {
     do { return try body() } catch {
-        recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
+        recordUnexpected(error, message, file, line, column)
         return nil
     }
 }
@@ -88,9 +89,17 @@ public func expectNoThrow<Value>(
     column: UInt = #column, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
 ) async -> Value? {
     do { return try await body() } catch {
-        recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
+        recordUnexpected(error, message, file, line, column)
         return nil
     }
+}
+
+/// Records an error that was expected not to be thrown; a skip is none.
+func recordUnexpected(
+    _ error: any Error, _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt
+) {
+    if error is TestSkipped { return }
+    recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
 }
 
 // MARK: - In-class tests

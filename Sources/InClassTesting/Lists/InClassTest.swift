@@ -54,12 +54,14 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     }
 
     private func found() async -> [InClassTestIssue] {
-        Recorder.openCollection()
         TestDirectory.testBegins(type: typeName, test: testName)
         ResourceFolders.bridged = resourceFolders
         defer { ResourceFolders.bridged = nil }
-        do { try await body() } catch { try? recordThrown(error, from: "the test") }
-        var issues = Recorder.closeScope().collected.filter { $0.knownReason == nil }
+        let recorded = await Recorder.issues {
+            do { try await body() } catch { try? recordThrown(error, from: "the test") }
+        }
+        // Those of detached tasks and other threads, which belong to this test or an earlier one.
+        var issues = (recorded + Recorder.takeStrays()).filter { $0.knownReason == nil }
             .map { InClassTestIssue(module: module, place: $0.place, description: $0.text) }
         if let kept = TestDirectory.testEnds(hasFailed: !issues.isEmpty), !issues.isEmpty {
             issues[issues.count - 1].description += "\nits temporary directory is kept: \(kept)"

@@ -213,13 +213,14 @@ extension FixtureTests: FixtureTesting {
         let entry = fixture { (_: inout Self) in try call("test") }
         let log = CallLog()
         var thrown: (any Error)?
-        Recorder.openCollection()
-        await $log.withValue(log) {
-            await $troubleIn.withValue(name) {
-                do { try await entry() } catch { thrown = error }
+        let issues = await Recorder.issues {
+            await $log.withValue(log) {
+                await $troubleIn.withValue(name) {
+                    do { try await entry() } catch { thrown = error }
+                }
             }
         }
-        return (log.calls, thrown, Recorder.closeScope().collected)
+        return (log.calls, thrown, issues)
     }
 
     private static func testRunsInOrder() async {
@@ -261,10 +262,8 @@ extension FixtureTests: FixtureTesting {
         let held = HeldFixture.fixture { HeldFixture.last = $0 }
         let free = HeldFixture.fixture { HeldFixture.last = $0 }
         for (entry, isHeld) in [(held, true), (free, false)] {
-            Recorder.openCollection()
             HeldFixture.keeps = isHeld
-            try await entry()
-            let issues = Recorder.closeScope().collected
+            let issues = try await Recorder.issues { try await entry() }
             expectEqual(issues.map(\.got), isHeld ? ["a HeldFixture that something still holds"] : [])
             expectEqual(issues.map(\.place), isHeld ? [.test] : [])
             HeldFixture.last = nil

@@ -158,9 +158,8 @@ extension TableTests: FixtureTesting {
     private static func testATableWithoutRowsFails() async throws {
         let list: TestSelectors = .each("t", [Int]()) { _ in }
         expectEqual(list.entries.map(\.name), ["t"])
-        Recorder.openCollection()
-        try await list.entries[0].body()
-        expectEqual(Recorder.closeScope().collected.map(\.got), ["a table without rows"])
+        let issues = try await Recorder.issues { try await list.entries[0].body() }
+        expectEqual(issues.map(\.got), ["a table without rows"])
     }
 }
 #endif

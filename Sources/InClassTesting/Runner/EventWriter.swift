@@ -14,7 +14,7 @@ import Glibc
 /// The lines of one worker on their way to its supervisor.
 package struct EventWriter {
     /// The version of the vocabulary, as TestEvents knows it.
-    static let version = 3
+    static let version = 4
 
     /// The lines that have not been sent.
     package private(set) var buffer: [UInt8] = []
@@ -22,6 +22,9 @@ package struct EventWriter {
 
     /// Creates a writer to a file descriptor; a negative one keeps everything in the buffer.
     package init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Whether a supervisor reads what is sent.
+    var isConnected: Bool { descriptor >= 0 }
 
     /// Appends an event of numbers.
     package mutating func add(_ kind: StaticString, _ numbers: Int...) {
@@ -44,31 +47,12 @@ package struct EventWriter {
         endLine()
     }
 
-    /// Appends an issue of the running test, or of an earlier one.
-    package mutating func add(_ issue: RecordedIssue, after earlierTest: Int? = nil) {
-        if let earlierTest {
-            start("late")
-            append(earlierTest)
-        } else {
-            start("issue")
-        }
-        append(issue.kind.rawValue)
-        append(issue.place.path)
-        append(issue.place.line)
-        append(issue.place.column)
-        append(issue.got)
-        append(issue.expected)
-        append(issue.message)
-        append(issue.knownReason == nil ? 0 : 1)
-        append(issue.knownReason ?? "")
-        append(issue.texts == nil ? 0 : 1)
-        if let texts = issue.texts {
-            append(texts.golden)
-            append(texts.got)
-            append(texts.expected)
-        }
-        for note in issue.notes { append(note) }
-        endLine()
+    /// Appends an issue of the running test.
+    package mutating func add(_ issue: RecordedIssue) { add("issue", issue.fields) }
+
+    /// Appends an issue of a test that may have ended, or of an unknown one.
+    package mutating func add(_ issue: RecordedIssue, of test: Int?) {
+        add("stray", [String(test ?? -1)] + issue.fields)
     }
 
     private mutating func start(_ kind: StaticString) {

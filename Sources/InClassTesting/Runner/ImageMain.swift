@@ -1,6 +1,6 @@
-// The main function of a test image: announces the plan to the supervisor, then runs what it is told to. Its parts are
-// TypeDiscovery (which types), Recorder (issues), EventWriter (the wire), Surroundings (what is put back between tests)
-// and LastWords (of a process that dies).
+// The main function of a test image: announces the plan to the supervisor, then runs the tests it is asked for. Its parts
+// are TypeDiscovery (which types), TestLoop (one test after another), Recorder (issues), EventWriter (the protocol),
+// Surroundings (state that is restored between tests) and LastWords (crashes and exits).
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -67,7 +67,12 @@ enum ImageMain {
         ProcessSettings.keepMaskOfMainThread()
         let tests = announcePlan(module: module, isKnown: isPlanKnown)
         drainMainQueue {
-            await serve(CommandReader(descriptor: commands), tests)
+            let loop = TestLoop(tests, commands: commands)
+            // A test that cancels its task cancels only this task.
+            while await Task.detached(operation: { await loop.run() }).value {}
+            endIfLeaking()
+            // The leak check must still find what the lists hold.
+            withExtendedLifetime(loop) {}
             return 0
         }
     }
@@ -192,24 +197,6 @@ enum ImageMain {
         return tests.count > before
     }
 
-    /// Runs parts of the plan until the supervisor closes the commands.
-    private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
-        var surroundings = Surroundings()
-        var outputEnd = surroundings.outputSize ?? 0
-        while let command = commands.next() {
-            command: for range in command.ranges {
-                for index in range where tests.indices.contains(index) {
-                    let hasFailed = await run(tests[index], index, &outputEnd, &surroundings)
-                    if hasFailed, command.stopsAtFailure { break command }
-                }
-            }
-            Recorder.send { $0.add("idle") }
-        }
-        endIfLeaking()
-        // What the tests are listed with is not leaked as long as it may be of use.
-        withExtendedLifetime((tests, surroundings)) {}
-    }
-
     /// Has a leak sanitizer, if there is one, look for what the tests have left, and ends the process if there is any.
     private static func endIfLeaking() {
         typealias Check = @convention(c) () -> Int32
@@ -219,86 +206,6 @@ enum ImageMain {
             fflush(nil)
             _exit(23)
         }
-    }
-
-    /// Runs a test.
-    ///
-    /// - Returns: whether it has failed.
-    private static func run(
-        _ test: Test, _ index: Int, _ outputEnd: inout Int, _ surroundings: inout Surroundings
-    ) async -> Bool {
-        Recorder.begin(index, outputStart: outputEnd)
-        TestDirectory.testBegins(type: test.typeName, test: test.testName)
-        LastWords.testBegins()
-        let start = now
-        var skipReason: String?
-        do { try await Recorder.$ownIndex.withValue(index) { try await test.body() } } catch let skipped as TestSkipped
-        {
-            skipReason = skipped.reason
-        } catch { try? recordThrown(error, from: "the test") }
-        let nanoseconds = now - start
-        LastWords.testEnds()
-        fflush(nil)
-        if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
-        outputEnd = surroundings.outputSize ?? 0
-        let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
-        TestDirectory.testEnds(hasFailed: hasFailed)
-        if hasFailed { surroundings.restoreAll() } else { surroundings.restore() }
-        // What passed tests have written is of no use to anybody, but may be much.
-        if !outputIsOfUse, outputEnd > 1 << 20, surroundings.emptyOutput() { outputEnd = 0 }
-        return hasFailed
-    }
-
-    /// Nanoseconds since some moment.
-    private static var now: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
-    }
-}
-
-/// A part of the plan to run.
-private struct Command {
-    var ranges: [Range<Int>]
-    /// Begin nothing after a failure.
-    var stopsAtFailure: Bool
-}
-
-/// Reads commands, one a line: `run` or `try`, which stops at the first failure, and ranges of the plan, each as FIRST
-/// and END.
-private struct CommandReader: ~Copyable {
-    let descriptor: Int32
-    private var pending: [UInt8] = []
-
-    init(descriptor: Int32) { self.descriptor = descriptor }
-
-    mutating func next() -> Command? {
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while true {
-            if let end = pending.firstIndex(of: 0x0A) {
-                let line = String(decoding: pending[..<end], as: UTF8.self)
-                pending.removeFirst(end + 1)
-                return Self.command(line)
-            }
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return nil }
-            pending += chunk[..<count]
-        }
-    }
-
-    private static func command(_ line: String) -> Command? {
-        let words = line.split(separator: " ")
-        let numbers = words.dropFirst().compactMap { Int($0) }
-        guard let kind = words.first, kind == "run" || kind == "try", numbers.count == words.count - 1,
-            numbers.count.isMultiple(of: 2)
-        else { return nil }
-        var command = Command(ranges: [], stopsAtFailure: kind == "try")
-        for index in stride(from: 0, to: numbers.count, by: 2) {
-            guard numbers[index] <= numbers[index + 1] else { return nil }
-            command.ranges.append(numbers[index]..<numbers[index + 1])
-        }
-        return command
     }
 }
 

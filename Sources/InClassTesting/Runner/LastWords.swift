@@ -21,6 +21,7 @@ enum LastWords {
     // SAFETY: set once by install() before any test runs, but for isTestRunning and testThread, which the one thread
     // that runs tests sets between them; handlers only read.
     private nonisolated(unsafe) static var descriptor: Int32 = -1
+    private nonisolated(unsafe) static var process: pid_t = 0
     private nonisolated(unsafe) static var imageStart: UInt = 0
     private nonisolated(unsafe) static var frames =
         UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: frameCountMax)
@@ -36,6 +37,7 @@ enum LastWords {
     /// Sends last words to the descriptor from now on.
     static func install(descriptor: Int32) {
         self.descriptor = descriptor
+        process = getpid()
         _ = (frames, line)  // made now, since handlers allocate nothing
         imageStart = SystemSymbol.image.start
         backtrace = SystemSymbol.address(of: "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
@@ -119,6 +121,8 @@ enum LastWords {
     }
 
     private static func send(_ kind: StaticString, _ number: Int?, _ context: UnsafeMutableRawPointer? = nil) {
+        // The end of a child process that a test has forked is not the end of the test.
+        if getpid() != process { return }
         var count = 0
         func append(_ byte: UInt8) {
             line[count] = byte

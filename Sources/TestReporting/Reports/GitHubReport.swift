@@ -48,6 +48,7 @@ package struct GitHubReport: RunReporter {
             for (index, issue) in result.issues.failures.enumerated() {
                 add(issue, title: result.test.name, of: result.test, index: index)
             }
+        case .failedLate(let test, let issue): add(issue, title: test.name, of: test, index: 0)
         case .moduleIssue(let module, let issue):
             add(issue, title: module.isEmpty ? "outside tests" : "module \(module)", of: nil, index: 0)
         case .warning(let warning):

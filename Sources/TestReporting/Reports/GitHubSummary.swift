@@ -65,6 +65,8 @@ package struct GitHubSummary: RunReporter {
         switch event {
         case .planned, .began: break
         case .ended(let result): add(result)
+        case .failedLate(let test, let issue):
+            failures.add([Self.escaped(test.name), text(issue.knownPlace), text(issue)])
         case .moduleIssue(let module, let issue):
             failures.add([Self.escaped("module \(module)"), text(issue.knownPlace), text(issue)])
         case .warning(let warning): warnings.add([text(warning.place), Self.escaped(warning.text)])

@@ -49,6 +49,10 @@ package struct JSONLinesReport: RunReporter {
             return [Self.object("started", test).text]
         case .ended(let result):
             return lines(for: result)
+        case .failedLate(let test, let issue):
+            var json = Self.object("finished", test)
+            json.add("outcome", TestResult.Outcome.failed.rawValue)
+            return [line(for: issue) { $0 = Self.add(test, to: $0) }, json.text]
         case .moduleIssue(let module, let issue):
             return [line(for: issue) { $0.add("module", module) }]
         case .warning(let warning):

@@ -42,6 +42,10 @@ package struct JUnitReport: RunReporter {
         switch event {
         case .ended(let result):
             if let index { results[index] = result }
+        case .failedLate(_, let issue):
+            guard let index else { break }
+            results[index]?.outcome = .failed
+            results[index]?.issues.append(issue)
         case .moduleIssue(let module, let issue): moduleIssues.append((module, issue))
         case .warning(let warning): warnings.append(warning)
         case .planned, .began: break

@@ -9,6 +9,9 @@ struct RollCall: Sendable {
     struct Entry: Equatable, Sendable {
         let test: PlannedTest
         var state: State
+        /// What the tally counts; nil before the end.
+        fileprivate(set) var outcome: TestResult.Outcome?
+        fileprivate(set) var isFlaky = false
     }
 
     /// What was planned, in order, and then what ended without having been planned.
@@ -35,6 +38,12 @@ struct RollCall: Sendable {
             let index = open[result.test]?.first ?? append(result.test)
             close(index)
             tally.add(result)
+            (entries[index].outcome, entries[index].isFlaky) = (result.outcome, result.isFlaky)
+            return index
+        case .failedLate(let test, _):
+            guard let index = entries.lastIndex(where: { $0.test == test && $0.outcome != nil }) else { return nil }
+            tally.fail(after: entries[index].outcome ?? .failed, isFlaky: entries[index].isFlaky)
+            (entries[index].outcome, entries[index].isFlaky) = (.failed, false)
             return index
         case .moduleIssue:
             tally.moduleIssues += 1
@@ -78,6 +87,7 @@ extension RollCall: SelfTesting {
             "testSumsAddUpAtEveryMoment": testSumsAddUpAtEveryMoment,
             "testATestListedTwiceHasTwoEntries": testATestListedTwiceHasTwoEntries,
             "testKeepsWhatWasNotPlanned": testKeepsWhatWasNotPlanned,
+            "testCountsLateFailures": testCountsLateFailures,
         ]
     }
 
@@ -108,6 +118,16 @@ extension RollCall: SelfTesting {
             [rollCall.add(ended), rollCall.add(.began(test("a"))), rollCall.add(ended), rollCall.add(ended)],
             [0, 2, 2, 3])
         expectEqual(rollCall.waiting.map(\.testName), ["b"])
+    }
+
+    private static func testCountsLateFailures() {
+        var rollCall = RollCall()
+        let late = RunEvent.failedLate(test("a"), TestIssue(kind: .expectation, got: "1", expected: "2"))
+        rollCall.add(.planned(module: "M", tests: [test("b"), test("a")]))
+        expectNil(rollCall.add(late), "a test that has not ended")
+        rollCall.add(.ended(TestResult(test: test("a"), outcome: .passed)))
+        for _ in 0..<2 { expectEqual(rollCall.add(late), 1) }
+        expectEqual([rollCall.tally.passed, rollCall.tally.failed], [0, 1])
     }
 
     private static func testKeepsWhatWasNotPlanned() {

@@ -29,6 +29,9 @@ package struct TAPReport: RunReporter {
         switch event {
         case .planned, .began: break
         case .ended(let result): lines += self.lines(for: result)
+        case .failedLate(let test, let issue):
+            lines.append(point(false, test.name))
+            lines += block(details(of: [issue]))
         case .moduleIssue(let module, let issue):
             lines.append(point(false, "outside tests of module \(module)"))
             lines += block(details(of: [issue]))

@@ -46,6 +46,8 @@ package struct TerminalText: Sendable {
             return verbosity >= .progress ? ["begin \(test.name)"] : []
         case .ended(let result):
             return lines(for: result)
+        case .failedLate(let test, let issue):
+            return text.lines(for: issue, of: test).map { coloured($0) }
         case .moduleIssue(let module, let issue):
             return text.lines(for: issue, of: nil, module: module).map { coloured($0) }
         case .warning(let warning):

@@ -23,6 +23,14 @@ struct IssueLocator {
         return issue.placed(at: test.flatMap { sources.scan.place(of: $0) } ?? fallbackPlace)
     }
 
+    /// Finds the test in whose function or list entry an issue was recorded: the running one, else the last that is done.
+    func owner(of issue: TestIssue, in plan: [PlannedTest], running: Int?, isDone: (Int) -> Bool) -> Int? {
+        guard let place = issue.knownPlace else { return nil }
+        let tests = sources.scan.indices(in: plan, holding: ChosenLine(path: place.path, line: place.line))
+        if let running, tests.contains(running) { return running }
+        return tests.last(where: isDone)
+    }
+
     /// Describes how a worker died, at the innermost place in the module's own sources.
     func issue(for death: WorkerDeath, expected: String) -> TestIssue {
         let fatal = FatalMessage(output: String(decoding: death.output, as: UTF8.self))

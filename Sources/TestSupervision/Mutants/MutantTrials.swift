@@ -159,6 +159,7 @@ package final class MutantTrials {
         do {
             let tally = try run(module) { event in
                 if case .ended(let result) = event, result.outcome == .failed { names.insert(result.test.name) }
+                if case .failedLate(let test, _) = event { names.insert(test.name) }
             }
             if tally.isRed, names.isEmpty { names = [module.module] }
         } catch RunError.protocolMismatch { names = [module.module] }

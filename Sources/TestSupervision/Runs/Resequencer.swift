@@ -34,6 +34,14 @@ struct Resequencer {
         return true
     }
 
+    /// Adds a failure to a result that waits; false if none does.
+    mutating func add(_ issue: TestIssue, to index: Int) -> Bool {
+        guard waiting[index] != nil else { return false }
+        waiting[index]?.outcome = .failed
+        waiting[index]?.issues.append(issue)
+        return true
+    }
+
     /// Passes on what waits for tests that will have no result.
     ///
     /// - Returns: how many of those there are.

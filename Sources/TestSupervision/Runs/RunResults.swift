@@ -25,6 +25,8 @@ final class RunResults {
     /// Which tests have run, by index.
     private(set) var done: [Bool] = []
     private var failedNames: Set<String> = []
+    /// The tests whose results say more than that they passed.
+    private var counted: [PlannedTest: (outcome: TestResult.Outcome, isFlaky: Bool)] = [:]
     /// The times of slow tests in nanoseconds, by name.
     private var slowTimes: [String: Int] = [:]
 
@@ -181,6 +183,7 @@ final class RunResults {
     /// Counts a result and reports it.
     private func count(_ result: TestResult) {
         tally.add(result)
+        if !result.isPlainPass { counted[result.test] = (result.outcome, result.isFlaky) }
         if options.reportsOnlyNews, result.isPlainPass, options.slowMilliseconds == 0 { return }
         // A second entry of one name has never begun.
         if options.isStable, !result.issues.contains(where: { $0.kind == .list }) { report(.began(result.test)) }
@@ -197,13 +200,32 @@ final class RunResults {
             ))
     }
 
-    /// Reports an issue of a test whose result is out already; it makes the run red, and the test failed next time.
-    func take(_ issue: TestIssue, after test: PlannedTest) {
-        var issue = locator.located(issue, test: test)
-        if issue.knownReason != nil { return }
-        issue.notes.append("found after the end of \(test.name), by what it has left running")
+    /// Takes an issue of a test that isn't running; that test has failed.
+    ///
+    /// - Parameters:
+    ///   - index: the test, or nil if it is unknown.
+    ///   - running: the test that was running.
+    func take(_ issue: TestIssue, of index: Int?, running: Int?) {
+        var issue = issue
+        guard let index, done[index] else {
+            let other = running.map { "\(plan[$0].name) was running" } ?? "no test was running"
+            issue.notes.append("recorded by a detached task, thread or child process of an unknown test; \(other)")
+            if let running { failedNames.insert(plan[running].name) }
+            return reportModuleIssue(issue)
+        }
+        let test = plan[index]
+        issue = locator.located(issue, test: test)
+        issue.notes.append("recorded after \(test.name) had ended")
+        if let last = attempts[index]?.indices.last {
+            attempts[index]?[last].issues.append(issue)
+            return
+        }
         failedNames.insert(test.name)
-        reportModuleIssue(issue)
+        if order.add(issue, to: index) { return }
+        let (outcome, isFlaky) = counted[test] ?? (.passed, false)
+        tally.fail(after: outcome, isFlaky: isFlaky)
+        counted[test] = (.failed, false)
+        report(.failedLate(test, issue))
     }
 
     func reportModuleIssue(_ issue: TestIssue) {
@@ -268,6 +290,7 @@ extension RunResults: SelfTesting {
             "testOffersGoldensOfTheLastAttempt": testOffersGoldensOfTheLastAttempt,
             "testOnlyNewsIsReported": testOnlyNewsIsReported,
             "testSumsThatAreWrongAreReported": testSumsThatAreWrongAreReported,
+            "testLateFailuresFailTheirTest": testLateFailuresFailTheirTest,
         ]
     }
 
@@ -281,6 +304,7 @@ extension RunResults: SelfTesting {
             case .ended(let result):
                 results.append(result)
                 lines.append("\(result.outcome.rawValue) \(result.test.testName) \(result.earlierAttempts.count + 1)")
+            case .failedLate(let test, let issue): lines.append("late \(test.testName) \(issue.got)")
             case .moduleIssue(_, let issue): lines.append("got \(issue.got)")
             default: break
             }
@@ -381,6 +405,29 @@ extension RunResults: SelfTesting {
         expectFalse(results.take(failure(results, 1), 1, nil, isFinal: false))
         expectEqual(reported.lines, ["failed b 1"])
         expectEqual(results.checkedTally().passed, 2)
+    }
+
+    private static func testLateFailuresFailTheirTest() {
+        let (results, reported) = make(["a", "b", "c", "d"], twoRetries)
+        results.takePass(0, 5)
+        func take(_ got: String, of index: Int?, running: Int? = nil) {
+            results.take(failure(results, 0, got: got).issues[0], of: index, running: running)
+        }
+        take("first", of: 0)
+        take("second", of: 0)
+        expectEqual(reported.lines, ["passed a 1", "late a first", "late a second"])
+        results.takePass(2, 5)
+        take("waiting", of: 2)
+        expectTrue(results.take(failure(results, 1), 1, nil, isFinal: false))
+        take("attempt", of: 1)
+        results.takePass(1, 5)
+        expectEqual(reported.lines.suffix(2), ["passed b 2", "failed c 1"])
+        expectEqual(reported.results[1].earlierAttempts.map(\.issues.count), [2])
+        take("unknown", of: nil, running: 3)
+        take("not begun", of: 3)
+        expectEqual(reported.lines.suffix(2), ["got unknown", "got not begun"])
+        expectEqual(results.tally.passed, 1)
+        expectEqual(results.tally.failed, 2)
     }
 
     private static func testSumsThatAreWrongAreReported() {

@@ -17,6 +17,7 @@ extension TestRun: SelfTesting {
         [
             "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
             "testContainsWhatTestsDoToTheirProcess": testContainsWhatTestsDoToTheirProcess,
+            "testFindsTheTestsOfStrayIssues": testFindsTheTestsOfStrayIssues,
             "testKeepsLargeLimitsLarge": testKeepsLargeLimitsLarge,
             "testRefusesLimitsBelowZero": testRefusesLimitsBelowZero,
             "testReportsWhatFailsWhileListsAreMade": testReportsWhatFailsWhileListsAreMade,
@@ -64,7 +65,7 @@ extension TestRun: SelfTesting {
             again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
             at=0 time=1000 hash=7 failed=
             \#(opening)
-            say 'version\t3'
+            say 'version\t4'
             if [ $5 = unknown ]; then
             say 'list\tT\tunit\tM\t0'
             \#(plan)
@@ -134,6 +135,8 @@ extension TestRun: SelfTesting {
             if !result.output.isEmpty { parts.append("wrote \(String(decoding: result.output, as: UTF8.self))") }
             if result.omittedOutputCount > 0 { parts.append("and \(result.omittedOutputCount) before") }
             return parts.joined(separator: "; ")
+        case .failedLate(let test, let issue):
+            return (["late \(test.testName): got \(issue.got)"] + issue.notes).joined(separator: "; ")
         case .moduleIssue(_, let issue):
             return (["\(issue.path):\(issue.line): got \(issue.got) instead of \(issue.expected)"] + issue.notes)
                 .joined(separator: "; ")
@@ -184,16 +187,6 @@ extension TestRun: SelfTesting {
             let module = try image([("a", ""), ("b", words), ("c", "")])
             expectEqual(try lines(module), afterB("b failed; got \(got)"), words)
         }
-        let late = try image([
-            ("a", ""), ("b", "say 'late\\t0\\texpectation\\t/s.swift\\t3\\t5\\t1\\t2\\t\\t0\\t\\t0'"),
-        ])
-        expectEqual(
-            try lines(late),
-            [
-                "M: a b", "a?", "a passed", "b?",
-                "/s.swift:3: got 1 instead of 2; found after the end of T.a, by what it has left running", "b passed",
-                "2 planned, 2 passed, 1 of the module",
-            ])
         let twice = try image([("a", ""), ("a", ""), ("b", "")])
         expectEqual(
             try lines(twice),
@@ -201,6 +194,55 @@ extension TestRun: SelfTesting {
                 "M: a a b", "a?", "a passed", "a failed; got a second entry of this name, which did not run", "b?",
                 "b passed", "3 planned, 2 passed, 1 failed",
             ])
+    }
+
+    /// An issue without a task is one of the test around its place, whatever is running and whatever that expects.
+    private static func testFindsTheTestsOfStrayIssues() throws {
+        func stray(_ index: Int, _ line: Int) -> String {
+            "say 'stray\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
+        }
+        let unknown = "recorded by a detached task, thread or child process of an unknown test"
+        let oneFailed = "2 planned, 1 passed, 1 failed"
+        let late = "late a: got 1; recorded after T.a had ended"
+        let rows: [(words: String, lines: [String])] = [
+            (stray(0, 1), [late, "b passed", oneFailed]), (stray(-1, 3), [late, "b passed", oneFailed]),
+            (stray(1, 1), ["b failed; got 1", oneFailed]), (stray(-1, 5), ["b failed; got 1", oneFailed]),
+            (
+                stray(-1, 7),
+                [
+                    ":7: got 1 instead of 2; \(unknown); T.b was running", "b passed",
+                    "2 planned, 2 passed, 1 of the module",
+                ]
+            ),
+            (
+                "say 'end\\t1\\t5\\t0'; \(stray(-1, 7)); say nonsense; sleep 60",
+                [
+                    "b passed", ":7: got 1 instead of 2; \(unknown); no test was running",
+                    "2 planned, 2 passed, 2 of the module",
+                ]
+            ),
+        ]
+        for row in rows {
+            var module = try image([("a", ""), ("b", row.words)])
+            module.sources = ["\(module.image).swift"]
+            let text = """
+                extension T { static var testSelectors: TestSelectors { ["a": testA, "b": testB] }
+                    static func testA() {
+                    }
+                    static func testB() {
+                    }
+                    static func other() {
+                    } }
+                """
+            try FileAccess.write(Array(text.utf8), to: module.sources[0])
+            // Only a choice of all tests has its lists checked.
+            let found = try lines(module) {
+                $0.choice.filters = [try? TestPattern("T")].compactMap(\.self)
+                $0.isBuildStep = true
+            }.map { $0.replacing(module.sources[0], with: "") }
+            expectEqual(
+                found.filter { !$0.hasPrefix(":1: ") }, ["M: a b", "a?", "a passed", "b?"] + row.lines, row.words)
+        }
     }
 
     /// Expects the lines of runs in which something hangs. On a busy machine a short limit also ends what doesn't hang, so
@@ -351,11 +393,11 @@ extension TestRun: SelfTesting {
 
     private static func testRefusesImagesThatItDoesNotUnderstand() throws {
         let rows = [
-            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 3"),
+            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 4"),
             ("say nonsense", "the test image said what this testlogger does not understand; build it anew"),
             ("say 'planned\\ta'", "the test image announced a test of no list"),
             ("say 'ready\\t3\\t7'", "the test image announced 3 tests but counts 0"),
-            ("say 'late\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'", "the test image named an unknown test"),
+            ("say 'stray\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'", "the test image named an unknown test"),
             ("say 'begin\\t9\\t0'", "the test image began an unknown test"),
             (
                 "[ $5 = known ] && hash=8",

@@ -232,7 +232,7 @@ package final class TestRun {
                 queue.note(index, nanoseconds: nanoseconds)
                 results.takePass(index, nanoseconds)
             case .ended(let index, let result, let directory): take(result, index, directory)
-            case .late(let index, let issue): results.take(issue, after: plan[index])
+            case .stray(let index, let issue): take(issue, of: index, session)
             case .protocolMismatch(let text): throw .protocolMismatch(text)
             case .died(let death): try take(death, of: session)
             }
@@ -336,7 +336,7 @@ package final class TestRun {
                     if result.outcome == .failed { return (["it fails alone, too, but otherwise"], nil) }
                     return ([after ?? "it passed when it ran again"], nil)
                 case .protocolMismatch: return ([], nil)
-                case .began, .late, .met: break
+                case .began, .stray, .met: break
                 }
             }
             alone.checkLimits()
@@ -350,6 +350,16 @@ package final class TestRun {
     private func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool = false) {
         queue.note(index, nanoseconds: result.nanoseconds)
         if results.take(result, index, directory, isFinal: isFinal || isStopping) { retries.append(index) }
+        stopIfFailed()
+    }
+
+    /// Takes an issue that comes from no task of the running test.
+    private func take(_ issue: TestIssue, of index: Int?, _ session: WorkerSession) {
+        if issue.knownReason != nil { return }
+        let running = session.runningIndex
+        let owner = index ?? locator.owner(of: issue, in: plan, running: running) { results.done[$0] }
+        if let owner, session.add(issue, to: owner) { return }
+        results.take(issue, of: owner, running: running)
         stopIfFailed()
     }
 

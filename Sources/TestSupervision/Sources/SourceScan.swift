@@ -188,6 +188,19 @@ struct SourceScan {
     /// The tests that a line means: those of the row, the entry of a list or the function `test…` around it, else those of
     /// the type around it; outside of all types, those of its file, if it has such a line.
     func indices(in plan: [PlannedTest], around line: ChosenLine) -> [Int] {
+        let found = indices(in: plan, holding: line)
+        if !found.isEmpty { return found }
+        let around = bodies.filter { line.isIn($0.path, $0.lines.lowerBound, $0.lines.upperBound) }
+        for body in around {
+            let found = plan.indices.filter { key(of: plan[$0].typeName) == body.typeName }
+            if !found.isEmpty { return found }
+        }
+        if !around.isEmpty || lineCounts.contains(where: { line.names($0.key) && line.line > $0.value }) { return [] }
+        return plan.indices.filter { place(of: plan[$0]).map { line.names($0.path) } ?? false }
+    }
+
+    /// The tests in whose row, list entry or function `test…` a line is.
+    func indices(in plan: [PlannedTest], holding line: ChosenLine) -> [Int] {
         let typeNames = plan.map { key(of: $0.typeName) }
         func listed(_ entries: (ScannedType) -> [ListedTest]) -> [Int] {
             let around = types.mapValues { type in
@@ -204,18 +217,10 @@ struct SourceScan {
         let functions = types.mapValues { type in
             (type.declared + type.declaredForRows).filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
         }
-        let running = plan.indices.filter { index in
+        return plan.indices.filter { index in
             guard let around = functions[typeNames[index]], !around.isEmpty else { return false }
             return around.contains { runs($0, plan[index]) }
         }
-        if !running.isEmpty { return running }
-        let around = bodies.filter { line.isIn($0.path, $0.lines.lowerBound, $0.lines.upperBound) }
-        for body in around {
-            let found = plan.indices.filter { typeNames[$0] == body.typeName }
-            if !found.isEmpty { return found }
-        }
-        if !around.isEmpty || lineCounts.contains(where: { line.names($0.key) && line.line > $0.value }) { return [] }
-        return plan.indices.filter { place(of: plan[$0]).map { line.names($0.path) } ?? false }
     }
 
     /// Says that a line means no test, and which test is the nearest; nil if it means one.

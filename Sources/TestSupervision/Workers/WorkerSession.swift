@@ -71,6 +71,8 @@ final class WorkerSession {
     private(set) var wasClosing = false
     /// How many tests this worker has begun.
     private(set) var begunCount = 0
+    /// The index of the test that is running.
+    var runningIndex: Int? { current?.index }
     /// The test that ran before the present one.
     var previousTest: PlannedTest? { previousIndex.map { plan[$0] } }
     private var previousIndex: Int?
@@ -193,8 +195,8 @@ final class WorkerSession {
         case passed(index: Int, nanoseconds: Int)
         // PERF: indirect, so that the notices of passed tests stay small.
         indirect case ended(index: Int, TestResult, directory: String?)
-        /// Something that a test has left behind found an issue after its end.
-        indirect case late(index: Int, TestIssue)
+        /// An issue of a test that isn't running, or of an unknown one.
+        indirect case stray(index: Int?, TestIssue)
         case protocolMismatch(String)
         indirect case died(WorkerDeath)
     }
@@ -234,7 +236,7 @@ final class WorkerSession {
         case .unknown:
             // What is ended already may have been cut off within a line.
             if cause != nil { return nil }
-            if current != nil {
+            if announced != nil {
                 cause = .intrusion
                 worker.send(signal: SIGKILL)
                 return nil
@@ -247,11 +249,15 @@ final class WorkerSession {
         switch event {
         case .issue(let issue):
             if state == .starting { listIssues.append(issue) } else { current?.issues.append(issue) }
-        case .late(let index, let issue):
-            guard index >= 0, index < plan.count else {
-                return .protocolMismatch("the test image named an unknown test")
+        case .stray(let index, let issue):
+            if let index {
+                if index >= plan.count { return .protocolMismatch("the test image named an unknown test") }
+                if add(issue, to: index) { return nil }
+            } else if state == .starting {
+                listIssues.append(issue)
+                return nil
             }
-            return .late(index: index, issue)
+            return .stray(index: index, issue)
         case .skip(let reason):
             current?.skipReason = reason
         case .directory(let path):
@@ -267,6 +273,13 @@ final class WorkerSession {
             return takePlan(event)
         }
         return nil
+    }
+
+    /// Adds an issue to a test if that test is running.
+    func add(_ issue: TestIssue, to index: Int) -> Bool {
+        if current?.index != index { return false }
+        current?.issues.append(issue)
+        return true
     }
 
     private func takePlan(_ event: TestEvent) -> Notice? {

@@ -44,6 +44,9 @@ extension Disturbances: SelfTesting {
         "testChangesHandlers": testChangesHandlers, "testAfterChangesHandlers": { Health.check() },
         "testThrows": testThrows, "testAfterThrows": { Health.check() },
         "testRequires": testRequires, "testAfterRequires": { Health.check() },
+        "testReturnsTwice": testReturnsTwice, "testAfterReturnsTwice": { Health.check() },
+        "testFailsInChild": testFailsInChild, "testAfterFailsInChild": { Health.check() },
+        "testCancelsItself": testCancelsItself, "testAfterCancelsItself": { Health.check() },
         "testRunsIntoBrokenPipe": testRunsIntoBrokenPipe, "testAfterRunsIntoBrokenPipe": { Health.check() },
     ] }
 
@@ -144,6 +147,24 @@ extension Disturbances: SelfTesting {
         _ = try requireNotNil(Health.number("x")) // error: testRequires
         fail("not reached")
     }
+    private static func testReturnsTwice() { // error: testReturnsTwice
+        let child = fork()
+        var status: Int32 = 0
+        if child != 0 { waitpid(child, &status, 0) }
+    }
+    private static func testFailsInChild() {
+        let child = fork()
+        if child == 0 {
+            fail("in the child") // error: testFailsInChild
+            exit(0)
+        }
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+    }
+    private static func testCancelsItself() {
+        withUnsafeCurrentTask { $0?.cancel() }
+        fail("canceled") // error: testCancelsItself
+    }
     private static func testRunsIntoBrokenPipe() { // error: testRunsIntoBrokenPipe
         var ends: [Int32] = [0, 0]
         pipe(&ends)
@@ -160,6 +181,8 @@ extension Remains: SelfTesting {
     static var testSelectors: TestSelectors { [:] }
     static var testSelectorsByType: [TestType: TestSelectors] { [
         "task": ["testFailsLate": testFailsLate, "testAfterFailsLate": testAfterFailsLate],
+        "detached": ["testFailsDetached": testFailsDetached, "testAfterFailsDetached": testAfterFailsDetached],
+        "parent": ["testFailsFirst": { fail("before the end") }, "testKillsParent": testKillsParent],
         "exit": ["testLeavesExitHandler": testLeavesExitHandler, "testAfterLeavesExitHandler": { Health.check() }],
         "crash": ["testLeavesCrash": testLeavesCrash, "testAfterLeavesCrash": { Health.check() }],
         "hang": ["testLeavesHang": testLeavesHang, "testAfterLeavesHang": { Health.check() }],
@@ -179,6 +202,27 @@ extension Remains: SelfTesting {
         isAfter = true
         await late?.value
         Health.check()
+    }
+    private static func testFailsDetached() {
+        Task.detached {
+            for await _ in released.stream {}
+            fail("too late") // error: testFailsDetached
+            recorded.end.finish()
+        }
+    }
+    /// What an earlier test has left is none of the issues that are known here.
+    private static func testAfterFailsDetached() async {
+        await withKnownIssue("another") {
+            released.end.finish()
+            for await _ in recorded.stream {}
+            fail("known")
+        }
+    }
+    private static let released = AsyncStream<Void>.makeStream() as (stream: AsyncStream<Void>, end: AsyncStream<Void>.Continuation)
+    private static let recorded = AsyncStream<Void>.makeStream() as (stream: AsyncStream<Void>, end: AsyncStream<Void>.Continuation)
+    private static func testKillsParent() {
+        kill(getppid(), SIGKILL)
+        sleep(60)
     }
     private static func testLeavesExitHandler() {
         atexit { exit(7) }

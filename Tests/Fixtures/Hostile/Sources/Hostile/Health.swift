@@ -21,6 +21,7 @@ enum Health {
         }
         expectNotNil(environment("PATH"), "the variable PATH")
         expectNil(environment("HOSTILE_CHANGE"), "a variable of an earlier test")
+        expectFalse(Task.isCancelled, "whether the task is canceled")
         let mask = umask(0o22)
         umask(mask)
         expectEqual("\(mask)", environment("HOSTILE_MASK"), "the mask of new files")

@@ -1,0 +1,143 @@
+// Runs the tests that the supervisor asks for, one after another.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// The loop of a worker: reads commands and runs the tests they name.
+final class TestLoop: @unchecked Sendable {
+    // SAFETY: one task at a time uses the loop.
+    private let tests: [ImageMain.Test]
+    private var commands: CommandReader
+    private var surroundings = Surroundings()
+    private var outputEnd: Int
+    /// The rest of the current command; nil before the first.
+    private var command: Command?
+
+    init(_ tests: [ImageMain.Test], commands: Int32) {
+        self.tests = tests
+        self.commands = CommandReader(descriptor: commands)
+        outputEnd = surroundings.outputSize ?? 0
+    }
+
+    /// Runs tests until the supervisor closes the commands.
+    ///
+    /// - Returns: true if a test has canceled the calling task. Call this again in a new task then.
+    func run() async -> Bool {
+        while let index = nextIndex() {
+            let hasFailed = await run(tests[index], index)
+            if hasFailed, command?.stopsAtFailure ?? false { command?.ranges = [] }
+            if Task.isCancelled { return true }
+        }
+        return false
+    }
+
+    /// The next test to run; nil if the supervisor has closed the commands.
+    private func nextIndex() -> Int? {
+        while true {
+            if let index = command?.next() {
+                if index >= 0, index < tests.count { return index }
+                continue
+            }
+            if command != nil { Recorder.send { $0.add("idle") } }
+            command = commands.next()
+            if command == nil { return nil }
+        }
+    }
+
+    /// Runs a test.
+    ///
+    /// - Returns: whether it has failed.
+    private func run(_ test: ImageMain.Test, _ index: Int) async -> Bool {
+        Recorder.begin(index, outputStart: outputEnd)
+        TestDirectory.testBegins(type: test.typeName, test: test.testName)
+        LastWords.testBegins()
+        let start = Self.now
+        await Recorder.$ownIndex.withValue(index) {
+            do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
+            Recorder.endIfForked()
+        }
+        let nanoseconds = Self.now - start
+        LastWords.testEnds()
+        fflush(nil)
+        outputEnd = surroundings.outputSize ?? 0
+        let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
+        TestDirectory.testEnds(hasFailed: hasFailed)
+        if hasFailed { surroundings.restoreAll() } else { surroundings.restore() }
+        // Nobody reads the output of passed tests, and it may be large.
+        if !outputIsOfUse, outputEnd > 1 << 20, surroundings.emptyOutput() { outputEnd = 0 }
+        return hasFailed
+    }
+
+    /// Monotonic time in nanoseconds.
+    private static var now: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
+    }
+}
+
+/// A part of the plan to run.
+private struct Command {
+    var ranges: ArraySlice<Range<Int>>
+    /// Begin nothing after a failure.
+    var stopsAtFailure: Bool
+
+    mutating func next() -> Int? {
+        while let range = ranges.first {
+            if range.isEmpty {
+                ranges.removeFirst()
+                continue
+            }
+            ranges[ranges.startIndex] = range.lowerBound + 1..<range.upperBound
+            return range.lowerBound
+        }
+        return nil
+    }
+}
+
+/// Reads commands, one a line: `run` or `try`, which stops at the first failure, and ranges of the plan, each as FIRST
+/// and END.
+private struct CommandReader: ~Copyable {
+    let descriptor: Int32
+    private var pending: [UInt8] = []
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    mutating func next() -> Command? {
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            if let end = pending.firstIndex(of: 0x0A) {
+                let line = String(decoding: pending[..<end], as: UTF8.self)
+                pending.removeFirst(end + 1)
+                return Self.command(line)
+            }
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            pending += chunk[..<count]
+        }
+    }
+
+    private static func command(_ line: String) -> Command? {
+        let words = line.split(separator: " ")
+        let numbers = words.dropFirst().compactMap { Int($0) }
+        guard let kind = words.first, kind == "run" || kind == "try", numbers.count == words.count - 1,
+            numbers.count.isMultiple(of: 2)
+        else { return nil }
+        var command = Command(ranges: [], stopsAtFailure: kind == "try")
+        for index in stride(from: 0, to: numbers.count, by: 2) {
+            guard numbers[index] <= numbers[index + 1] else { return nil }
+            command.ranges.append(numbers[index]..<numbers[index + 1])
+        }
+        return command
+    }
+}
+
+#endif

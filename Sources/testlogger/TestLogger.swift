@@ -47,8 +47,10 @@ struct TestLogger {
             }
             try bazel.apply(to: &options)
             if options.isShuffled, options.seed == nil { options.seed = .random(in: 1...99_999) }
-            Interruption.watchSignals()
             Starter.endWithIt()
+            // A debugger takes the place of this process.
+            if options.debuggedTest == nil { waitForChild(options) }
+            Interruption.watchSignals()
             do throws(SystemError) { try bazel.begin() } catch { complain(error.description) }
             var command = TestLogger(options)
             status = command.run().rawValue
@@ -62,6 +64,19 @@ struct TestLogger {
         bazel.end(failure: status == ExitStatus.notRun.rawValue ? firstComplaint ?? "the tests could not be run" : nil)
         // Without the ceremonies of exit: an instrumented build would leave a profile of this program, too.
         _exit(status)
+    }
+
+    /// Goes on in a child process, and reports its end if that is a signal.
+    private static func waitForChild(_ options: CommandLineOptions) {
+        WaitingParent.fork { signal, name in
+            var command = TestLogger(options)
+            let root = command.root(of: (try? command.findSubjects()) ?? [])
+            let reason = signal == SIGKILL ? ", by a test or by the system for lack of memory" : ""
+            print(
+                "\(root)/Package.swift:1:1: error: testlogger was ended by signal \(signal) (\(name))\(reason); "
+                    + "not all tests have run")
+            return ExitStatus.notRun.rawValue
+        }
     }
 
     /// The release that this is on the way to, by the rules of semver.org.
@@ -146,14 +161,7 @@ struct TestLogger {
         runner.finishReports(
             RunEnd(earlyReason: Interruption.reason.map { "ended by \($0)" }, nanoseconds: nanoseconds))
         let status = verdict(runner, runOptions)
-        guard options.format == .text else {
-            // What is printed is a report, too.
-            if fflush(stdout) != 0 || ferror(stdout) != 0 {
-                Self.complain(SystemError("write the standard output").description)
-                return status == .failed ? .failed : .notRun
-            }
-            return status == .passed ? createMarker() : status
-        }
+        guard options.format == .text else { return finish(status) }
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }
         printSlowest(runner)
         printSummary(runner, nanoseconds)
@@ -168,6 +176,19 @@ struct TestLogger {
             }
         }
         if status == .failed { printProgram() }
+        return finish(status)
+    }
+
+    /// Lets the build go on if the tests have passed and everything is printed.
+    private func finish(_ status: ExitStatus) -> ExitStatus {
+        if fflush(stdout) != 0 || ferror(stdout) != 0 {
+            // Diagnostics that nobody reads any more are not lost, unlike reports.
+            let isUnread = options.format == .text && write(1, "\n", 1) < 0 && errno == EPIPE
+            if !isUnread {
+                Self.complain(SystemError("write the standard output").description)
+                return status == .failed ? .failed : .notRun
+            }
+        }
         return status == .passed ? createMarker() : status
     }
 

@@ -126,7 +126,7 @@ extension TestloggerTests {
             // Nothing else in the run takes so much time of a processor.
             try program.wait(for: "the test's endless loop") {
                 let processes = try RunningPrograms.processes(with: assignment)
-                return processes.count == 2 && processes.contains { RunningPrograms.processorTime(of: $0) > 0.2 }
+                return processes.count == 3 && processes.contains { RunningPrograms.processorTime(of: $0) > 0.2 }
             }
         }
 

@@ -34,6 +34,8 @@ struct Orphans {
 
     /// Becomes the parent of what descendants leave behind, or ceases to be, where the system has such a thing.
     mutating func adopt(_ adopts: Bool) {
+        // Processes that are forked from here on have the same mark.
+        _ = Self.mark
         // An ignored signal would have the system throw away how a child has ended.
         signal(SIGCHLD, SIG_DFL)
         guard TargetSystem.current == .linux, let symbol = SystemCalls.symbol("prctl") else { return }

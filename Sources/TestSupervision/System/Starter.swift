@@ -25,7 +25,12 @@ package enum Starter {
         guard let text = Environment.value(of: variable), let starter = pid_t(text) else { return }
         // What tests start is not meant.
         unsetenv(variable)
-        process = starter
+        end(with: starter)
+    }
+
+    /// Has SIGTERM come to this process when its parent, which is this one, is gone.
+    static func end(with parent: pid_t) {
+        process = parent
         var action = sigaction(calling: { _ in if getppid() != Starter.process { kill(getpid(), SIGTERM) } })
         action.sa_flags = numericCast(SA_RESTART)
         sigaction(SIGALRM, &action, nil)

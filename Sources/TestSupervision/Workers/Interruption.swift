@@ -14,14 +14,15 @@ package enum Interruption {
     // SAFETY: set once before the first run.
     private nonisolated(unsafe) static var deadline: ContinuousClock.Instant?
 
+    /// The signals that end a run.
+    static let signals = [SIGTERM, SIGINT, SIGHUP]
+
     /// Takes note of the signals that end programs instead of being ended by them, so that a run can say how far it got.
     package static func watchSignals() {
-        for number in [SIGTERM, SIGINT, SIGHUP] {
-            signal(number) { Interruption.signalNumber = $0 }
-        }
+        for number in signals { handle(number) { Interruption.signalNumber = $0 } }
         // A reader that is gone, of the output or a worker's commands, is no reason to lose the reports. A handler, since
         // programs that are started would inherit that the signal is ignored.
-        signal(SIGPIPE) { _ in }
+        handle(SIGPIPE) { _ in }
         // A parent that blocks signals, as 'swift test' does, would have this process and all of its workers deaf to them.
         var none = sigset_t()
         sigemptyset(&none)
@@ -43,7 +44,8 @@ package enum Interruption {
         return "its time limit"
     }
 
-    private static func signal(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
+    /// Calls a function when a signal comes.
+    static func handle(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
         var action = sigaction(calling: handler)
         sigaction(number, &action, nil)
     }

@@ -174,8 +174,8 @@ final class SubjectRunner {
                 if result.outcome != .skipped, runOptions.isSlow(nanoseconds: result.nanoseconds) { noteSlow(result) }
             }
             show(event, on: terminal)
-            // Between what the tests print.
-            if options.leavesOutput { fflush(stdout) }
+            // Between what the tests print, and before a test can end this process.
+            if options.leavesOutput || event.isFailure { fflush(stdout) }
         }
         if options.wantsCoverage { CoverageReport(module).begin() }
         do throws(RunError) {

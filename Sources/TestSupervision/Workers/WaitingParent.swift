@@ -1,0 +1,127 @@
+// The process that a build starts only waits: a child does the work. SwiftPM takes a step that a signal has ended for a
+// canceled build, which is no error; the waiting process turns such an end into one.
+//
+// Sources: fork(2), setitimer(2): a child has the signal handlers of its parent, but not its timers.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+package enum WaitingParent {
+    // SAFETY: written while the signals are blocked whose handlers read it.
+    private nonisolated(unsafe) static var child: pid_t = 0
+
+    /// Forks the process that does the work and returns in it; to be called while there is one thread.
+    ///
+    /// The parent passes on the signals that end a run, and exits with the status of the child.
+    /// - Parameter exitStatus: called in the parent if a signal has ended the child, with its number and name.
+    package static func fork(exitStatus: (_ signal: Int32, _ name: String) -> Int32) {
+        // Swift doesn't show fork.
+        typealias Fork = @convention(c) () -> pid_t
+        guard let symbol = SystemCalls.symbol("fork") else { return }
+        fflush(nil)
+        var signals = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&signals)
+        for number in Interruption.signals { sigaddset(&signals, number) }
+        sigprocmask(SIG_BLOCK, &signals, &before)
+        var orphans = Orphans()
+        orphans.adopt(true)
+        let parent = getpid()
+        // SAFETY: fork's signature.
+        child = unsafeBitCast(symbol, to: Fork.self)()
+        if child <= 0 {
+            if child == 0 { Starter.end(with: parent) } else { orphans.adopt(false) }
+            sigprocmask(SIG_SETMASK, &before, nil)
+            return
+        }
+        for number in Interruption.signals { Interruption.handle(number) { kill(WaitingParent.child, $0) } }
+        Interruption.handle(SIGPIPE) { _ in }
+        // The parent of this process may have blocked them.
+        sigprocmask(SIG_UNBLOCK, &signals, nil)
+        switch ChildProcess.wait(for: child) {
+        case .exited(let status): _exit(status)
+        case .killed(let signal):
+            // The system has killed the workers; this process is now the parent of what tests have started.
+            orphans.end()
+            let status = exitStatus(signal, signalName(signal))
+            fflush(nil)
+            _exit(status)
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension WaitingParent: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testExitsAsTheChildDoes": testExitsAsTheChildDoes,
+            "testTurnsSignalsIntoAStatus": testTurnsSignalsIntoAStatus,
+            "testPassesSignalsOn": testPassesSignalsOn,
+            "testEndsWithTheParent": testEndsWithTheParent,
+        ]
+    }
+
+    private static func fork() {
+        fork { signal, name in signal == SIGKILL && name == "SIGKILL" ? 7 : 1 }
+    }
+
+    private static func testExitsAsTheChildDoes() {
+        expectExit(.exit(5)) {
+            fork()
+            exit(5)
+        }
+    }
+
+    private static func testTurnsSignalsIntoAStatus() {
+        expectExit(.exit(7)) {
+            fork()
+            kill(getpid(), SIGKILL)
+        }
+    }
+
+    /// The child has blocked the signal before its parent can send it.
+    private static func testPassesSignalsOn() {
+        expectExit(.exit(6)) {
+            fork()
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGTERM)
+            sigprocmask(SIG_BLOCK, &signals, nil)
+            kill(getppid(), SIGTERM)
+            var number: Int32 = 0
+            exit(sigwait(&signals, &number) == 0 && number == SIGTERM ? 6 : 1)
+        }
+    }
+
+    private static func testEndsWithTheParent() throws {
+        // A child of several threads gets no signals under the thread sanitizer.
+        if SystemCalls.symbol("__tsan_init") != nil { try skip("the thread sanitizer is on") }
+        let ends = try ChildProcess.pipe()
+        defer { close(ends.read) }
+        expectExit(.signal(SIGKILL)) {
+            fork()
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGTERM)
+            // The threads of tasks block the signal of the timer, too.
+            sigprocmask(SIG_SETMASK, &signals, nil)
+            kill(getppid(), SIGKILL)
+            var number: Int32 = 0
+            if sigwait(&signals, &number) == 0 { _ = write(ends.write, "x", 1) }
+            _exit(0)
+        }
+        close(ends.write)
+        var byte: UInt8 = 0
+        expectEqual(read(ends.read, &byte, 1), 1, "bytes after the end of the parent")
+    }
+}
+#endif

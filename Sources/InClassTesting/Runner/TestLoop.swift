@@ -70,7 +70,7 @@ final class TestLoop: @unchecked Sendable {
         let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
         TestDirectory.testEnds(hasFailed: hasFailed)
         if hasFailed { surroundings.restoreAll() } else { surroundings.restore() }
-        // Nobody reads the output of passed tests, and it may be large.
+        // The output of passed tests isn't shown, and it may be large.
         if !outputIsOfUse, outputEnd > 1 << 20, surroundings.emptyOutput() { outputEnd = 0 }
         return hasFailed
     }

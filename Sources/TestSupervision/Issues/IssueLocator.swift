@@ -23,6 +23,14 @@ struct IssueLocator {
         return issue.placed(at: test.flatMap { sources.scan.place(of: $0) } ?? fallbackPlace)
     }
 
+    /// Notes that failed code uses a global of `main.swift`.
+    func noteOnMainFile(_ issue: TestIssue, of test: PlannedTest) -> String? {
+        guard let file = MainFile(of: module) else { return nil }
+        let place = sources.scan.place(of: test)
+        let function = sources.scan[test.typeName]?.declared.first { $0.place == place }
+        return file.note(on: issue, function: function.map { ($0.place.path, $0.place.line...$0.lastLine) })
+    }
+
     /// Finds the test in whose function or list entry an issue was recorded: the running one, else the last that is done.
     func owner(of issue: TestIssue, in plan: [PlannedTest], running: Int?, isDone: (Int) -> Bool) -> Int? {
         guard let place = issue.knownPlace else { return nil }
@@ -71,7 +79,9 @@ struct IssueLocator {
         let places = Symbolizer(image: module.image, clang: module.clang).places(of: frames).filter(isOwn)
         // The optimiser merges traps, which then have no line; the runtime's message may still name the file.
         if let place = places.first ?? fatal?.place(among: module.sources) { issue = issue.placed(at: place) }
-        if places.count >= 40, case .crash(let signal, _)? = death.lastWords, signal == SIGSEGV || signal == SIGBUS {
+        // Recursion without lines of its own, as of 'deinit', shows in the addresses.
+        let isDeep = places.count >= 40 || frames.count >= 40 && Set(frames).count * 2 < frames.count
+        if isDeep, case .crash(let signal, _)? = death.lastWords, signal == SIGSEGV || signal == SIGBUS {
             issue.got += " 'stack overflow'"
         }
         return issue.called(from: places.dropFirst())
@@ -204,6 +214,14 @@ extension IssueLocator: SelfTesting {
                 for: death(.killed(signal: SIGKILL), .crash(signal: Int(signal), frames: [1])), expected: "")
             expectEqual(issue.got.hasSuffix(" 'stack overflow'"), isOverflow, issue.got)
             expectEqual(issue.callers.map(\.line), Array(2...9), "the callers that are named")
+        }
+        for (frames, isOverflow) in [
+            (Array(repeating: [1, 2], count: 20), true), ((0..<20).map { [$0, 100] }, false),
+            (Array(repeating: [1], count: 39), false),
+        ] {
+            let crash = TestEvent.crash(signal: Int(SIGSEGV), frames: frames.flatMap(\.self))
+            let issue = locator().issue(for: death(.killed(signal: SIGKILL), crash), expected: "")
+            expectEqual(issue.got, "crash SIGSEGV" + (isOverflow ? " 'stack overflow'" : ""), "\(frames)")
         }
     }
 

@@ -154,7 +154,10 @@ final class RunResults {
         let seed = options.shuffleSeed.map { "the order was shuffled with seed \($0)" }
         for index in placed.issues.indices {
             placed.issues[index] = locator.located(result.issues[index], test: result.test)
-            if let seed, !placed.issues[index].notes.contains(seed) { placed.issues[index].notes.append(seed) }
+            for case let note? in [locator.noteOnMainFile(placed.issues[index], of: result.test), seed]
+            where !placed.issues[index].notes.contains(note) {
+                placed.issues[index].notes.append(note)
+            }
         }
         return placed
     }

@@ -100,8 +100,26 @@ extension TestloggerTests {
             if JUnitReader.hasValidator { try JUnitReader.expectValid([package.file("junit.xml")]) }
         }
 
+        /// A test that kills the process above it stops the build and takes no failure with it.
+        @Test func killedSupervisorIsAnError() throws {
+            let marker = UUID().uuidString
+            let program = try package.startTestlogger(
+                ["--jobs", "1", "--timeout", "600000", "--test-type", "parent", "Hostile"],
+                environment: environment(marker))
+            try program.wait(for: "the first failure") {
+                try program.outputSoFar.hasSuffix(": error: before the end (Remains.testFailsFirst)\n")
+            }
+            try Data().write(to: package.file("printed"))
+            let result = try program.result()
+            #expect(result.status == 3, "\(result)")
+            let end =
+                "/Package.swift:1:1: error: testlogger was ended by signal 9 (SIGKILL), by a test or by the system"
+            #expect(result.lines.contains { $0.contains(end) }, "\(result)")
+            try expectNoOrphans(marker)
+        }
+
         /// What passing tests leave behind and fails later is no neighbour's fault, and is not lost.
-        /// A task ends with its worker, so its neighbour must be in the same one.
+        /// A task ends with its worker, so its neighbour must be in the same one. A late failure fails the test that left it.
         @Test(arguments: [
             (1, "task"), (1, "detached"), (1, "exit"), (2, "exit"), (1, "crash"), (2, "crash"), (1, "hang"),
             (2, "hang"),

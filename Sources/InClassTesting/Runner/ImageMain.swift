@@ -101,6 +101,7 @@ enum ImageMain {
     private static func drainMainQueue(_ body: @escaping @Sendable () async -> Int32) -> Never {
         Task.detached {
             let status = await body()
+            LastWords.watchThread()
             fflush(nil)
             exit(status)
         }

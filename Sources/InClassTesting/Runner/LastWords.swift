@@ -80,13 +80,18 @@ enum LastWords {
 
     /// A test begins on the calling thread.
     static func testBegins() {
+        watchThread()
+        isTestRunning = true
+    }
+
+    /// Reports the stack of the calling thread from now on if something takes too long.
+    static func watchThread() {
         let thread = pthread_self()
         if preparedThread.map({ pthread_equal(thread, $0) == 0 }) ?? true {
             prepareThread()
             preparedThread = thread
         }
         testThread = thread
-        isTestRunning = true
     }
 
     /// The test is over: a call of exit is now the worker's own.

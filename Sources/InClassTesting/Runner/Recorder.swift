@@ -173,7 +173,7 @@ package enum Recorder {
     @TaskLocal static var scope: Scope?
 
     /// Sends everything to this writer from now on.
-    static func connect(_ newWriter: EventWriter) { lock.withLock { writer = newWriter } }
+    static func connect(_ newWriter: EventWriter) { lock.withLock { (writer, process) = (newWriter, getpid()) } }
 
     /// Adds lines that concern no issue, and sends them; only the worker itself does.
     static func send(_ add: (inout EventWriter) -> Void) {

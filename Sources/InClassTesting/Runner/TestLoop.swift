@@ -15,10 +15,13 @@ final class TestLoop: @unchecked Sendable {
     // SAFETY: one task at a time uses the loop.
     private let tests: [ImageMain.Test]
     private var commands: CommandReader
-    private var surroundings = Surroundings()
-    private var outputEnd: Int
-    /// The rest of the current command; nil before the first.
-    private var command: Command?
+    // PERF: to check each access takes a debug build longer than the access.
+    @exclusivity(unchecked) private var surroundings = Surroundings()
+    @exclusivity(unchecked) private var outputEnd: Int
+    /// The current command, of which the tests before `next` have run; nil before the first.
+    @exclusivity(unchecked) private var command: Command?
+    @exclusivity(unchecked) private var next = 0
+    @exclusivity(unchecked) private var end = 0
 
     init(_ tests: [ImageMain.Test], commands: Int32) {
         self.tests = tests
@@ -31,8 +34,10 @@ final class TestLoop: @unchecked Sendable {
     /// - Returns: true if a test has canceled the calling task. Call this again in a new task then.
     func run() async -> Bool {
         while let index = nextIndex() {
-            let hasFailed = await run(tests[index], index)
-            if hasFailed, command?.stopsAtFailure ?? false { command?.ranges = [] }
+            if await run(tests[index], index), command?.stopsAtFailure ?? false {
+                (next, end) = (0, 0)
+                command?.ranges = []
+            }
             if Task.isCancelled { return true }
         }
         return false
@@ -41,8 +46,13 @@ final class TestLoop: @unchecked Sendable {
     /// The next test to run; nil if the supervisor has closed the commands.
     private func nextIndex() -> Int? {
         while true {
-            if let index = command?.next() {
-                if index >= 0, index < tests.count { return index }
+            // PERF: without a call of a generic function, which takes a debug build as long as a short test.
+            if next < end {
+                next &+= 1
+                return next &- 1
+            }
+            if let range = command?.ranges.popFirst()?.clamped(to: 0..<tests.count) {
+                (next, end) = (range.lowerBound, range.upperBound)
                 continue
             }
             if command != nil { Recorder.send { $0.add("idle") } }
@@ -88,18 +98,6 @@ private struct Command {
     var ranges: ArraySlice<Range<Int>>
     /// Begin nothing after a failure.
     var stopsAtFailure: Bool
-
-    mutating func next() -> Int? {
-        while let range = ranges.first {
-            if range.isEmpty {
-                ranges.removeFirst()
-                continue
-            }
-            ranges[ranges.startIndex] = range.lowerBound + 1..<range.upperBound
-            return range.lowerBound
-        }
-        return nil
-    }
 }
 
 /// Reads commands, one a line: `run` or `try`, which stops at the first failure, and ranges of the plan, each as FIRST

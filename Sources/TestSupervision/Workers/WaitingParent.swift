@@ -17,7 +17,7 @@ package enum WaitingParent {
 
     /// Forks the process that does the work and returns in it; to be called while there is one thread.
     ///
-    /// The parent passes on the signals that end a run, and exits with the status of the child.
+    /// There the signals that end a run are blocked until `Interruption.watchSignals` is called. The parent passes on the signals that end a run, and exits with the status of the child.
     /// - Parameter exitStatus: called in the parent if a signal has ended the child, with its number and name.
     package static func fork(exitStatus: (_ signal: Int32, _ name: String) -> Int32) {
         // Swift doesn't show fork.
@@ -34,8 +34,9 @@ package enum WaitingParent {
         let parent = getpid()
         // SAFETY: fork's signature.
         child = unsafeBitCast(symbol, to: Fork.self)()
-        if child <= 0 {
-            if child == 0 { Starter.end(with: parent) } else { orphans.adopt(false) }
+        if child == 0 { return Starter.end(with: parent) }
+        if child < 0 {
+            orphans.adopt(false)
             sigprocmask(SIG_SETMASK, &before, nil)
             return
         }

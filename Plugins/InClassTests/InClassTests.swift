@@ -19,27 +19,34 @@ struct InClassTests: BuildToolPlugin {
         // the native system does neither.
         let variables = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("IN_CLASS_TESTS_") }
         var commands: [Command] = []
+        let options = packages.optionFile(layout, folder: context.pluginWorkDirectoryURL, &commands)
         for case let tested as SwiftSourceModuleTarget in packages.closure(of: target) where tested.kind != .test {
-            // The native build system cannot run a target's own tests while it builds that target.
-            let isOwn = tested.id == target.id
-            if isOwn, !layout.isSwiftBuild { continue }
-            let module = TestedModule(
+            var module = TestedModule(
                 target: tested, packages: packages, layout: layout,
                 folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang,
                 machine: machine)
             guard module.canHaveTests else { continue }
+            let isOwn = tested.id == target.id
+            if isOwn, !layout.isSwiftBuild, !tested.isMacro {
+                // The native build system can't run a target's tests before it has built the target.
+                if packages.isReachedByPlugin(tested) { continue }
+                module.advice = packages.adviceToMovePlugin(from: tested)
+            }
             try module.writeDescription()
-            // A source file that stays empty: the build must wait for something. A header when it is the target's own,
-            // which would otherwise have to be compiled before it is tested.
-            let marker = module.folder.appending(path: "\(tested.moduleName)Tested.\(isOwn ? "h" : "swift")")
+            // A source that stays empty: the build must wait for something. Swift Build needs none for a target's own
+            // tests, and would compile it before they run.
+            let ending = module.advice == nil ? "Tested" : "Listed"
+            let marker = module.folder.appending(path: "\(tested.moduleName)\(ending).swift")
+            let inputs = module.advice == nil ? module.objects + module.resources : module.sources
             commands.append(
                 .buildCommand(
-                    displayName: "Testing \(tested.moduleName)", executable: tool,
+                    displayName: module.advice == nil
+                        ? "Testing \(tested.moduleName)" : "Looking for tests in \(tested.moduleName)",
+                    executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
                     environment: layout.isSwiftBuild ? variables : [:],
-                    inputFiles: [module.descriptionURL] + packages.optionFiles(layout)
-                        + (machine == nil ? module.objects + module.resources : []),
-                    outputFiles: isOwn ? [] : [marker]))
+                    inputFiles: [module.descriptionURL] + (options.map { [$0] } ?? []) + (machine == nil ? inputs : []),
+                    outputFiles: isOwn && layout.isSwiftBuild ? [] : [marker]))
         }
         return commands
     }

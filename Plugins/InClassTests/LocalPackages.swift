@@ -29,32 +29,83 @@ struct LocalPackages {
         )
     }
 
-    /// What a build looks at to know whether the options of its tests have changed.
+    /// The file whose change runs the tests again because the options in `.testlogger` have changed.
     ///
-    /// The native system asks the plugin seldom, and builds nothing when an input that it was told of is gone: it looks at
-    /// the folder, into which the file comes and from which it goes. While the file is there, each step asks for the next.
-    func optionFiles(_ layout: BuildLayout) -> [URL] {
-        let folder = all[0].directoryURL
-        guard layout.isSwiftBuild else { return [folder] }
-        let file = folder.appending(path: ".testlogger")
-        return FileManager.default.fileExists(atPath: file.path) ? [file] : []
+    /// Swift Build asks the plugin in every build, so `.testlogger` itself is an input while it exists. The native build
+    /// system asks seldom, and fails if an input is gone. There the input is a hard link, or an empty file: a change in
+    /// place changes the link, too, and for any other the folder changes, which makes the link anew.
+    func optionFile(_ layout: BuildLayout, folder: URL, _ commands: inout [Command]) -> URL? {
+        let file = all[0].directoryURL.appending(path: ".testlogger")
+        if layout.isSwiftBuild { return FileManager.default.fileExists(atPath: file.path) ? file : nil }
+        // The ending of a file that is neither a source nor a resource.
+        let link = folder.appending(path: "options.docc")
+        let script = """
+            if [ -e "$0" ]; then ln -fL "$0" "$1" 2> /dev/null || cp -p "$0" "$1"
+            elif [ -s "$1" ] || [ ! -e "$1" ]; then rm -f "$1" && : > "$1"; fi
+            """
+        commands.append(
+            .buildCommand(
+                displayName: "Looking for .testlogger", executable: URL(filePath: "/bin/sh"),
+                arguments: ["-c", script, file.path, link.path], inputFiles: [all[0].directoryURL],
+                outputFiles: [link]))
+        return link
     }
 
     /// The package that a target belongs to, when it is one of these.
     func owner(of target: any Target) -> Package? { owners[target.id] }
 
-    /// A target and all it depends on in these packages, in an order that is always the same.
+    /// The name of the program that is made of an executable target.
+    func programName(of target: any Target) -> String {
+        let products = owner(of: target)?.products.compactMap { $0 as? ExecutableProduct } ?? []
+        return products.first { $0.mainTarget.id == target.id }?.name ?? target.name
+    }
+
+    /// A target and all it depends on in these packages, macros without their own dependencies, in a stable order.
     func closure(of target: any Target) -> [any Target] {
         var found: [any Target] = []
         var seen: Set<String> = []
         func visit(_ target: any Target) {
             guard owner(of: target) != nil, seen.insert(target.id).inserted else { return }
-            if (target as? any SourceModuleTarget)?.kind == .macro { return }
-            target.dependencyTargets.forEach(visit)
+            if !target.isMacro { target.dependencyTargets.forEach(visit) }
             found.append(target)
         }
         visit(target)
         return found
+    }
+}
+
+// MARK: Targets whose tests can't run
+
+extension LocalPackages {
+    /// Whether another target that may have the plugin depends on a target, so that its tests run there.
+    func isReachedByPlugin(_ target: any Target) -> Bool {
+        guard let owner = owner(of: target) else { return false }
+        let manifest = ManifestText(folder: owner.directoryURL)
+        return owner.targets.contains { other in
+            other.id != target.id && manifest.mayHavePlugin(other.name)
+                && closure(of: other).contains { $0.id == target.id }
+        }
+    }
+
+    /// The error for tests of a target that has the plugin itself.
+    func adviceToMovePlugin(from target: any Target) -> String {
+        let plugin = #"plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]"#
+        return place(of: target)
+            + "error: '\(target.name)' lists tests, which the plugin InClassTests can't run on the "
+            + "target that it is on; add an empty Sources/Tested/Tested.swift and "
+            + ".target(name: \"Tested\", dependencies: [\"\(target.name)\"], \(plugin))"
+    }
+
+    /// The warning for tests of a macro, which is built as a program that the compiler runs.
+    func adviceToMoveTests(from macro: any Target) -> String {
+        place(of: macro)
+            + "warning: the macro '\(macro.name)' lists tests, which no build runs; move the code that they "
+            + "test to a library target that '\(macro.name)' depends on, and make it a dependency of the target with the "
+            + "plugin InClassTests"
+    }
+
+    private func place(of target: any Target) -> String {
+        "\(ManifestText(folder: (owner(of: target) ?? all[0]).directoryURL).place(of: target.name)): "
     }
 }
 
@@ -66,6 +117,8 @@ extension Package {
 extension Target {
     /// Whether this is the library that tests import.
     var isTestingLibrary: Bool { (self as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
+
+    var isMacro: Bool { (self as? any SourceModuleTarget)?.kind == .macro }
 
     /// The targets that it depends on itself, those of products included.
     var dependencyTargets: [any Target] {

@@ -25,13 +25,20 @@ struct BuildLayout {
     /// The triple of the machine that the build runs on, where the layout names it.
     var triple: String { isSwiftBuild ? "" : products.deletingLastPathComponent().lastPathComponent }
 
+    /// The folder of a target's objects in a native build, which is named after the module.
+    func objectFolder(of target: any SourceModuleTarget) -> URL {
+        products.appending(path: "\(target.moduleName).build")
+    }
+
     /// The objects of a Clang target or the object of a Swift module, as far as their names are known.
+    ///
+    /// Swift Build names the object after the target.
     func objects(of target: any SourceModuleTarget) -> [URL] {
         if isSwiftBuild {
             return target.kind == .executable || target.kind == .snippet
-                ? [] : [products.appending(path: "\(target.moduleName).o")]
+                ? [] : [products.appending(path: "\(target.name).o")]
         }
-        let folder = products.appending(path: "\(target.name).build")
+        let folder = objectFolder(of: target)
         if target is SwiftSourceModuleTarget {
             return target.sourceFiles(withSuffix: ".swift").map {
                 folder.appending(path: "\($0.url.lastPathComponent).\(ending)")
@@ -55,17 +62,31 @@ struct TestedModule {
     let clang: URL?
     /// The option by which the build is for another machine, if it is.
     var machine: String?
+    /// What to print if the module lists tests, which can't run here.
+    var advice: String?
+
+    init(
+        target: SwiftSourceModuleTarget, packages: LocalPackages, layout: BuildLayout, folder: URL, clang: URL?,
+        machine: String? = nil
+    ) {
+        self.target = target
+        self.packages = packages
+        self.layout = layout
+        self.folder = folder
+        self.clang = clang
+        self.machine = machine
+        advice = target.isMacro ? packages.adviceToMoveTests(from: target) : nil
+    }
 
     var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }
 
-    /// All targets whose objects make the image: the module's own and those it depends on, but for macros, which run
-    /// in the compiler.
+    /// All targets whose objects make the image, the module's own first: macros run in the compiler.
     private var closure: [any Target] {
         var found: [any Target] = []
         var seen: Set<String> = []
         func visit(_ target: any Target) {
             guard seen.insert(target.id).inserted else { return }
-            if (target as? any SourceModuleTarget)?.kind == .macro { return }
+            if target.isMacro, target.id != self.target.id { return }
             found.append(target)
             target.dependencyTargets.forEach(visit)
         }
@@ -73,15 +94,31 @@ struct TestedModule {
         return found
     }
 
-    /// Whether the module can have tests at all: it depends on InClassTesting itself, or is it.
-    var canHaveTests: Bool { target.isTestingLibrary || target.dependencyTargets.contains { $0.isTestingLibrary } }
+    /// Whether the module can have tests: InClassTesting is among all that it depends on, or is the module itself.
+    var canHaveTests: Bool { closure.contains { $0.isTestingLibrary } }
+
+    /// Whether the module depends on InClassTesting through other targets only, most of which have no tests.
+    private var isIndirect: Bool {
+        !target.isTestingLibrary && !target.dependencyTargets.contains { $0.isTestingLibrary }
+    }
+
+    /// Whether tests are to be expected in the module.
+    var mayListTests: Bool {
+        !isIndirect
+            || sources.contains { source in
+                guard let text = try? Data(contentsOf: source) else { return false }
+                return ["testSelectors", "Testing"].contains { text.firstRange(of: Data($0.utf8)) != nil }
+            }
+    }
+
+    var sources: [URL] { target.sourceFiles(withSuffix: ".swift").map(\.url) }
 
     /// The files that the build must have made before the tests can be linked.
     var objects: [URL] {
         closure.compactMap { $0 as? any SourceModuleTarget }.flatMap { target in
-            // Swift Build's object of an executable has a name that is not known before; its product has.
+            // The name of Swift Build's object of an executable isn't known before the build; that of its product is.
             layout.isSwiftBuild && target.kind == .executable
-                ? [layout.products.appending(path: target.name)] : layout.objects(of: target)
+                ? [layout.products.appending(path: packages.programName(of: target))] : layout.objects(of: target)
         }
     }
 
@@ -127,7 +164,9 @@ struct TestedModule {
             lines.append(("obstacle", "the toolchain has no clang"))
         }
         if let machine { lines.append(("obstacle", "they are compiled for another machine (\(machine))")) }
-        lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
+        if isIndirect { lines.append(("indirect", "yes")) }
+        if let advice { lines.append(("advice", advice)) }
+        lines += sources.map { ("source", $0.path) }
         // A name of several lines is an input all the same.
         lines += resources.filter { !$0.path.contains("\n") }.map { ("resource-file", $0.path) }
         lines += ownResources.filter { !$0.path.contains("\n") }.map { ("own-resource", $0.path) }
@@ -135,7 +174,7 @@ struct TestedModule {
             if let module = part as? SwiftSourceModuleTarget {
                 lines += linkedLibraries(module.linkedLibraries)
                 if !layout.isSwiftBuild {
-                    let map = layout.products.appending(path: "\(module.name).build/output-file-map.json")
+                    let map = layout.objectFolder(of: module).appending(path: "output-file-map.json")
                     lines.append(("file-map", map.path))
                 } else if module.kind == .executable {
                     lines.append(

@@ -28,6 +28,10 @@ struct TestLogger: CommandPlugin {
             parameters.otherCFlags = ["-fprofile-instr-generate", "-fcoverage-mapping"]
         }
         for module in modules {
+            if module.target.isMacro {
+                try module.writeDescription()
+                continue
+            }
             let result = try packageManager.build(.target(module.target.name), parameters: parameters)
             guard result.succeeded else {
                 print(result.logText, terminator: "")
@@ -77,7 +81,7 @@ struct TestLogger: CommandPlugin {
         let clang = try? context.tool(named: "clang").url
         let packages = LocalPackages(root: context.package)
         let testable = packages.all.flatMap(\.targets).compactMap { $0 as? SwiftSourceModuleTarget }
-            .filter { $0.kind != .test && $0.kind != .macro }
+            .filter { $0.kind != .test }
             .map { target in
                 TestedModule(
                     target: target, packages: packages, layout: layout,
@@ -96,7 +100,7 @@ struct TestLogger: CommandPlugin {
                 description:
                     "no target depends on InClassTesting; 'swift package testlogger init TARGET' adds what is missing")
         }
-        return names.isEmpty ? testable : testable.filter { names.contains($0.target.name) }
+        return testable.filter { names.isEmpty ? $0.mayListTests : names.contains($0.target.name) }
     }
 
     private func run(_ tool: URL, _ arguments: [String]) throws {

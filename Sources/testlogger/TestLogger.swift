@@ -116,8 +116,6 @@ struct TestLogger {
             subjects = try findSubjects()
             if let package = try PackageOptions(root: root(of: subjects)) {
                 try options.add(package)
-                // A build does not see by itself that this file has changed.
-                if options.marker != nil { SubjectRunner.runAgainInNextBuild(options) }
             }
             runOptions = try makeRunOptions()
         } catch let error as PackageOptionsError {

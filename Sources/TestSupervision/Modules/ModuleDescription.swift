@@ -45,6 +45,10 @@ package struct ModuleDescription: Equatable, Sendable {
     package var clang = ""
     /// Whether C++ is among the objects.
     package var usesCPlusPlus = false
+    /// Whether the module depends on InClassTesting through other targets only, most of which have no tests.
+    package var isIndirect = false
+    /// A diagnostic for a module whose tests no build can run, if it lists any.
+    package var advice = ""
     /// Why the tests cannot be run here, when the writer of the file already knows.
     package var obstacle = ""
     /// What the module is made of that cannot be linked.
@@ -108,6 +112,8 @@ extension ModuleDescription {
         case "image": image = value
         case "clang": clang = value
         case "c++": usesCPlusPlus = value == "yes"
+        case "indirect": isIndirect = value == "yes"
+        case "advice": advice = value
         case "obstacle": obstacle = value
         case "unsupported": unsupported = value
         default: return false
@@ -132,13 +138,19 @@ extension ModuleDescription {
             let prefix = FileAccess.name(of: start)
             let folder = FileAccess.directory(of: start)
             let newest = FileAccess.names(in: folder)
-                .filter { $0.hasPrefix(prefix) && $0.hasSuffix("-testable.o") }
+                .filter { Self.isHashed($0, after: prefix) }
                 .map { "\(folder)/\($0)" }
                 .max { FileAccess.modificationTime(of: $0) ?? 0 < FileAccess.modificationTime(of: $1) ?? 0 }
             if let newest { found.append(newest) }
         }
         var seen: Set<String> = []
         return found.filter { seen.insert($0).inserted }
+    }
+
+    /// Whether a name is Swift Build's for an executable's object: a hash follows the name of the target.
+    private static func isHashed(_ name: String, after prefix: String, ending: String = "-testable.o") -> Bool {
+        guard name.hasPrefix(prefix), name.hasSuffix(ending) else { return false }
+        return name.dropFirst(prefix.count).dropLast(ending.count).allSatisfy(\.isHexDigit)
     }
 
     /// The sources that have been saved or deleted since they were last compiled, or never were, the module's own and
@@ -161,7 +173,7 @@ extension ModuleDescription {
 
     /// The module itself, and the others of the file maps.
     private var compiledModules: [CompilerOutputs] {
-        [ownOutputs] + mappedModules.filter { $0.folders != [nativeFolder] }
+        [ownOutputs] + mappedModules.filter { $0.folders != [objectFolder] }
     }
 
     private var ownOutputs: CompilerOutputs { CompilerOutputs(sources: sources, folders: compileFolders, root: root) }
@@ -175,17 +187,19 @@ extension ModuleDescription {
         }
     }
 
-    private var nativeFolder: String { "\(bundleFolder)/\(target).build" }
+    /// The folder to which a native build writes the module's objects; the module's own map comes first.
+    var objectFolder: String { fileMaps.first.map(FileAccess.directory) ?? "\(bundleFolder)/\(module).build" }
 
     /// The folders to which the compiler writes when it compiles the module, natively or for Swift Build.
     private var compileFolders: [String] {
         let products = FileAccess.directory(of: bundleFolder)
-        guard FileAccess.name(of: products) == "Products" else { return [nativeFolder] }
+        guard FileAccess.name(of: products) == "Products" else { return [objectFolder] }
         let root = "\(FileAccess.directory(of: products))/Intermediates.noindex"
         return FileAccess.names(in: root).filter { $0.hasSuffix(".build") }.flatMap { package in
             let folder = "\(root)/\(package)/\(FileAccess.name(of: bundleFolder))"
             let targets = FileAccess.names(in: folder).filter { name in
-                name == "\(target).build" || name.hasPrefix("\(target)-") && name.hasSuffix(".build")
+                name == "\(target).build"
+                    || ["-testable.build", ".build"].contains { Self.isHashed(name, after: "\(target)-", ending: $0) }
             }
             return targets.flatMap { target in
                 let objects = "\(folder)/\(target)/Objects-normal"
@@ -266,17 +280,21 @@ extension ModuleDescription: SelfTesting {
             return "\(root)/\(path)"
         }
         let layouts = [
-            ("debug", "debug/M.build"),
-            ("out/Products/Debug-linux", "out/Intermediates.noindex/P.build/Debug-linux/M.build/Objects-normal/x86_64"),
+            ("debug", "debug/m_1.build"),
+            (
+                "out/Products/Debug-linux",
+                "out/Intermediates.noindex/P.build/Debug-linux/m-1.build/Objects-normal/x86_64"
+            ),
             (
                 "out/Products/Release",
-                "out/Intermediates.noindex/P.build/Release/M-1A-testable.build/Objects-normal/arm64"
+                "out/Intermediates.noindex/P.build/Release/m-1-1A-testable.build/Objects-normal/arm64"
             ),
         ]
         for (products, compiled) in layouts {
             var description = ModuleDescription()
-            description.target = "M"
+            description.target = "m-1"
             description.bundleFolder = "\(root)/\(products)"
+            if products == "debug" { description.fileMaps = ["\(root)/\(compiled)/output-file-map.json"] }
             description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
             expectEqual(description.sourcesNewerThanBuild, [], "\(products), never built")
             // The compiler has run, and made the same objects again.
@@ -308,6 +326,7 @@ extension ModuleDescription: SelfTesting {
         var description = ModuleDescription()
         description.target = "M"
         description.bundleFolder = "\(root)/release"
+        description.fileMaps = ["\(root)/release/M.build/output-file-map.json"]
         for folder in ["release", "release/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
         let times = [("a.swift", 1000), ("M.swift", 1000), ("b.swift", 3000), ("release/M.build/M.d", 2000)]
         for (name, time) in times {
@@ -371,6 +390,7 @@ extension ModuleDescription: SelfTesting {
         description.target = "M"
         description.root = "\(root)/Sources"
         description.bundleFolder = "\(root)/debug"
+        description.fileMaps = ["\(root)/debug/M.build/output-file-map.json"]
         for folder in ["Sources", "Sources/M", "debug", "debug/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
         description.sources = ["a", "b"].map { "\(root)/Sources/M/\($0).swift" }
         for source in description.sources { try write(source, at: 1000) }

@@ -20,7 +20,7 @@ struct MutantCompiler {
             throw MutantError(
                 description: "there is no \(manifest); mutants are compiled as '--build-system native' compiles")
         }
-        let map = Self.quoted("\(products)/\(module.target).build/output-file-map.json")
+        let map = Self.quoted(module.fileMaps.first ?? "")
         let commands = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard let line = commands.first(where: { $0.contains("\"-output-file-map\",\(map)") }) else {
             throw MutantError(description: "\(manifest) does not say how module '\(module.module)' is compiled")
@@ -120,7 +120,8 @@ extension MutantCompiler: SelfTesting {
     private static func module(_ manifest: String?, jobs: String = "") throws -> ModuleDescription {
         let folder = try temporaryDirectory()
         var module = ModuleDescription()
-        (module.module, module.target, module.bundleFolder) = ("M", "M", "\(folder)/linux/debug")
+        (module.module, module.target, module.bundleFolder) = ("my_M", "my-M", "\(folder)/linux/debug")
+        module.fileMaps = ["\(module.bundleFolder)/my_M.build/output-file-map.json"]
         module.sources = ["/p/a b's.swift", "/p/c.swift"]
         try FileAccess.write(Array("#!/bin/sh\necho \"$@\" > \(folder)/words\n\(jobs)\n".utf8), to: "\(folder)/swiftc")
         chmod("\(folder)/swiftc", 0o755)
@@ -132,16 +133,16 @@ extension MutantCompiler: SelfTesting {
     }
 
     private static let manifest = """
-        "C.M":
-            outputs: ["FOLDER/linux/debug/M.build/output-file-map.json"]
+        "C.my-M":
+            outputs: ["FOLDER/linux/debug/my_M.build/output-file-map.json"]
             args: ["FOLDER/none","-output-file-map","FOLDER/linux/debug/N.build/output-file-map.json"]
-            args: ["FOLDER/swiftc","-emit-module","-output-file-map","FOLDER/linux/debug/M.build/output-file-map.json","-g","-DA=\\"b\\\\\\""]
+            args: ["FOLDER/swiftc","-emit-module","-output-file-map","FOLDER/linux/debug/my_M.build/output-file-map.json","-g","-DA=\\"b\\\\\\""]
         """
 
     private static func testSaysWhyItKnowsNoCommand() throws {
         let rows = [
             (nil, "", "compiled as '--build-system native' compiles"),
-            ("tools: {}", "", "does not say how module 'M' is compiled"),
+            ("tools: {}", "", "does not say how module 'my_M' is compiled"),
             (manifest, "echo no; exit 1", "does not say how it compiles a source: no"),
             (manifest, "echo frontend /p/c.swift -o c.o", "mutants need a debug build"),
         ]

@@ -198,7 +198,7 @@ package final class MutantTrials {
     private func mutated(_ replaced: [String: String], image: String = "mutated") -> ModuleDescription {
         var mutated = module
         let own = Dictionary(
-            replaced.map { ("\(module.bundleFolder)/\(module.target).build/\(FileAccess.name(of: $0)).o", $1) },
+            replaced.map { ("\(module.objectFolder)/\(FileAccess.name(of: $0)).o", $1) },
             uniquingKeysWith: { $1 })
         mutated.objects = objects.map { own[$0] ?? $0 }
         mutated.fileMaps = []

@@ -19,6 +19,8 @@ extension SubjectRunner: SelfTesting {
             "testSaysByItsStatusWhatCameOfIt": testSaysByItsStatusWhatCameOfIt,
             "testSaysWhyNothingRuns": testSaysWhyNothingRuns,
             "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
+            "testSaysWhichTestsNoBuildRuns": testSaysWhichTestsNoBuildRuns,
+            "testPassesModulesThatDontUseTheLibrary": testPassesModulesThatDontUseTheLibrary,
             "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
             "testFollowsThePackagesOptions": testFollowsThePackagesOptions,
             "testSaysWhatThePackageLeavesOut": testSaysWhatThePackageLeavesOut,
@@ -170,6 +172,33 @@ extension SubjectRunner: SelfTesting {
         expect(
             try scene.outcome("--marker", "/no/marker", changed: { $0.target = "other" }).map { String($0.prefix(20)) },
             ["notRun", "error: cannot create"], goesOn: false)
+    }
+
+    private static func testSaysWhichTestsNoBuildRuns() throws {
+        var scene = try Scene([("a", "")])
+        let error = "Package.swift:3:5: error: move the plugin"
+        let warning = "Package.swift:3:5: warning: move the tests"
+        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.advice = error }), ["passed"], "no list")
+        unlink(scene.marker)
+        try scene.write("extension T {\n    static var testSelectors: TestSelectors { [:] }\n}\n", to: "a.swift")
+        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.advice = error }), ["notRun", error])
+        expectFalse(FileAccess.exists(scene.marker))
+        expectEqual(try scene.outcome(changed: { $0.advice = error }).first, "passed", "by hand")
+        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.advice = warning }), ["passed", warning])
+        expectEqual(try scene.outcome(changed: { $0.advice = warning }), ["nothingToRun", warning])
+    }
+
+    private static func testPassesModulesThatDontUseTheLibrary() throws {
+        var scene = try Scene([("a", "fail 3")])
+        let indirect: (inout ModuleDescription) -> Void = { ($0.isIndirect, $0.target) = (true, "a") }
+        expectEqual(try scene.outcome("--marker", scene.marker, changed: indirect), ["passed"])
+        expectEqual(try scene.outcome(changed: indirect), ["nothingToRun", "error: module 'M' lists no tests"])
+        let names = "inclass_main $s1M1TV14InClassTesting04SelfC0AAMc"
+        try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array(names.utf8), to: scene.module.objects[0])
+        expectEqual(try scene.outcome("--marker", scene.marker, changed: indirect).first, "failed")
+        var empty = try Scene([])
+        expectEqual(
+            try empty.outcome("--marker", empty.marker, changed: { $0.isIndirect = true }), ["passed"], "no warning")
     }
 
     private static func testRunsInABuildWhatHasNotPassed() throws {

@@ -57,12 +57,27 @@ final class SubjectRunner {
     func run(_ subject: Subject, _ runOptions: RunOptions) {
         let module = subject.moduleDescription
         if case .module = subject {
+            if advise(module) { return }
+            if module.isIndirect, !module.usesLibrary {
+                return absences.append("error: \(name(of: module)) lists no tests")
+            }
             if options.marker != nil, let earlier = PassedBefore(module) {
                 return run(module, runOptions, after: earlier)
             }
             guard prepare(module) else { return }
         }
         run(module, runOptions)
+    }
+
+    /// Says what to do about the tests of a module that can't run, of an executable only in a build.
+    private func advise(_ module: ModuleDescription) -> Bool {
+        let isError = module.advice.contains(": error: ")
+        guard !module.advice.isEmpty, !isError || options.marker != nil else { return false }
+        if module.listsTests {
+            print(module.advice)
+            if isError { add(.notRun) }
+        }
+        return true
     }
 
     /// Runs a module's tests in a build: none that has passed already, but each that was skipped.
@@ -245,6 +260,7 @@ final class SubjectRunner {
         let what = plan.isEmpty ? "\(name) lists no tests" : "the selection leaves nothing of \(name) to run"
         absences.append("error: \(what)")
         guard options.marker != nil, plan.isEmpty, let source = module.sources.first else { return }
+        if module.isIndirect || module.isTestKit { return }
         let place = SourcePlace(path: source, line: 1, column: 1)
         print(text.line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
     }

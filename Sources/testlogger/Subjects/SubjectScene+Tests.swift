@@ -77,7 +77,8 @@ extension SubjectRunner {
                 [
                     ("module", module.module), ("target", module.target), ("root", module.root),
                     ("image", module.image), ("bundles", module.bundleFolder), ("clang", module.clang),
-                    ("obstacle", module.obstacle), ("unsupported", module.unsupported),
+                    ("obstacle", module.obstacle), ("unsupported", module.unsupported), ("advice", module.advice),
+                    ("indirect", module.isIndirect ? "yes" : ""),
                 ] + module.sources.map { ("source", $0) } + module.objects.map { ("object", $0) }
             try write(lines.filter { !$0.1.isEmpty }.map { "\($0.0)\t\($0.1)\n" }.joined(), to: "M.inclass")
         }

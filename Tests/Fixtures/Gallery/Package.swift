@@ -23,8 +23,8 @@ let package = Package(
         .target(name: "Resources", dependencies: [tests], resources: [.copy("simple.txt"), .copy("Texts")]),
         .executableTarget(name: "tool", dependencies: [tests, "Mixed"]),
         // Tests the executable's own types, by depending on it.
-        .target(name: "ToolTests", dependencies: ["tool"], plugins: [plugin]),
-        // Under Swift Build the plugin may sit on the tested target itself.
+        .target(name: "ToolTests", dependencies: ["SelfHosted", "tool"], plugins: [plugin]),
+        // Swift Build runs the tests of a target that has the plugin itself; the native build system needs another one.
         .target(name: "SelfHosted", dependencies: [tests], plugins: [plugin]),
         .executableTarget(
             name: "app", dependencies: ["Kinds", "LifeCycles", "Resources"], plugins: [plugin]),

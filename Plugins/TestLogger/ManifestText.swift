@@ -1,0 +1,1 @@
+../InClassTests/ManifestText.swift

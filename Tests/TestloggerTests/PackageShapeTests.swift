@@ -1,0 +1,99 @@
+// Packages of every shape: their tests run in the build step, and a failing one is found, or the build says what to write
+// instead.
+
+import Foundation
+import Testing
+
+extension PackageTests {
+    @Suite(.serialized)
+    struct PackageShapeTests {
+        private static let native = Result { try package("native shapes", PackageShape.current) }
+        private static let swiftBuild = Result { try package("swiftbuild shapes", PackageShape.current) }
+
+        /// Writes a package with a target for each shape and a program that depends on all of them.
+        private static func package(_ name: String, _ shapes: [PackageShape]) throws -> FixturePackage {
+            try FixturePackage(named: name, files: PackageShape.files(shapes, dependency: FixturePackage.dependency))
+        }
+
+        /// The names of the shapes whose tests have run since this was last asked.
+        private func ran(_ package: FixturePackage) throws -> Set<String> {
+            guard package.exists("ran") else { return [] }
+            defer { try? package.remove("ran") }
+            return Set(try package.text(of: "ran").split(separator: "\n").map(String.init))
+        }
+
+        private func expectAllShapes(_ package: FixturePackage, _ shapes: [PackageShape], _ system: BuildSystem) throws
+        {
+            let tested = shapes.filter { $0.contents[$0.sourcePath]?.contains("shape_value") ?? false }
+            let built = try package.build(system)
+            try #require(built.status == 0, "\(built)")
+            #expect(!built.text.contains("'test_kit' lists no tests"), "\(built)")
+            #expect(try ran(package) == Set(tested.map(\.name)))
+            // The command of each step, when its test fails.
+            try package.write("", to: "red")
+            defer { try? package.remove("red") }
+            for shape in tested {
+                let description = try #require(
+                    package.built("/InClassTests/\(system.debugFolder)/\(shape.module).inclass").first, "\(shape.name)")
+                let marker = description.replacing(".inclass", with: "Tested.swift")
+                #expect(package.exists(marker), "\(shape.name)")
+                let result = try package.testlogger(["--marker", marker, description])
+                #expect(result.status == 1, "\(shape.name): \(result)")
+                let failure = "got 2 instead of expected 1 for \(shape.name) ("
+                #expect(
+                    result.lines.contains { line in
+                        line.hasPrefix(package.file(shape.sourcePath).path + ":") && line.contains(failure)
+                    }, "\(shape.name): \(result)")
+            }
+            #expect(try ran(package) == Set(tested.map(\.name)))
+        }
+
+        /// Tests that no build can run are an error, or a warning, at the declaration of their target.
+        private func expectAdvice(_ package: FixturePackage, _ system: BuildSystem) throws {
+            try package.write(PackageShape.own, to: "Sources/alone/Own.swift")
+            defer { try? package.remove("Sources/alone/Own.swift") }
+            let alone = try package.build(system, "--target", "alone")
+            if system == .native {
+                #expect(alone.status != 0, "\(alone)")
+                let line = alone.lines.first {
+                    $0.contains("error: 'alone' lists tests, which the plugin InClassTests can't")
+                }
+                #expect(try line?.hasPrefix(place(of: "alone", in: package)) ?? false, "\(alone)")
+                #expect(line?.contains(#".target(name: "Tested", dependencies: ["alone"], plugins: ["#) ?? false)
+                try package.remove("Sources/alone/Own.swift")
+            } else {
+                #expect(alone.status == 0, "\(alone)")
+                #expect(try ran(package) == ["alone"])
+            }
+            try package.write(PackageShape.own, to: "Sources/stand-in/Own.swift")
+            defer { try? package.remove("Sources/stand-in/Own.swift") }
+            let macro = try package.build(system, "--target", "app")
+            #expect(macro.status == 0, "\(macro)")
+            let line = macro.lines.first {
+                $0.contains("warning: the macro 'stand-in' lists tests, which no build runs")
+            }
+            #expect(try line?.hasPrefix(place(of: "stand-in", in: package)) ?? false, "\(macro)")
+        }
+
+        private func place(of target: String, in package: FixturePackage) throws -> String {
+            let lines = try package.text(of: "Package.swift").components(separatedBy: "\n")
+            let line = try #require(lines.firstIndex { $0.contains("(name: \"\(target)\", ") })
+            return "\(package.file("Package.swift").path):\(line + 1):9: "
+        }
+
+        @Test func nativeShapes() throws {
+            try expectAllShapes(Self.native.get(), PackageShape.current, .native)
+            try expectAdvice(Self.native.get(), .native)
+        }
+
+        @Test func swiftBuildShapes() throws {
+            try expectAllShapes(Self.swiftBuild.get(), PackageShape.current, .swiftbuild)
+            try expectAdvice(Self.swiftBuild.get(), .swiftbuild)
+        }
+    }
+}
+
+extension BuildSystem {
+    /// The name of the folder of debug builds on Linux.
+    var debugFolder: String { self == .native ? "debug" : "Debug-linux" }
+}

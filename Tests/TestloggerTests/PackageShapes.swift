@@ -1,0 +1,244 @@
+// The shapes that packages have: a target for each, with a test that a file beside the manifest makes fail.
+
+import Foundation
+
+/// A tested target of a package.
+struct PackageShape {
+    /// The name of the target.
+    var name: String
+    var kind = "target"
+    /// What its declaration has besides its name and the dependency on InClassTesting.
+    var dependencies: [String] = []
+    var settings: [String] = []
+    /// Further arguments of the declaration, with a comma at the end.
+    var more = ""
+    /// Whether the target reaches InClassTesting through another one only.
+    var isIndirect = false
+    /// The source with the test; `CHECK` is its expectation.
+    var source: String?
+    /// Further files, by their paths in the target's folder.
+    var files: [String: String] = [:]
+    var folder: String?
+
+    /// The name of the module that SwiftPM makes of the target.
+    var module: String {
+        let text = name.map { $0.isLetter || $0.isNumber ? $0 : "_" }
+        return String(text.first?.isNumber == true ? ["_"] + text.dropFirst() : text)
+    }
+
+    var sourcePath: String { "\(folder ?? "Sources/\(name)")/Shape.swift" }
+
+    func declaration(hasSettings: Bool = true) -> String {
+        let own = (isIndirect ? [] : ["tests"]) + ["\"c-check.1\""] + dependencies
+        let settings = settings.isEmpty ? "" : ", swiftSettings: [\(settings.joined(separator: ", "))]"
+        return ".\(kind)(name: \"\(name)\", dependencies: [\(own.joined(separator: ", "))], \(more)"
+            .trimmingCharacters(in: [",", " "]) + settings + "),"
+    }
+
+    /// The files of the target, by their paths in the package.
+    var contents: [String: String] {
+        let check = "expectEqual(shape_value(#filePath, \"\(name)\"), 1, \"\(name)\")"
+        let text = (source ?? Self.usual).replacing("CHECK", with: check)
+        var contents = [sourcePath: "import c_check_1\n" + text]
+        for (path, text) in files { contents["\(folder ?? "Sources/\(name)")/\(path)"] = text }
+        return contents
+    }
+
+    static let usual = """
+        import InClassTesting
+
+        struct Shape {}
+
+        extension Shape: SelfTesting {
+            static var testSelectors: TestSelectors { ["testShape": testShape] }
+            static func testShape() { CHECK }
+        }
+
+        """
+
+    /// A source with a test for the targets `alone` and `stand-in`.
+    static let own =
+        "import c_check_1\n" + usual.replacing("CHECK", with: "expectEqual(shape_value(#filePath, \"alone\"), 1)")
+
+    /// The C target on which all depend: it writes down which tests run, and has them fail when there is a file `red`.
+    static let check = [
+        "Sources/c-check.1/include/check.h": "int shape_value(const char *file, const char *name);\n",
+        "Sources/c-check.1/check.c": """
+        #include "check.h"
+        #include <stdio.h>
+        #include <string.h>
+        #include <unistd.h>
+
+        int shape_value(const char *file, const char *name) {
+            char path[4096];
+            const char *end = strstr(file, "/Sources/");
+            snprintf(path, sizeof path, "%.*s/ran", (int)(end - file), file);
+            FILE *ran = fopen(path, "a");
+            fprintf(ran, "%s\\n", name);
+            fclose(ran);
+            snprintf(path, sizeof path, "%.*s/red", (int)(end - file), file);
+            return access(path, F_OK) == 0 ? 2 : 1;
+        }
+
+        """,
+    ]
+}
+
+extension PackageShape {
+    /// The files of a package with a target for each shape and a program that depends on all of them.
+    static func files(_ shapes: [PackageShape], dependency: String) -> [String: String] {
+        let names = (shapes.map(\.name) + ["stand-in"]).map { "\"\($0)\"" }.joined(separator: ", ")
+        let manifest = """
+            // swift-tools-version: 6.2
+            import CompilerPluginSupport
+            import PackageDescription
+
+            let tests: Target.Dependency = .product(name: "InClassTesting", package: "InClassTesting")
+            let plugin: Target.PluginUsage = .plugin(name: "InClassTests", package: "InClassTesting")
+
+            let package = Package(
+                name: "Shapes",
+                products: [.executable(name: "the-tool", targets: ["tool-x"])],
+                dependencies: [\(dependency)],
+                targets: [
+                    .target(name: "c-check.1"), .target(name: "cpp-part"), .systemLibrary(name: "sys-math"),
+                    .plugin(name: "Copying", capability: .buildTool()),
+                    \(shapes.map { $0.declaration() }.joined(separator: "\n            "))
+                    .macro(name: "stand-in", dependencies: [tests, "c-check.1"]),
+                    .executableTarget(name: "alone", dependencies: [tests, "c-check.1"], plugins: [plugin]),
+                    .executableTarget(name: "app", dependencies: [\(names)], plugins: [plugin]),
+                ])
+
+            """
+        var files = PackageShape.check.merging(["Package.swift": manifest]) { $1 }
+        for shape in shapes { files.merge(shape.contents) { $1 } }
+        files["Sources/app/main.swift"] = "print(\"app\")\n"
+        files["Sources/alone/main.swift"] = "print(\"alone\")\n"
+        files["Sources/stand-in/StandIn.swift"] = "@main struct StandIn { static func main() {} }\n"
+        return files
+    }
+
+    private static let main = ["main.swift": "print(\"a program\")\n"]
+
+    private static let names: [PackageShape] = [
+        PackageShape(name: "my-kernel"),
+        PackageShape(name: "dotted.name"),
+        PackageShape(name: "with space"),
+        PackageShape(name: "9lives"),
+        PackageShape(name: "placed", more: "path: \"Sources/odd place/é\",", folder: "Sources/odd place/é"),
+    ]
+
+    private static let programs: [PackageShape] = [
+        PackageShape(name: "tool", kind: "executableTarget", files: main),
+        // The name of its program is another one, and begins as the other's.
+        PackageShape(
+            name: "tool-x", kind: "executableTarget",
+            files: ["Tool.swift": "@main struct Tool { static func main() { print(\"a tool\") } }\n"]),
+    ]
+
+    private static let dependencies: [PackageShape] = [
+        PackageShape(
+            name: "foreign", dependencies: ["\"cpp-part\"", "\"sys-math\""],
+            source: "import cpp_part\nimport sys_math\n"
+                + usual.replacing("CHECK", with: "CHECK\n        expectEqual(square_root(cpp_cube(4)), 8.0)"),
+            files: [
+                "../cpp-part/include/part.h": """
+                #ifdef __cplusplus
+                extern "C"
+                #endif
+                double cpp_cube(double x);
+
+                """,
+                "../cpp-part/part.cpp": """
+                #include "part.h"
+                #include <vector>
+                double cpp_cube(double x) { std::vector<double> v{x, x, x}; return v[0] * v[1] * v[2]; }
+
+                """,
+                "../sys-math/module.modulemap": "module sys_math { header \"math-shim.h\" link \"m\" }\n",
+                "../sys-math/math-shim.h": """
+                #include <math.h>
+                static inline double square_root(double x) { return sqrt(x); }
+
+                """,
+            ]),
+        // A kit passes the library on, with a list for all that conform.
+        PackageShape(
+            name: "test-kit", isIndirect: false,
+            source: """
+                @_exported import InClassTesting
+
+                public protocol KitTesting: SelfTesting { static func check() }
+                extension KitTesting {
+                    public static var testSelectors: TestSelectors { ["testShape": { check() }] }
+                }
+                public func check(_ value: Int32, _ name: String) { expectEqual(value, 1, name) }
+
+                """),
+        PackageShape(
+            name: "uses-kit", dependencies: ["\"test-kit\""], isIndirect: true,
+            source:
+                "import test_kit\n\nenum Shape {}\n\nextension Shape: KitTesting {\n    static func check() { CHECK }\n}\n"
+        ),
+        PackageShape(
+            name: "feature", dependencies: ["\"my-kernel\""], isIndirect: true),
+        PackageShape(
+            name: "with-resources", more: "resources: [.copy(\"a text.txt\")],",
+            source: usual.replacing(
+                "CHECK",
+                with: "CHECK\n        expectNotNil(Bundle.module.url(forResource: \"a text\", withExtension: \"txt\"))"
+            ).replacing("import InClassTesting", with: "import Foundation\nimport InClassTesting"),
+            files: ["a text.txt": "text\n"]),
+        PackageShape(
+            name: "generated", more: "exclude: [\"made.txt\"], plugins: [\"Copying\"],",
+            source: usual.replacing("CHECK", with: "CHECK\n        expectEqual(made, 3)"),
+            files: [
+                "made.txt": "let made = 3\n",
+                "../../Plugins/Copying/Copying.swift": """
+                import Foundation
+                import PackagePlugin
+
+                @main
+                struct Copying: BuildToolPlugin {
+                    func createBuildCommands(context: PluginContext, target: any Target) -> [Command] {
+                        let source = target.directoryURL.appending(path: "made.txt")
+                        let made = context.pluginWorkDirectoryURL.appending(path: "made.swift")
+                        return [
+                            .buildCommand(
+                                displayName: "Copying", executable: URL(filePath: "/bin/cp"),
+                                arguments: [source.path, made.path], inputFiles: [source], outputFiles: [made])
+                        ]
+                    }
+                }
+
+                """,
+            ]),
+    ]
+
+    private static let languages: [PackageShape] = [
+        PackageShape(name: "swift5", settings: [".swiftLanguageMode(.v5)"]),
+        PackageShape(
+            name: "internal-imports", settings: [feature("InternalImportsByDefault")],
+            source: """
+                public import InClassTesting
+
+                public struct Shape {}
+
+                extension Shape: FixtureTesting {
+                    public static var testSelectors: TestSelectors { ["testShape": fixture { $0.testShape() }] }
+                    public static func testFixture() -> Shape { Shape() }
+                    private func testShape() { CHECK }
+                }
+
+                """,
+            files: ["Internal.swift": usual.replacing("Shape", with: "Internal").replacing("CHECK", with: "")]),
+        PackageShape(name: "member-imports", settings: [feature("MemberImportVisibility")]),
+        PackageShape(
+            name: "existential-any", settings: [feature("ExistentialAny"), ".treatAllWarnings(as: .error)"]),
+    ]
+
+    private static func feature(_ name: String) -> String { ".enableUpcomingFeature(\"\(name)\")" }
+
+    /// The shapes of a package with the newest tools.
+    static let current = names + programs + dependencies + languages
+}

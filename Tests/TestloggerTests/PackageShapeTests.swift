@@ -8,7 +8,7 @@ extension PackageTests {
     @Suite(.serialized)
     struct PackageShapeTests {
         private static let native = Result { try package("native shapes", PackageShape.current) }
-        private static let swiftBuild = Result { try package("swiftbuild shapes", PackageShape.current) }
+        fileprivate static let swiftBuild = Result { try package("swiftbuild shapes", PackageShape.current) }
 
         /// Writes a package with a target for each shape and a program that depends on all of them.
         private static func package(_ name: String, _ shapes: [PackageShape]) throws -> FixturePackage {
@@ -22,7 +22,8 @@ extension PackageTests {
             return Set(try package.text(of: "ran").split(separator: "\n").map(String.init))
         }
 
-        private func expectAllShapes(_ package: FixturePackage, _ shapes: [PackageShape], _ system: BuildSystem) throws
+        fileprivate func expectAllShapes(_ package: FixturePackage, _ shapes: [PackageShape], _ system: BuildSystem)
+            throws
         {
             let tested = shapes.filter { $0.contents[$0.sourcePath]?.contains("shape_value") ?? false }
             let built = try package.build(system)
@@ -49,7 +50,7 @@ extension PackageTests {
         }
 
         /// Tests that no build can run are an error, or a warning, at the declaration of their target.
-        private func expectAdvice(_ package: FixturePackage, _ system: BuildSystem) throws {
+        fileprivate func expectAdvice(_ package: FixturePackage, _ system: BuildSystem) throws {
             try package.write(PackageShape.own, to: "Sources/alone/Own.swift")
             defer { try? package.remove("Sources/alone/Own.swift") }
             let alone = try package.build(system, "--target", "alone")
@@ -85,10 +86,17 @@ extension PackageTests {
             try expectAllShapes(Self.native.get(), PackageShape.current, .native)
             try expectAdvice(Self.native.get(), .native)
         }
+    }
+}
 
+extension PackageTests.PackageShapeTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
         @Test func swiftBuildShapes() throws {
-            try expectAllShapes(Self.swiftBuild.get(), PackageShape.current, .swiftbuild)
-            try expectAdvice(Self.swiftBuild.get(), .swiftbuild)
+            let tests = PackageTests.PackageShapeTests()
+            try tests.expectAllShapes(
+                PackageTests.PackageShapeTests.swiftBuild.get(), PackageShape.current, .swiftbuild)
+            try tests.expectAdvice(PackageTests.PackageShapeTests.swiftBuild.get(), .swiftbuild)
         }
     }
 }

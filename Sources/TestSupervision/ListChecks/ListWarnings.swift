@@ -10,7 +10,8 @@ extension SourceScan {
         var warnings: [SourceWarning] = []
         // A type is looked at when it has or inherits a list; other types may call their functions as they like.
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
-            let owner = type.lists.isEmpty ? listOwner(inheritedBy: name) : nil
+            // A protocol's own are requirements.
+            let owner = type.lists.isEmpty && !type.isProtocol ? listOwner(inheritedBy: name) : nil
             if type.lists.isEmpty, owner == nil { continue }
             let words = owner.flatMap { types[$0] }?.listedWords ?? type.listedWords
             let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
@@ -85,6 +86,7 @@ extension ListWarningTests: SelfTesting {
             ),
             ("enum O { class Base { class \(list.dropFirst(7)) }; class S: Base { func testB() {} } }", ["O.S"]),
             ("protocol P: Q {}; protocol Q: P {}; struct S: P { func testB() {} }", []),
+            ("protocol P {}; extension P { \(list) }; protocol Q: P { func testB() }", []),
             ("class Base { class \(list.dropFirst(7)) }; class S: Base { override class \(list.dropFirst(7)) }", []),
         ]
         for row in rows {

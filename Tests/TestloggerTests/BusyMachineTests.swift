@@ -27,7 +27,7 @@ extension TestloggerTests {
         }()
 
         @Test func whatIsKeptFromATestDoesNotCount() throws {
-            let result = try run("--timeout", "1000", "--test-type", "busy")
+            let result = try run("--timeout", "300", "--test-type", "busy")
             #expect(result.status == 0 && result.output == "1 test, 1 passed\n", "\(result)")
         }
 

@@ -17,7 +17,7 @@ extension TestloggerTests.ExamplesTests {
         @Test func benchmarksAgreeWithTheirPeers() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Benchmarks")
             // Not optimised, which takes minutes: that is left to who measures, and results of optimised code to fuzzers.
-            let build = try RunningPrograms.swift(["build"], in: folder)
+            let build = try RunningPrograms.swift(["build", "--disable-index-store"], in: folder)
             try #require(build.status == 0, "\(build)")
             let output = Fixtures.folder.appending(path: "benchmarks")
             let json = output.appending(path: "results.json")
@@ -39,7 +39,7 @@ extension TestloggerTests.ExamplesTests {
 
         @Test func theTimetableIsTestedAsItIsBuilt() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Timetable")
-            let build = try RunningPrograms.swift(["build"], in: folder)
+            let build = try RunningPrograms.swift(["build", "--disable-index-store"], in: folder)
             try #require(build.status == 0, "\(build)")
             let result = try RunningPrograms.run([".build/debug/timetable", "--rows", "5000"], in: folder)
             #expect(result.status == 0, "\(result)")
@@ -49,7 +49,7 @@ extension TestloggerTests.ExamplesTests {
         @Test func theBackendAnswersAsItsTestsSay() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/TasksBackend")
             // Its in-class tests are a step of the build.
-            let build = try RunningPrograms.swift(["build", "--build-tests"], in: folder)
+            let build = try RunningPrograms.swift(["build", "--disable-index-store", "--build-tests"], in: folder)
             try #require(build.status == 0, "\(build)")
             let result = try RunningPrograms.swift(["test", "--skip-build"], in: folder)
             #expect(result.status == 0, "\(result)")
@@ -66,7 +66,10 @@ extension TestloggerTests.ExamplesTests {
         @Test func fuzzersFindNothingAtOnce() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Fuzzing")
             // Not optimised either: the tests of types are, in `.ci/run`, and who looks for more runs the release for hours.
-            let words = ["build", "-c", "release", "-Xswiftc", "-Onone", "-Xswiftc", "-sanitize=fuzzer,address"]
+            let words = [
+                "build", "-c", "release", "--disable-index-store", "-Xswiftc", "-Onone", "-Xswiftc",
+                "-sanitize=fuzzer,address",
+            ]
             let build = try RunningPrograms.swift(words + ["-Xswiftc", "-use-ld=lld"], in: folder)
             try #require(build.status == 0, "\(build)")
             for target in [

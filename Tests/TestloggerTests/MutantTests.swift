@@ -240,16 +240,19 @@ extension PackageTests {
             #expect(try files(of: "Sources") == before)
             #expect(try package.built(".o").map { try package.modificationTime(of: $0) } == objects)
             #expect(package.built(".yaml").allSatisfy { !$0.contains("/mutants/") }, "nothing is left")
+            #expect(
+                try self.survivors(["Stacks", "--changed"]).summary
+                    == "no source has changed since all its mutants were tried")
         }
 
-        @Test func choosesBySourceLineAndSeed() throws {
+        fileprivate func choosesBySourceLineAndSeed() throws {
             #expect(try survivors(["\(Self.path):10"]).survivors.sorted() == Self.survivors[...2].sorted())
             #expect(try survivors(["\(Self.path):10", "\(Self.path):15", "--shard", "1/1"]).survivors.count == 4)
-            let lines = [8, 10, 15].map { "\(Self.path):\($0)" }
+            let lines = [10, 15].map { "\(Self.path):\($0)" }
             let (one, other) = (try survivors(lines + ["--shuffle", "7"]), try survivors(lines + ["--shuffle", "7"]))
             #expect(one == other)
             #expect(try survivors(lines + ["--shuffle", "8"]).survivors != one.survivors, "another order")
-            let shards = try (1...3).flatMap { try survivors(["Stacks", "--shard", "\($0)/3"]).survivors }
+            let shards = try (1...3).flatMap { try survivors(lines + ["--shard", "\($0)/3"]).survivors }
             #expect(shards.sorted() == Self.survivors.sorted())
         }
 
@@ -265,7 +268,7 @@ extension PackageTests {
                     ].sorted(), "\(result)")
         }
 
-        @Test func blamesNoMutantForWhatAnotherLeft() throws {
+        fileprivate func blamesNoMutantForWhatAnotherLeft() throws {
             for seed in 1...3 {
                 let summary = try survivors(["Left", "--shuffle", "\(seed)"]).summary
                 #expect(summary == "mutants: 4 noticed (57 %), 3 survived, seed \(seed)")
@@ -296,12 +299,7 @@ extension PackageTests {
         }
         #endif
 
-        @Test func remembersWhatHasBeenTried() throws {
-            _ = try survivors(["Stacks"])
-            #expect(
-                try survivors(["Stacks", "--changed"]).summary
-                    == "no source has changed since all its mutants were tried"
-            )
+        @Test func endsWithTheBudget() throws {
             let result = try package.testlogger(["--mutants", "--budget", "1", "--stable-output", "Stacks"])
             #expect(result.lines.contains { $0.hasSuffix(" not tried") }, "\(result)")
         }
@@ -333,6 +331,20 @@ extension PackageTests {
             let red = try package.swift("package", "testlogger", "--mutants", "--stable-output", Self.path)
             #expect(red.lines.contains("error: mutants are tried with tests that pass"), "\(red)")
             #expect(red.lines.contains { $0.hasSuffix("got 3 instead of expected 4 (Stack.testHalves)") }, "\(red)")
+        }
+    }
+}
+
+extension PackageTests.MutantTests {
+    /// Each of these tries dozens of mutants.
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        private let tests = try? PackageTests.MutantTests()
+
+        @Test func choosesBySourceLineAndSeed() throws { try #require(tests).choosesBySourceLineAndSeed() }
+
+        @Test func blamesNoMutantForWhatAnotherLeft() throws {
+            try #require(tests).blamesNoMutantForWhatAnotherLeft()
         }
     }
 }

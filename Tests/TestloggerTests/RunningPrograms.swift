@@ -240,7 +240,7 @@ final class RunningProgram {
                         "\(words) \(hasEnded ? "ended before" : "has not come in ten minutes to") \(what):\n"
                         + (try output.text()) + (try errors.text()))
             }
-            usleep(500)
+            usleep(5_000)
         }
     }
 

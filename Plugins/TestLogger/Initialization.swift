@@ -1,44 +1,44 @@
-// `swift package testlogger init [TARGET]`: writes into a package what in-class tests need, and a first test.
+// `swift package testlogger init [TARGET]`: writes SwiftPM's facts about the package into a file. testlogger reads it and
+// prepares the package.
 
 import Foundation
 import PackagePlugin
 
 struct Initialization {
     let context: PluginContext
+    let words: [String]
 
-    func run(_ arguments: [String]) throws {
-        let package = context.package.directoryURL
-        let manifest = package.appending(path: "Package.swift")
-        let before = try String(contentsOf: manifest, encoding: .utf8)
-        let places = try PluginPlaces(context: context, manifest: before)
-        let target = try chosenTarget(arguments, among: places.candidates)
-        let users = places.users(of: target)
-        let change = ManifestChange(
-            target: target.name, dependency: dependencyName(in: before), addsLibrary: !hasLibrary(target),
-            users: users, makesTested: try users.isEmpty && !hasTested(for: target, places),
-            places: (users.isEmpty ? ["Tested"] : users).filter { !places.taken.contains($0) })
-        guard !change.isEmpty else {
-            print("nothing to do: \(change.summary)")
-            return
+    /// Writes the facts that PackageFacts of testlogger reads.
+    func writeFacts() throws -> URL {
+        let package = context.package
+        let tester = package.dependencies.map(\.package).first(where: \.isTester)
+        let version = package.toolsVersion
+        var lines = [
+            ("root", package.directoryURL.path),
+            ("tools-version", "\(version.major).\(version.minor).\(version.patch)"),
+        ]
+        lines += words.map { ("word", $0) }
+        if let tester { lines += [("dependency", dependencyName(of: tester)), ("identity", tester.id)] }
+        if package.products.contains(where: { $0 is LibraryProduct }) { lines.append(("library-product", "yes")) }
+        lines += try swift.map { ("swift", $0) }
+        for target in package.targets {
+            lines += [("name", target.name), ("any-folder", target.directoryURL.path)]
         }
-        let testFile = target.directoryURL.appending(path: "FirstTests.swift")
-        let isTested = try hasTests(target)
-        guard isTested || !FileManager.default.fileExists(atPath: testFile.path) else {
-            throw Failure(description: "\(testFile.path) is there already; nothing was changed")
+        let withPlugin = try targetsWithPlugin
+        let packages = LocalPackages(root: package)
+        let targets = package.targets.compactMap { $0 as? SwiftSourceModuleTarget }
+            .filter { $0.kind == .generic || $0.kind == .executable }
+        for target in targets.sorted(by: { $0.name < $1.name }) {
+            lines += [("target", target.name), ("folder", target.directoryURL.path)]
+            if target.kind == .executable { lines.append(("program", programName(of: target))) }
+            if target.dependencyTargets.contains(where: \.isTestingLibrary) { lines.append(("library", "yes")) }
+            if withPlugin.contains(target.name) { lines.append(("plugin", "yes")) }
+            lines += packages.closure(of: target).filter { $0.id != target.id }.map { ("uses", $0.name) }
+            lines += target.sourceFiles(withSuffix: "swift").map { ("source", $0.url.path) }
         }
-        // The manifest last: until then the package builds as before.
-        if change.makesTested { try write(targetText, to: package.appending(path: "Sources/Tested/Tested.swift")) }
-        if !isTested { try write(testText, to: testFile) }
-        let text = before + (before.hasSuffix("\n") ? "" : "\n") + change.text
-        try Data(text.utf8).write(to: manifest, options: .atomic)
-        print("Package.swift: \(change.summary)")
-        if !isTested {
-            print("\(testFile.path): a first test; move it to the bottom of the file of the type it tests")
-        }
-        if target.kind == .executable {
-            print("'swift run \(programName(of: target))' does not wait for the tests, 'swift build' does")
-        }
-        print("now: swift build")
+        let file = context.pluginWorkDirectoryURL.appending(path: "init")
+        try Data(lines.map { "\($0)\t\($1)\n" }.joined().utf8).write(to: file, options: .atomic)
+        return file
     }
 
     private func programName(of target: SwiftSourceModuleTarget) -> String {
@@ -46,150 +46,59 @@ struct Initialization {
         return programs.first { $0.mainTarget.id == target.id }?.name ?? target.name
     }
 
-    private func chosenTarget(_ arguments: [String], among candidates: [SwiftSourceModuleTarget]) throws
-        -> SwiftSourceModuleTarget
-    {
-        let names = candidates.map(\.name).joined(separator: ", ")
-        guard let first = candidates.first else {
-            throw Failure(description: "there is no Swift target to be tested; nothing was changed")
-        }
-        guard arguments.count <= 1 else {
-            throw Failure(description: "one target at a time: swift package testlogger init \(arguments[0])")
-        }
-        if let name = arguments.first {
-            guard let target = candidates.first(where: { $0.name == name }) else {
-                throw Failure(description: "there is no Swift target '\(name)'; there are \(names)")
-            }
-            return target
-        }
-        guard candidates.count == 1 else {
-            throw Failure(
-                description:
-                    "say which target is to be tested (\(names)): swift package testlogger init \(first.name)")
-        }
-        return first
-    }
-
-    /// Whether the package has the target already that tests hang on where nothing else uses what is tested.
-    private func hasTested(for target: SwiftSourceModuleTarget, _ places: PluginPlaces) throws -> Bool {
-        guard let tested = context.package.targets.first(where: { $0.name == "Tested" }) else { return false }
-        guard places.canUse(tested, target) else {
-            throw Failure(
-                description: "'Tested' would have to depend on '\(target.name)', and can not; nothing was changed")
-        }
-        return true
-    }
-
-    /// Whether the first test has been written, here or where it was moved to.
-    private func hasTests(_ target: SwiftSourceModuleTarget) throws -> Bool {
-        try target.sourceFiles(withSuffix: "swift").contains { file in
-            try String(contentsOf: file.url, encoding: .utf8).contains("import InClassTesting")
-        }
-    }
-
-    private func hasLibrary(_ target: SwiftSourceModuleTarget) -> Bool {
-        target.dependencies.contains { dependency in
-            if case .product(let product) = dependency { product.name == "InClassTesting" } else { false }
-        }
-    }
-
-    /// Writes a file, unless there is one.
-    private func write(_ text: String, to file: URL) throws {
-        guard !FileManager.default.fileExists(atPath: file.path) else { return }
-        try FileManager.default.createDirectory(
-            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data(text.utf8).write(to: file, options: .atomic)
-    }
-
-    /// What the manifest calls this package: the name that it gives to a path, else the last part of the path or address.
-    private func dependencyName(in manifest: String) -> String {
+    /// The name of this package in targets' dependencies: the one that the manifest gives to a path, otherwise the last part
+    /// of the path or address.
+    private func dependencyName(of tester: Package) -> String {
         let name = "InClassTesting"
-        let tester = context.package.dependencies.map(\.package).first(where: \.isTester)
-        guard let tester, !manifest.contains(/name:\s*"InClassTesting"\s*,\s*path:/) else { return name }
-        return tester.id == name.lowercased() ? name : tester.id
+        let manifest = try? String(
+            contentsOf: context.package.directoryURL.appending(path: "Package.swift"), encoding: .utf8)
+        let isNamed = manifest?.contains(/name:\s*"InClassTesting"\s*,\s*path:/) ?? false
+        return isNamed || tester.id == name.lowercased() ? name : tester.id
     }
 
-    private var targetText: String {
-        "// Nothing needs to be here: this target is what the in-class tests of the package hang on.\n"
-    }
-
-    private var testText: String {
-        """
-        // A first test. A type's tests belong at the bottom of the type's own file, in an extension of the type.
-
-        #if DEBUG || IN_CLASS_TESTS
-        import InClassTesting
-
-        enum FirstTests {}
-
-        extension FirstTests: SelfTesting {
-            static var testSelectors: TestSelectors { [
-                "testAddition": testAddition,
-            ] }
-
-            private static func testAddition() {
-                expectEqual(1 + 1, 2, "one and one")
-            }
+    /// SwiftPM with a build folder of its own: the package's is locked while a plugin runs. A sandbox can't contain another.
+    private var swift: [String] {
+        get throws {
+            [
+                try context.tool(named: "swift").url.path, "package", "--package-path",
+                context.package.directoryURL.path,
+                "--scratch-path", context.pluginWorkDirectoryURL.appending(path: "manifest").path,
+                "--manifest-cache", "none", "--disable-sandbox",
+            ]
         }
-        #endif
+    }
 
-        """
+    /// The targets that apply the plugin, which SwiftPM doesn't tell plugins.
+    private var targetsWithPlugin: Set<String> {
+        get throws {
+            let output = Pipe()
+            let process = Process()
+            let words = try swift + ["dump-package"]
+            process.executableURL = URL(filePath: words[0])
+            process.arguments = Array(words.dropFirst())
+            process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "SWIFTPM_BUILD_DIR" }
+            process.standardOutput = output
+            try process.run()
+            let data = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+                throw Failure(description: "SwiftPM can't load the package; nothing was changed")
+            }
+            let manifest = try JSONDecoder().decode(DumpedManifest.self, from: data)
+            return Set(manifest.targets.filter(\.hasPlugin).map(\.name))
+        }
     }
 }
 
-/// What is appended to a manifest.
-private struct ManifestChange {
-    /// The target that is tested.
-    let target: String
-    /// What the manifest calls the package of the library and the plugin.
-    let dependency: String
-    let addsLibrary: Bool
-    /// The targets that use it already; when there is none, `Tested` is to use it.
-    let users: [String]
-    let makesTested: Bool
-    /// The targets that the plugin does not stand on yet.
-    let places: [String]
+/// The used part of the output of `swift package dump-package`.
+private struct DumpedManifest: Decodable {
+    struct Target: Decodable {
+        var name: String
+        /// Each has one key, `plugin`, with the names of the plugin and of its package.
+        var pluginUsages: [[String: [String?]]]?
 
-    var isEmpty: Bool { !addsLibrary && !users.isEmpty && places.isEmpty }
-
-    var summary: String {
-        let names = users.map { "'\($0)'" }.joined(separator: ", ")
-        let tested = makesTested ? "the new target 'Tested'" : "'Tested', which depends on it now"
-        return "'\(target)' depends on InClassTesting; its tests run in the build of \(users.isEmpty ? tested : names)"
+        var hasPlugin: Bool { (pluginUsages ?? []).contains { $0["plugin"]?.first == "InClassTests" } }
     }
 
-    var text: String {
-        let plugins = "[.plugin(name: \"InClassTests\", package: \"\(dependency)\")]"
-        var text = "\n// In-class tests of '\(target)' run in every build.\n"
-        if addsLibrary {
-            text += statement(
-                on: [target],
-                "target.dependencies.append(.product(name: \"InClassTesting\", package: \"\(dependency)\"))")
-        }
-        if makesTested {
-            return text + """
-                package.targets.append(
-                    .target(
-                        name: "Tested", dependencies: ["\(target)"],
-                        plugins: \(plugins)))
-
-                """
-        }
-        if users.isEmpty { text += statement(on: ["Tested"], "target.dependencies.append(\"\(target)\")") }
-        if !places.isEmpty { text += statement(on: places, "target.plugins = (target.plugins ?? []) + \(plugins)") }
-        return text
-    }
-
-    private func statement(on names: [String], _ statement: String) -> String {
-        let condition =
-            names.count == 1
-            ? "target.name == \"\(names[0])\""
-            : "[\(names.map { "\"\($0)\"" }.joined(separator: ", "))].contains(target.name)"
-        return """
-            for target in package.targets where \(condition) {
-                \(statement)
-            }
-
-            """
-    }
+    var targets: [Target]
 }

@@ -9,7 +9,8 @@ struct TestLogger: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) async throws {
         if arguments.first == "init" {
             try checkPermission([context.package.directoryURL.path], context, arguments)
-            try Initialization(context: context).run(Array(arguments.dropFirst()))
+            let facts = try Initialization(context: context, words: Array(arguments.dropFirst())).writeFacts()
+            try run(context.tool(named: "testlogger").url, ["--init", facts.path])
             return
         }
         let tool = try context.tool(named: "testlogger").url

@@ -36,6 +36,11 @@ struct TestLogger {
                 for word in options.subjects + ["--"] + options.optionWords { print(word) }
                 return
             }
+            if words.first == "--init", words.count == 2, let facts = words.last {
+                let status = Initialization.run(facts)
+                fflush(nil)
+                _exit(status.rawValue)
+            }
             var options = try CommandLineOptions(Array(words))
             if options.wantsHelp {
                 print(CommandLineOptions.help)

@@ -4,7 +4,106 @@ import Foundation
 import Testing
 
 extension PackageTests {
-    struct InitializationTests {}
+    @Suite
+    struct InitializationTests {
+        /// A client of an adopted library that also has in-class tests of its own.
+        @Test func libraryCostsClientsNothing() throws {
+            let address = try LibraryPackage(named: "Shelf").address
+            let client = try FixturePackage(
+                named: "Reader",
+                files: [
+                    "Package.swift": """
+                    // swift-tools-version: 6.2
+                    import PackageDescription
+
+                    let package = Package(
+                        name: "Reader", platforms: [.macOS(.v15)],
+                        dependencies: [\(try FixturePackage.dependency), .package(url: \(address), from: "1.0.0")],
+                        targets: [
+                            .target(
+                                name: "Pages",
+                                dependencies: [.product(name: "InClassTesting", package: "InClassTesting")],
+                                plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
+                            .executableTarget(name: "reader", dependencies: [.product(name: "Shelf", package: "Shelf")]),
+                        ])
+
+                    """,
+                    "Sources/Pages/Pages.swift": "import InClassTesting\n",
+                    "Sources/reader/main.swift": "import Shelf\n\nprint(Shelf(3).count)\n",
+                ])
+            // The module InClassTesting is there when the library is compiled.
+            let result = try client.swift("run", "--cache-path", client.file("cache").path, "reader")
+            #expect(result.status == 0 && result.output.hasSuffix("3\n"), "\(result)")
+            try LibraryPackage.expectNothing(of: "testFixture", in: client.built("/Shelf.swiftmodule"))
+            try LibraryPackage.expectNothing(of: "14InClassTesting", in: client.built("/debug/reader"))
+        }
+    }
+}
+
+/// A library that `init` has prepared, and the address of its version 1.0.0.
+private struct LibraryPackage {
+    let package: FixturePackage
+    /// As a literal.
+    let address: String
+
+    init(named name: String) throws {
+        package = try FixturePackage(
+            named: name,
+            files: [
+                "Package.swift": """
+                // swift-tools-version: 5.9
+                import PackageDescription
+
+                let package = Package(
+                    name: "Shelf",
+                    products: [.library(name: "Shelf", targets: ["Shelf"])],
+                    dependencies: [\(try FixturePackage.dependency)],
+                    targets: [.target(name: "Shelf")]
+                )
+
+                """,
+                "Sources/Shelf/Shelf.swift": """
+                public struct Shelf: Sendable {
+                    public var count: Int
+                    public init(_ count: Int) { self.count = count }
+                }
+
+                // MARK: - In-class tests
+
+                #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+                extension Shelf: FixtureTesting {
+                    public static var testSelectors: TestSelectors { ["testCount": fixture { $0.testCount() }] }
+                    public static func testFixture() -> Shelf { Shelf(4) }
+                    func testCount() { expectEqual(count, 4, "books") }
+                }
+                #endif
+
+                """,
+            ])
+        let result = try package.initialize()
+        #expect(result.status == 0, "\(result)")
+        try package.replace(
+            "#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)\n",
+            with: "#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)\nimport InClassTesting\n\n",
+            in: "Sources/Shelf/Shelf.swift")
+        let bare = Fixtures.folder.appending(path: "\(name)-addresses/Shelf")
+        let commands = [
+            "git init -q && git add Package.swift Sources",
+            "git -c user.name=a -c user.email=a@b.c commit -q -m a && git tag 1.0.0",
+            "git clone -q --bare . '\(bare.path)'",
+        ]
+        let published = try RunningPrograms.shell(commands.joined(separator: " && "), in: package.folder)
+        #expect(published.status == 0, "\(published)")
+        address = FixturePackage.literal("file://\(bare.path)")
+    }
+
+    static func expectNothing(of name: String, in files: [String]) throws {
+        #expect(!files.isEmpty)
+        for file in files {
+            let data = try Data(contentsOf: URL(filePath: file))
+            #expect(data.range(of: Data(name.utf8)) == nil, "\(name) in \(file)")
+        }
+    }
 }
 
 extension PackageTests.InitializationTests {
@@ -180,21 +279,123 @@ extension PackageTests.InitializationTests {
             #expect(run.status == 0 && run.output == "alone\n", "\(run)")
             let again = try package.initialize()
             #expect(again.status == 0 && again.output.contains("nothing to do"), "\(again)")
+        }
 
-            // A target of the package's own that has the name.
-            let manifest = """
-                // swift-tools-version: 6.2
-                import PackageDescription
+        /// Its tests run in its own checkout and in that of a package that depends on its path; a client by address
+        /// neither fetches nor compiles anything for them.
+        @Test(arguments: BuildSystem.allCases) func library(_ system: BuildSystem) throws {
+            let library = try LibraryPackage(named: "Library-\(system)")
+            let green = try library.package.build(system, "-v")
+            #expect(green.status == 0 && library.package.built("ShelfTested.swift").count == 1, "\(green)")
+            try library.package.replace("Shelf(4) }", with: "Shelf(5) }", in: "Sources/Shelf/Shelf.swift")
+            let red = try library.package.build(system)
+            #expect(red.status != 0 && red.text.contains("got 5 instead of expected 4 for books"), "\(red)")
+            for configuration in ["debug", "release"] {
+                let client = try FixturePackage(
+                    named: "Client-\(system)-\(configuration)",
+                    files: [
+                        "Package.swift": """
+                        // swift-tools-version: 6.2
+                        import PackageDescription
 
-                let package = Package(
-                    name: "Alone", platforms: [.macOS(.v15)], dependencies: [\(try FixturePackage.dependency)],
-                    targets: [.executableTarget(name: "Alone", dependencies: ["Tested"]), .target(name: "Tested")])
+                        let package = Package(
+                            name: "Client", dependencies: [.package(url: \(library.address), from: "1.0.0")],
+                            targets: [
+                                .executableTarget(name: "client", dependencies: [.product(name: "Shelf", package: "Shelf")])
+                            ])
 
-                """
-            try package.write(manifest, to: "Package.swift")
-            let taken = try package.initialize("Alone")
-            #expect(taken.status != 0 && taken.text.contains("'Tested' would have to depend on 'Alone'"), "\(taken)")
-            #expect(try package.text(of: "Package.swift") == manifest)
+                        """,
+                        "Sources/client/main.swift": "import Shelf\n\nprint(Shelf(3).count)\n",
+                    ])
+                let words = ["--cache-path", client.file("cache").path, "--scratch-path", client.file("built").path]
+                let result = try RunningPrograms.swift(
+                    ["build", "-c", configuration] + system.options + words, in: client.folder)
+                #expect(result.status == 0, "\(result)")
+                let paths = try FileManager.default.subpathsOfDirectory(atPath: client.file("built").path)
+                #expect(!paths.contains { $0.contains("InClassTest") || $0.contains("testlogger") })
+                let programs = paths.filter { $0.hasSuffix("/client") && !$0.contains("Intermediates") }
+                for name in ["14InClassTesting", "testFixture"] {
+                    try LibraryPackage.expectNothing(of: name, in: programs.map { client.file("built/\($0)").path })
+                }
+            }
+            try library.package.replace("Shelf(5) }", with: "Shelf(4) }", in: "Sources/Shelf/Shelf.swift")
+            let neighbor = try FixturePackage(
+                named: "Neighbor-\(system)",
+                files: [
+                    "Package.swift": """
+                    // swift-tools-version: 6.2
+                    import PackageDescription
+
+                    let package = Package(
+                        name: "Neighbor", platforms: [.macOS(.v15)],
+                        dependencies: [.package(path: "../Library-\(system)"), \(try FixturePackage.dependency)],
+                        targets: [
+                            .executableTarget(
+                                name: "neighbor", dependencies: [.product(name: "Shelf", package: "Library-\(system)")],
+                                plugins: [.plugin(name: "InClassTests", package: "InClassTesting")])
+                        ])
+
+                    """,
+                    "Sources/neighbor/main.swift": "import Shelf\n\nprint(Shelf(3).count)\n",
+                ])
+            let built = try neighbor.build(system)
+            #expect(built.status == 0 && neighbor.built("ShelfTested.swift").count == 1, "\(built)")
+        }
+
+        /// Folders and manifests of other kinds; what can't be prepared stays as it is.
+        @Test func otherPackages() throws {
+            let wide = try package("Wide", ".target(name: \"Wide\", path: \"Sources\")", source: "Sources/Wide.swift")
+            let result = try wide.initialize()
+            #expect(result.status == 0 && wide.exists("Tested/Tested.swift"), "\(result)")
+            let green = try wide.build()
+            #expect(green.status == 0 && wide.built("WideTested.swift").count == 1, "\(green)")
+
+            let rows = [
+                ("Listed", ".target(name: \"Listed\", sources: [\"Listed.swift\"])", "target 'Listed' doesn't compile"),
+                ("Made", "make(\"Made\")", "Package.swift:10:35: error: target 'Made' isn't declared by a literal"),
+                ("Whole", ".target(name: \"Whole\", path: \".\")", "a target has the whole package as its folder"),
+            ]
+            for (name, target, message) in rows {
+                let package = try package(name, target, source: name == "Whole" ? "Whole.swift" : nil)
+                let manifest = try package.text(of: "Package.swift")
+                let paths = try FileManager.default.subpathsOfDirectory(atPath: package.folder.path)
+                let result = try package.initialize()
+                #expect(result.status != 0 && result.text.contains(message), "\(result)")
+                #expect(try package.text(of: "Package.swift") == manifest)
+                let left = try FileManager.default.subpathsOfDirectory(atPath: package.folder.path)
+                #expect(left.filter { !$0.hasPrefix(".") } == paths, "files")
+            }
+
+            let both = try package("Both", ".target(name: \"Both\")")
+            let newer = try both.text(of: "Package.swift")
+            try both.write(newer, to: "Package@swift-6.0.swift")
+            let older = newer.replacing("6.2", with: "5.9").replacing(try FixturePackage.dependency, with: "")
+            try both.write(older, to: "Package.swift")
+            let chosen = try both.initialize()
+            #expect(chosen.status == 0 && chosen.output.contains("+++ b/Package@swift-6.0.swift\n"), "\(chosen)")
+            #expect(try both.text(of: "Package.swift") == older)
+        }
+
+        private func package(_ name: String, _ target: String, source: String? = nil) throws -> FixturePackage {
+            try FixturePackage(
+                named: name,
+                files: [
+                    "Package.swift": """
+                    // swift-tools-version: 6.2
+                    import PackageDescription
+
+                    func make(_ name: String) -> Target { .target(name: name) }
+
+                    let package = Package(
+                        name: "\(name)",
+                        platforms: [.macOS(.v15)],
+                        dependencies: [\(try FixturePackage.dependency)],
+                        targets: [\(target)]
+                    )
+
+                    """,
+                    source ?? "Sources/\(name)/\(name).swift": "public struct A {}\n",
+                ])
         }
 
         /// A package that depends on a checkout or a fork of another name calls it by that.

@@ -77,7 +77,7 @@ package enum FileAccess {
     }
 
     /// Makes a folder, and those it is to be in, unless they are there.
-    static func makeFolder(_ path: String) throws(SystemError) {
+    package static func makeFolder(_ path: String) throws(SystemError) {
         if isDirectory(path) { return }
         let outer = directory(of: path)
         if outer != path, outer != "." { try makeFolder(outer) }

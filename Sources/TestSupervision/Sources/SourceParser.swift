@@ -401,21 +401,27 @@ extension SourceParser: SelfTesting {
     }
 
     private static func testKnowsConditionalCompilation() {
-        let declared = scan(
-            """
-            #if DEBUG || IN_CLASS_TESTS
-            extension S {
-                func testA() {}
-                #if os(Windows)
-                func testB() {}
-                #else
-                func testC() {}
+        let guards = [
+            "DEBUG || IN_CLASS_TESTS", "SELF_TESTS && (DEBUG || IN_CLASS_TESTS)",
+            "(DEBUG || IN_CLASS_TESTS) && canImport(InClassTesting)",
+        ]
+        for condition in guards {
+            let declared = scan(
+                """
+                #if \(condition)
+                extension S {
+                    func testA() {}
+                    #if os(Windows)
+                    func testB() {}
+                    #else
+                    func testC() {}
+                    #endif
+                    func testD() {}
+                }
                 #endif
-                func testD() {}
-            }
-            #endif
-            """)["S"]?.declared
-        expectEqual(declared?.map(\.isConditional), [false, true, true, false])
+                """)["S"]?.declared
+            expectEqual(declared?.map(\.isConditional), [false, true, true, false], condition)
+        }
     }
 }
 #endif

@@ -2,20 +2,20 @@
 // out, but for those to the end of a line where they are asked for. It reads what a compiler has accepted, so it is lenient: whatever it does not know is punctuation.
 
 /// A word, or a regular expression as it is written; a string literal, one character of punctuation, or a comment to the end of a line.
-struct SwiftToken {
-    enum Kind { case word, string, punctuation, comment }
+package struct SwiftToken {
+    package enum Kind { case word, string, punctuation, comment }
 
-    var kind: Kind
+    package var kind: Kind
     /// Byte offsets in the source; a string's are those of its contents.
-    var start: Int
-    var end: Int
+    package var start: Int
+    package var end: Int
     /// From 1.
-    var line: Int
+    package var line: Int
     /// In bytes from 1.
-    var column: Int
+    package var column: Int
 }
 
-struct SwiftLexer {
+package struct SwiftLexer {
     private let source: UnsafeRawBufferPointer
     private let keepsComments: Bool
     private var offset = 0
@@ -43,7 +43,7 @@ struct SwiftLexer {
     /// Splits a source into tokens.
     ///
     /// - Complexity: O(length of the source).
-    static func split(_ source: UnsafeRawBufferPointer, keepsComments: Bool = false) -> [SwiftToken] {
+    package static func split(_ source: UnsafeRawBufferPointer, keepsComments: Bool = false) -> [SwiftToken] {
         var splitter = SwiftLexer(source, keepsComments: keepsComments)
         splitter.tokens.reserveCapacity(source.count / 5)
         splitter.run()
@@ -257,7 +257,7 @@ struct SwiftLexer {
 import InClassTesting
 
 extension SwiftLexer: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testSplits": testSplits,
             "testTellsRegularExpressionsFromDivision": testTellsRegularExpressionsFromDivision,

@@ -35,6 +35,11 @@ extension TestRegions: SelfTesting {
             "a\n#if DEBUG || IN_CLASS_TESTS\nb\n#if os(Linux)\nc\n#endif\n#endif\nd\n#if !DEBUG\ne\n#endif\n#if DEBUG\nf\n#else\ng\n#endif"
         expectEqual(lineRanges(source), [2...7, 12...14])
         expectEqual(lineRanges(source.replacing("\n", with: "\r\n")), [2...7, 12...14])
+        for condition in [
+            "SELF_TESTS && (DEBUG || IN_CLASS_TESTS)", "(DEBUG || IN_CLASS_TESTS) && canImport(InClassTesting)",
+        ] {
+            expectEqual(lineRanges("#if \(condition)\na\n#endif\n"), [1...3], condition)
+        }
     }
 }
 #endif

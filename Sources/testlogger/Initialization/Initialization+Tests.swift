@@ -1,0 +1,200 @@
+// Tests of the checks before `init` writes, and of taking changes back. A shell command stands for SwiftPM.
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import InClassTesting
+import TestSupervision
+
+extension Initialization: SelfTesting {
+    static var testSelectors: TestSelectors {
+        let tests: TestSelectors = [
+            "testPreparesAPackage": testPreparesAPackage, "testChoosesTheManifest": testChoosesTheManifest,
+            "testRefusesManifests": testRefusesManifests, "testRefusesPlaces": testRefusesPlaces,
+        ]
+        let obstacles = [
+            ("SwiftPM refuses", "echo 'error: overlapping sources'; exit 1", "SwiftPM can't load the changed package"),
+            ("sources are excluded", describe(sources: []), "doesn't compile"),
+            ("interrupted", "kill -s TERM $PPID; \(describe(sources: ["FirstTests.swift"]))", "ended by SIGTERM"),
+        ]
+        return tests + .each("testTakesChangesBack", obstacles, named: \.0) { try testTakesChangesBack($1, $2) }
+    }
+
+    private static let manifest = """
+        // swift-tools-version: 5.9
+        let package = Package(name: "P", dependencies: [.package(path: "../inclasstesting")],
+            targets: [.target(name: "A"), .target(name: "B")])
+        """
+
+    private static func describe(sources: [String]) -> String {
+        let lines = sources.map { "        \($0)\n" }.joined()
+        return
+            "printf 'Name: P\nTargets:\n    Name: A\n    Sources:\n\(lines)    Name: B\n    Sources:\n        B.swift\n'"
+    }
+
+    /// Creates a package.
+    ///
+    /// - Parameters:
+    ///   - lines: facts in addition to the usual ones.
+    ///   - command: what SwiftPM does.
+    private static func package(
+        _ manifests: [String: String] = ["Package.swift": manifest], _ lines: String = "", _ command: String = "exit 7",
+        in folder: String = "package"
+    ) throws -> Initialization {
+        let root = "\(try temporaryDirectory())/\(folder)"
+        try FileAccess.makeFolder("\(root)/Sources/A")
+        for (name, text) in manifests { try FileAccess.write(Array(text.utf8), to: "\(root)/\(name)") }
+        try FileAccess.write(Array("struct A {}\n".utf8), to: "\(root)/Sources/A/A.swift")
+        let facts = """
+            root\t\(root)
+            tools-version\t5.9.0
+            word\tA
+            dependency\tInClassTesting
+            identity\tinclasstesting
+            swift\t/bin/sh
+            swift\t-c
+            name\tA
+            any-folder\t\(root)/Sources/A
+            target\tA
+            folder\t\(root)/Sources/A
+            source\t\(root)/Sources/A/A.swift
+            target\tB
+            folder\t\(root)/Sources/B
+
+            """
+        var result = PackageFacts(facts + lines)
+        result.swift.append(command)
+        return Initialization(facts: result)
+    }
+
+    /// The files below a package's folder with their contents.
+    private var files: [String: String] {
+        get throws {
+            var files: [String: String] = [:]
+            var folders = [facts.root]
+            while let folder = folders.popLast() {
+                for path in FileAccess.names(in: folder).map({ "\(folder)/\($0)" }) {
+                    if FileAccess.isDirectory(path) {
+                        folders.append(path)
+                        files[path] = "a folder"
+                    } else {
+                        files[path] = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
+                    }
+                }
+            }
+            return files
+        }
+    }
+
+    /// Runs the command, which must fail and change nothing; returns the error without the package's folder.
+    private func failure() throws -> String {
+        let before = try files
+        var text = ""
+        do {
+            try run()
+            fail("the package is prepared")
+        } catch let error as ManifestError {
+            text = "\(error.place.path):\(error.place.line):\(error.place.column): \(error.description)"
+        } catch { text = "\(error)" }
+        expectEqual(try files, before, "files after '\(text)'")
+        return text.replacing(facts.root + "/", with: "")
+    }
+
+    private static func testPreparesAPackage() throws {
+        let package = try package(["Package.swift": manifest], "", describe(sources: ["A.swift", "FirstTests.swift"]))
+        try package.run()
+        let files = try package.files
+        expectEqual(files.count, 7, "files and folders")
+        expectTrue(files["\(package.facts.root)/Package.swift"]?.contains("plugins: [.plugin") ?? false, "the manifest")
+        expectTrue(
+            files["\(package.facts.root)/Sources/A/FirstTests.swift"]?.contains("#if DEBUG || IN_CLASS_TESTS") ?? false,
+            "the first test")
+    }
+
+    private static func testTakesChangesBack(_ command: String, _ message: String) throws {
+        let package = try package(["Package.swift": manifest], "", command)
+        let root = package.facts.root
+        // A signal and its handler stay in the child.
+        expectExit(.exit(7)) {
+            Interruption.watchSignals()
+            let text = (try? package.failure()) ?? ""
+            let isEmpty = (try? package.files.count) == 4
+            _exit(text.contains(message) && text.hasSuffix("; all files were restored") && isEmpty ? 7 : 1)
+        }
+        expectFalse(FileAccess.exists("\(root)/Sources/A/FirstTests.swift"), "whether the first test is left")
+    }
+
+    private static func testChoosesTheManifest() throws {
+        let newer = manifest.replacing("5.9", with: "6.4")
+        let older = "// swift-tools-version:5.7\nlet package = Package(name: \"P\")\n"
+        let rows = [
+            (["Package.swift": older, "Package@swift-5.9.swift": manifest], "Package@swift-5.9.swift", 0),
+            (["Package.swift": manifest, "Package@swift-5.7.swift": older], "Package.swift", 0),
+            (["Package.swift": manifest, "Package@swift-6.4.swift": newer], "Package.swift", 1),
+            (
+                ["Package.swift": manifest, "Package@swift-5.7.swift": manifest.replacing("5.9", with: "5.7")],
+                "Package.swift", 1
+            ),
+        ]
+        for (index, (manifests, name, noteCount)) in rows.enumerated() {
+            let package = try package(manifests, in: "\(index)")
+            expectEqual(try package.usedManifest(), name)
+            expectEqual(package.notes(name).count, noteCount, "\(package.notes(name))")
+        }
+    }
+
+    private static func testRefusesManifests() throws {
+        let rows = [
+            (
+                "tools-version\t5.5.0", manifest,
+                "Package.swift:1:1: tools version 5.5.0 has no build tool plugins: write '// swift-tools-version: 5.9'"
+            ),
+            (
+                "", manifest.replacing(".target(name: \"A\")", with: "make(\"A\")"),
+                """
+                Package.swift:3:20: target 'A' isn't declared by a literal '.target(name: "A", …)'
+                write by hand
+                in 'dependencies:' of 'A': .product(name: "InClassTesting", package: "InClassTesting")
+                in 'plugins:' of 'C': .plugin(name: "InClassTests", package: "InClassTesting")
+                """
+            ),
+        ]
+        for (index, (lines, text, message)) in rows.enumerated() {
+            let package = try package(
+                ["Package.swift": text], "\(lines)\ntarget\tC\nprogram\tc\nuses\tA\n", in: "\(index)")
+            expectEqual(try package.failure(), message)
+        }
+        for (words, message) in [
+            ([], "name the target to be tested (A, B): swift package testlogger init A"),
+            (["AA"], "there is no Swift target 'AA'; did you mean 'A'? (known are A, B)"),
+            (["A", "B"], "one target at a time: swift package testlogger init A"),
+        ] {
+            var facts = try package().facts
+            facts.words = words
+            expectEqual(try Initialization(facts: facts).failure(), message)
+        }
+    }
+
+    private static func testRefusesPlaces() throws {
+        let library = "library-product\tyes\n"
+        let checkout = try package(["Package.swift": manifest], library, in: "checkouts/p")
+        expectTrue(try checkout.failure().contains("is in a folder 'checkouts'"), "a folder 'checkouts'")
+        let foreign = try package(["Package.swift": manifest], "target\tTested\n", in: "foreign")
+        expectTrue(try foreign.failure().hasPrefix("a target 'Tested' exists already: add 'plugins: ["), "a target")
+        let taken = try package(in: "taken")
+        try FileAccess.makeFolder("\(taken.facts.root)/Sources/Tested")
+        expectTrue(try taken.failure().hasPrefix("Sources/Tested exists already"), "a folder 'Tested'")
+        var wide = try package(in: "wide").facts
+        wide.folders = [wide.root]
+        expectTrue(try Initialization(facts: wide).failure().contains("the whole package"), "a target of all files")
+        let written = try package(in: "written")
+        try FileAccess.write([], to: "\(written.facts.root)/Sources/A/FirstTests.swift")
+        expectEqual(try written.failure(), "Sources/A/FirstTests.swift exists already; nothing was changed")
+    }
+}
+#endif

@@ -1,0 +1,370 @@
+// Edits the literals of a manifest: arguments of calls and elements of arrays, in the style of their neighbors.
+// Everything else in the file stays as it is, byte for byte.
+
+import TestEvents
+import TestSupervision
+
+/// A part of a manifest that can't be edited, because it isn't a literal.
+struct ManifestError: Error, Equatable {
+    var place: SourcePlace
+    var description: String
+}
+
+struct ManifestEditor {
+    /// The arguments of a call or the elements of an array, as ranges of tokens.
+    struct List {
+        /// The opening bracket.
+        var start: Int
+        /// The closing bracket.
+        var end: Int
+        var items: [Range<Int>] = []
+    }
+
+    let path: String
+    /// The manifest with all edits so far.
+    private(set) var bytes: [UInt8]
+    private var tokens: [SwiftToken]
+
+    init(_ bytes: [UInt8], path: String) {
+        self.bytes = bytes
+        self.path = path
+        tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
+    }
+
+    private mutating func replace(_ range: Range<Int>, with text: String) {
+        let newline = bytes.contains(0x0D) ? "\r\n" : "\n"
+        bytes.replaceSubrange(range, with: Array(text.replacing("\n", with: newline).utf8))
+        tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
+    }
+
+    func error(_ description: String, at token: Int? = nil) -> ManifestError {
+        let place = token.map { SourcePlace(path: path, line: tokens[$0].line, column: tokens[$0].column) }
+        return ManifestError(place: place ?? SourcePlace(path: path, line: 1, column: 1), description: description)
+    }
+
+    // MARK: Finding
+
+    func text(_ token: Int) -> String {
+        tokens.indices.contains(token)
+            ? String(decoding: bytes[tokens[token].start..<tokens[token].end], as: UTF8.self) : ""
+    }
+
+    /// The source text of tokens, with everything between them.
+    func text(_ range: Range<Int>) -> String {
+        String(decoding: bytes[start(range.lowerBound)..<end(range.upperBound - 1)], as: UTF8.self)
+    }
+
+    private func start(_ token: Int) -> Int {
+        var offset = tokens[token].start
+        while tokens[token].kind == .string, offset > 0, "\"#".utf8.contains(bytes[offset - 1]) { offset -= 1 }
+        return offset
+    }
+
+    private func end(_ token: Int) -> Int {
+        var offset = tokens[token].end
+        while tokens[token].kind == .string, offset < bytes.count, "\"#".utf8.contains(bytes[offset]) { offset += 1 }
+        return offset
+    }
+
+    private func isString(_ token: Int) -> Bool { tokens.indices.contains(token) && tokens[token].kind == .string }
+
+    /// Reads the list that an opening bracket begins.
+    func list(at start: Int) -> List? {
+        var list = List(start: start, end: start)
+        var depth = 0
+        var first = start + 1
+        for index in start..<max(start, tokens.count) where !isString(index) {
+            switch text(index) {
+            case "(", "[", "{": depth += 1
+            case ")", "]", "}":
+                depth -= 1
+                if depth > 0 { continue }
+                if first < index { list.items.append(first..<index) }
+                list.end = index
+                return list
+            case "," where depth == 1:
+                list.items.append(first..<index)
+                first = index + 1
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    /// The value of an argument.
+    func value(_ label: String, in list: List) -> Range<Int>? {
+        let item = list.items.first { $0.count > 2 && text($0.lowerBound) == label && text($0.lowerBound + 1) == ":" }
+        return item.map { $0.lowerBound + 2..<$0.upperBound }
+    }
+
+    /// The value of an argument if it is a literal array.
+    func array(_ label: String, in list: List) -> List? {
+        guard let value = value(label, in: list), text(value.lowerBound) == "[",
+            let array = self.list(at: value.lowerBound), array.end == value.upperBound - 1
+        else { return nil }
+        return array
+    }
+
+    /// The tokens where these words follow each other.
+    func places(of words: [String]) -> [Int] {
+        tokens.indices.filter { index in
+            words.indices.allSatisfy { !isString(index + $0) && text(index + $0) == words[$0] }
+        }
+    }
+
+    /// The call `let package = Package(…)`, and the name of its variable.
+    func package() throws(ManifestError) -> (name: String, arguments: List) {
+        for index in places(of: ["=", "Package", "("]) {
+            let name = index - (text(index - 2) == ":" ? 3 : 1)
+            guard ["let", "var"].contains(text(name - 1)), let arguments = list(at: index + 2) else { continue }
+            return (text(name), arguments)
+        }
+        throw error("there is no 'let package = Package(…)'")
+    }
+
+    /// The call that declares a target.
+    func target(_ name: String) throws(ManifestError) -> List {
+        var found: [List] = []
+        for kind in ["target", "executableTarget"] {
+            for index in places(of: [".", kind, "("]) where !isDependency(index) {
+                guard let call = list(at: index + 2), let value = value("name", in: call), value.count == 1,
+                    isString(value.lowerBound), text(value.lowerBound) == name
+                else { continue }
+                found.append(call)
+            }
+        }
+        if found.count == 1 { return found[0] }
+        let mention = tokens.indices.first { isString($0) && text($0) == name }
+        throw found.count > 1
+            ? error("target '\(name)' is declared more than once", at: found[1].start)
+            : error("target '\(name)' isn't declared by a literal '.target(name: \"\(name)\", …)'", at: mention)
+    }
+
+    /// Returns true if `.target(` is an element of `dependencies: […]`.
+    private func isDependency(_ index: Int) -> Bool {
+        var depth = 0
+        for token in (0..<index).reversed() where !isString(token) {
+            let word = text(token)
+            if ["]", ")", "}"].contains(word) { depth += 1 }
+            if ["[", "(", "{"].contains(word) { depth -= 1 }
+            if depth < 0 { return word == "[" && text(token - 1) == ":" && text(token - 2) == "dependencies" }
+        }
+        return false
+    }
+
+    // MARK: Editing
+
+    private static let packageOrder = [
+        "name", "defaultLocalization", "platforms", "pkgConfig", "providers", "products", "traits", "dependencies",
+        "targets", "swiftLanguageModes", "swiftLanguageVersions", "cLanguageStandard", "cxxLanguageStandard",
+    ]
+    private static let targetOrder = [
+        "name", "dependencies", "path", "exclude", "sources", "resources", "publicHeadersPath", "packageAccess",
+        "cSettings", "cxxSettings", "swiftSettings", "linkerSettings", "plugins",
+    ]
+
+    /// Adds an element to an array argument of a target, and the argument if it is missing.
+    mutating func add(_ element: String, to label: String, of target: String) throws(ManifestError) {
+        let call = try self.target(target)
+        if let array = array(label, in: call) { return append(element, to: array) }
+        if let value = value(label, in: call) {
+            throw error("'\(label):' of target '\(target)' isn't a literal array", at: value.lowerBound)
+        }
+        insert("\(label): [\(element)]", in: Self.targetOrder, into: call)
+    }
+
+    /// Adds an argument to the package.
+    mutating func add(_ argument: String) throws(ManifestError) {
+        insert(argument, in: Self.packageOrder, into: try package().arguments)
+    }
+
+    private mutating func insert(_ argument: String, in order: [String], into call: List) {
+        let label = argument.prefix { $0 != ":" }
+        let later = order.drop { $0 != label }
+        let index = call.items.firstIndex { later.contains(text($0.lowerBound)) } ?? call.items.count
+        insert(argument, at: index, into: call)
+    }
+
+    mutating func append(_ element: String, to list: List) { insert(element, at: list.items.count, into: list) }
+
+    /// Appends lines to the file.
+    mutating func append(lines: String) {
+        let isClosed = bytes.isEmpty || bytes.last == 0x0A
+        replace(bytes.count..<bytes.count, with: (isClosed ? "" : "\n") + lines)
+    }
+
+    private mutating func insert(_ text: String, at index: Int, into list: List) {
+        guard index > 0 else {
+            let inside = tokens[list.start].end..<tokens[list.end].start
+            let isBlank = bytes[inside].allSatisfy { $0 <= 0x20 }
+            return replace(isBlank ? inside : inside.lowerBound..<inside.lowerBound, with: Self.inOneLine(text))
+        }
+        let previous = list.items[index - 1]
+        let end = end(previous.upperBound - 1)
+        guard tokens[previous.lowerBound].line > tokens[list.start].line else {
+            return replace(end..<end, with: ", \(Self.inOneLine(text))")
+        }
+        let lineStart = startOfLine(start(previous.lowerBound))
+        let indentation = String(
+            decoding: bytes[lineStart...].prefix { $0 == 0x20 || $0 == 0x09 }, as: UTF8.self)
+        let line = "\n\(text)".replacing("\n", with: "\n\(indentation)")
+        let hasComma = self.text(previous.upperBound) == ","
+        // A comment behind the previous item stays there.
+        let position = endOfLine(hasComma ? tokens[previous.upperBound].end : end)
+        guard let position else { return replace(end..<end, with: ",\(line)") }
+        replace(position..<position, with: hasComma ? "\(line)," : line)
+        if !hasComma { replace(end..<end, with: ",") }
+    }
+
+    private static func inOneLine(_ text: String) -> String {
+        text.replacing("(\n    ", with: "(").replacing("\n    ", with: " ")
+    }
+
+    /// Removes an item, with its line if it has one of its own, and the comma that separates it.
+    mutating func remove(_ index: Int, from list: List) {
+        let item = list.items[index]
+        var (start, end) = (start(item.lowerBound), end(item.upperBound - 1))
+        if text(item.upperBound) == "," {
+            end = tokens[item.upperBound].end
+        } else if index > 0, endOfLine(tokens[item.lowerBound - 1].end, withComment: false) != nil {
+            start = tokens[item.lowerBound - 1].start
+        }
+        let lineStart = startOfLine(start)
+        if bytes[lineStart..<start].allSatisfy({ $0 <= 0x20 }), let lineEnd = endOfLine(end) {
+            start = lineStart
+            end = bytes[lineEnd...].firstIndex(of: 0x0A).map { $0 + 1 } ?? lineEnd
+        } else if bytes[end] == 0x20 {
+            end += 1
+        }
+        replace(start..<end, with: "")
+    }
+
+    private func startOfLine(_ offset: Int) -> Int { bytes[..<offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0 }
+
+    /// The end of the line, or nil if the rest of the line is more than a comment.
+    private func endOfLine(_ offset: Int, withComment isComment: Bool = true) -> Int? {
+        let end = bytes[offset...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
+        let rest = bytes[offset..<end].drop { $0 <= 0x20 }
+        return rest.isEmpty || isComment && rest.starts(with: Array("//".utf8)) ? end : nil
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ManifestEditor: SelfTesting {
+    static var testSelectors: TestSelectors {
+        let tests: TestSelectors = [
+            "testRefusesWhatIsNoLiteral": testRefusesWhatIsNoLiteral, "testFindsThePackage": testFindsThePackage,
+            "testRemovesItems": testRemovesItems, "testKeepsLineEndings": testKeepsLineEndings,
+        ]
+        return tests + .each("testAddsAnArgument", argumentRows, named: \.0) { try testAddsAnArgument($0, $1) }
+            + .each("testAddsAnElement", elementRows, named: \.0) { try testAddsAnElement($0, $1) }
+    }
+
+    private static func editor(_ text: String) -> ManifestEditor { ManifestEditor(Array(text.utf8), path: "/p") }
+
+    private var edited: String { String(decoding: bytes, as: UTF8.self) }
+
+    private static let argumentRows = [
+        (".target(name: \"A\")", ".target(name: \"A\", dependencies: [x])"),
+        (".target(name: \"A\", path: \"p\")", ".target(name: \"A\", dependencies: [x], path: \"p\")"),
+        (".executableTarget(\n  name: \"A\"\n)", ".executableTarget(\n  name: \"A\",\n  dependencies: [x]\n)"),
+        (".target(\n  name: \"A\")", ".target(\n  name: \"A\",\n  dependencies: [x])"),
+        (
+            ".target(\n  name: \"A\", // [\n  path: \"p\"\n)",
+            ".target(\n  name: \"A\", // [\n  dependencies: [x],\n  path: \"p\"\n)"
+        ),
+        (".target(\n  name: \"A\", // (\n)", ".target(\n  name: \"A\", // (\n  dependencies: [x],\n)"),
+        (".target(\n  name: \"A\" // (\n)", ".target(\n  name: \"A\", // (\n  dependencies: [x]\n)"),
+        (
+            ".target(\n  name: \"A\", path: \"p\"\n)",
+            ".target(\n  name: \"A\",\n  dependencies: [x], path: \"p\"\n)"
+        ),
+        (
+            "[.target(name: \"B\", dependencies: [.target(name: \"A\")]), .target(name: \"A\")]",
+            "[.target(name: \"B\", dependencies: [.target(name: \"A\")]), .target(name: \"A\", dependencies: [x])]"
+        ),
+    ]
+
+    private static func testAddsAnArgument(_ old: String, _ new: String) throws {
+        var editor = editor(old)
+        try editor.add("x", to: "dependencies", of: "A")
+        expectEqual(editor.edited, new)
+    }
+
+    private static let elementRows = [
+        ("[]", "[x]"), ("[ ]", "[x]"), ("[/* a */]", "[x/* a */]"), ("[a]", "[a, x]"), ("[a, ]", "[a, x, ]"),
+        ("[\n    a\n  ]", "[\n    a,\n    x\n  ]"), ("[\n    a,\n  ]", "[\n    a,\n    x,\n  ]"),
+        ("[\n\ta,  // ]\n\tb,  // b\n]", "[\n\ta,  // ]\n\tb,  // b\n\tx,\n]"),
+        ("[\n    a]", "[\n    a,\n    x]"), ("[\n    a, b,\n  ]", "[\n    a, b,\n    x,\n  ]"),
+        ("[\n    \"a]\", f([1], { $0 })\n  ]", "[\n    \"a]\", f([1], { $0 }),\n    x\n  ]"),
+        ("[a(\n    b)]", "[a(\n    b), x]"), ("[\n    #\"a\"#\n]", "[\n    #\"a\"#,\n    x\n]"),
+        ("[\n    a, /* b\n    */]", "[\n    a,\n    x, /* b\n    */]"),
+    ]
+
+    private static func testAddsAnElement(_ old: String, _ new: String) throws {
+        var editor = editor("  .target(name: \"A\", dependencies: \(old), path: \"p\")")
+        try editor.add("x", to: "dependencies", of: "A")
+        expectEqual(editor.edited, "  .target(name: \"A\", dependencies: \(new), path: \"p\")")
+    }
+
+    private static func testRefusesWhatIsNoLiteral() {
+        let rows = [
+            (
+                "let names = [\n  \"A\"]\nnames.map { .target(name: $0) }",
+                "2:3: target 'A' isn't declared by a literal '.target(name: \"A\", …)'"
+            ),
+            ("", "1:1: target 'A' isn't declared by a literal '.target(name: \"A\", …)'"),
+            (
+                ".target(name: \"A\", dependencies: base + [a])",
+                "1:34: 'dependencies:' of target 'A' isn't a literal array"
+            ),
+            (
+                "#if os(Linux)\n.target(name: \"A\")\n#else\n.target(name: \"A\")\n#endif",
+                "4:8: target 'A' is declared more than once"
+            ),
+        ]
+        for (text, message) in rows {
+            var editor = editor(text)
+            let error = expectThrows(ManifestError.self) { try editor.add("x", to: "dependencies", of: "A") }
+            expectEqual(error.map { "\($0.place.line):\($0.place.column): \($0.description)" }, message)
+            expectEqual(editor.edited, text)
+        }
+    }
+
+    private static func testFindsThePackage() throws {
+        for text in ["let p = Package(name: \"P\")", "// Package(\nvar p: Package = Package(\n  name: \"P\")"] {
+            let package = try editor(text).package()
+            expectEqual(package.name, "p", text)
+            expectEqual(package.arguments.items.count, 1, text)
+        }
+        let error = expectThrows(ManifestError.self) { _ = try editor("let p: Package = .init(name: \"P\")").package() }
+        expectEqual(error?.description, "there is no 'let package = Package(…)'")
+    }
+
+    private static func testRemovesItems() throws {
+        let rows = [
+            ("(a, b, c)", 1, "(a, c)"), ("(a, b)", 1, "(a, )"), ("(a)", 0, "()"),
+            ("(\n  a,\n  b,\n  c\n)", 1, "(\n  a,\n  c\n)"), ("(\n  a,\n  b\n)", 1, "(\n  a\n)"),
+            ("(\n  a,  // a\n  b  // b\n)", 1, "(\n  a,  // a\n)"), ("(\n  a: [\n    1\n  ],\n  b)", 0, "(\n  b)"),
+            ("(\n  a, b,\n  c)", 0, "(\n  b,\n  c)"), ("[\n  \"a\"\n]", 0, "[\n]"),
+        ]
+        for (text, index, expected) in rows {
+            var editor = editor(text)
+            editor.remove(index, from: try requireNotNil(editor.list(at: 0)))
+            expectEqual(editor.edited, expected, text)
+        }
+    }
+
+    private static func testKeepsLineEndings() throws {
+        var editor = editor("[\r\n  .target(\r\n    name: \"A\"\r\n  ),\r\n]")
+        try editor.add("x", to: "plugins", of: "A")
+        editor.append(lines: "a\n")
+        expectEqual(
+            editor.edited, "[\r\n  .target(\r\n    name: \"A\",\r\n    plugins: [x]\r\n  ),\r\n]\r\na\r\n")
+    }
+}
+#endif

@@ -1,0 +1,320 @@
+// The changes of a manifest by `init`. A package without library products gets literals in its targets. A package with
+// library products gets a block at the end that only its own checkout evaluates, so that its clients neither fetch nor
+// compile InClassTesting.
+
+import TestEvents
+import TestSupervision
+
+struct ManifestPlan {
+    let facts: PackageFacts
+    let target: PackageFacts.Target
+    /// A Boolean value that indicates whether the additions form a block that clients don't evaluate.
+    let isLibrary: Bool
+    private let hasBlock: Bool
+    /// The targets whose builds run the tests; empty if `Tested` is to run them.
+    private let users: [String]
+
+    init(facts: PackageFacts, target: PackageFacts.Target, editor: ManifestEditor) {
+        self.facts = facts
+        self.target = target
+        hasBlock = !editor.places(of: Self.blockStart).isEmpty
+        // A package that was adopted with literals stays with them.
+        isLibrary = hasBlock || facts.hasLibraryProduct && !facts.targets.contains(where: \.hasLibrary)
+        users = isLibrary ? [] : facts.users(of: target)
+    }
+
+    private static let blockStart = ["let", "tested", "=", "["]
+
+    private var product: String { ".product(name: \"InClassTesting\", package: \"\(facts.dependency)\")" }
+    var plugin: String { ".plugin(name: \"InClassTests\", package: \"\(facts.dependency)\")" }
+
+    /// The users that don't apply the plugin.
+    private var places: [String] {
+        users.filter { name in facts.targets.contains { $0.name == name && !$0.hasPlugin } }
+    }
+
+    var makesTested: Bool { isLibrary ? !hasBlock : users.isEmpty && facts.tested == nil }
+
+    private var isTested: Bool { facts.tested.map { $0.hasPlugin && $0.dependencies.contains(target.name) } ?? false }
+
+    var isEmpty: Bool { target.hasLibrary && (users.isEmpty ? isTested : places.isEmpty) }
+
+    var summary: String {
+        let names = (users.isEmpty ? ["Tested"] : users).map { "'\($0)'" }.joined(separator: ", ")
+        return "'\(target.name)' depends on InClassTesting; its tests run in the build of \(names)"
+    }
+
+    /// The folder of the target `Tested`, outside the folders of other targets.
+    var testedFolder: String {
+        let usual = "Sources/Tested"
+        return facts.folders.contains { "\(facts.root)/\(usual)".hasPrefix("\($0)/") } ? "Tested" : usual
+    }
+
+    /// The platform that InClassTesting requires on macOS.
+    private static let platform = ".macOS(\"15.0\")"
+
+    /// The declaration of the target whose build runs the tests.
+    private func testedTarget(_ dependencies: String) -> String {
+        """
+        .target(
+            name: "Tested", dependencies: \(dependencies),\(testedFolder == "Tested" ? " path: \"Tested\"," : "")
+            plugins: [\(plugin)])
+        """
+    }
+
+    func edit(_ editor: inout ManifestEditor) throws(ManifestError) {
+        if isLibrary { return try editBlock(&editor) }
+        if let package = try? editor.package(), editor.value("platforms", in: package.arguments) == nil {
+            try editor.add("platforms: [\(Self.platform)]")
+        }
+        if !target.hasLibrary { try editor.add(product, to: "dependencies", of: target.name) }
+        for name in places { try editor.add(plugin, to: "plugins", of: name) }
+        if makesTested {
+            let package = try editor.package()
+            guard let targets = editor.array("targets", in: package.arguments) else {
+                throw editor.error("'targets:' of the package isn't a literal array", at: package.arguments.start)
+            }
+            editor.append(testedTarget("[\"\(target.name)\"]"), to: targets)
+        } else if users.isEmpty, !isTested {
+            try editor.add("\"\(target.name)\"", to: "dependencies", of: "Tested")
+        }
+    }
+
+    /// The additions to write by hand into a manifest that can't be edited.
+    var instructions: String {
+        if isLibrary {
+            return "move the dependency on InClassTesting to the end of the manifest, into this block:\n"
+                + block(package: "package", dependency: ".package(…)")
+        }
+        var lines: [String] = []
+        if !target.hasLibrary { lines.append("in 'dependencies:' of '\(target.name)': \(product)") }
+        lines += places.map { "in 'plugins:' of '\($0)': \(plugin)" }
+        if makesTested {
+            lines.append("in 'targets:' of the package: \(testedTarget("[\"\(target.name)\"]"))")
+        } else if users.isEmpty, !isTested {
+            lines.append("in 'dependencies:' of 'Tested': \"\(target.name)\"")
+        }
+        return (["write by hand"] + lines).joined(separator: "\n")
+    }
+
+    private func editBlock(_ editor: inout ManifestEditor) throws(ManifestError) {
+        if let place = editor.places(of: Self.blockStart).first, let names = editor.list(at: place + 3) {
+            return editor.append("\"\(target.name)\"", to: names)
+        }
+        let package = try editor.package()
+        guard let dependencies = editor.array("dependencies", in: package.arguments),
+            let index = dependencies.items.firstIndex(where: { editor.isDependency(facts.identity, $0) })
+        else {
+            throw editor.error("'dependencies:' of the package doesn't name InClassTesting in a literal array")
+        }
+        let dependency = editor.text(dependencies.items[index])
+        let platforms = platforms(editor, package.arguments)
+        if dependencies.items.count > 1 {
+            editor.remove(index, from: dependencies)
+        } else if let index = package.arguments.items.firstIndex(where: { $0.contains(dependencies.start) }) {
+            editor.remove(index, from: package.arguments)
+        }
+        editor.append(lines: "\n" + block(package: package.name, dependency: dependency, platforms: platforms))
+    }
+
+    /// The platforms of the package's own checkout, if they are others than those of the package and are known.
+    private func platforms(_ editor: ManifestEditor, _ arguments: ManifestEditor.List) -> String? {
+        guard editor.value("platforms", in: arguments) != nil else { return Self.platform }
+        guard let platforms = editor.array("platforms", in: arguments)?.items.map({ editor.text($0) }) else {
+            return nil
+        }
+        let system = platforms.first { $0.hasPrefix(".macOS(") }
+        if let version = system?.firstMatch(of: /[0-9]+/), (Int(version.output) ?? 0) >= 15 { return nil }
+        return (platforms.filter { $0 != system } + [Self.platform]).joined(separator: ", ")
+    }
+
+    private func block(package: String, dependency: String, platforms: String? = nil) -> String {
+        let line = platforms.map { "    \(package).platforms = [\($0)]\n" } ?? ""
+        let tested = testedTarget("tested.map { .target(name: $0) }").replacing("\n", with: "\n        ")
+        let block = """
+            // In-class tests. SwiftPM checks this package out into 'checkouts' if another one depends on its address, and
+            // reads its manifest in "/" to choose a version. Other packages need nothing of this.
+            if Context.packageDirectory != "/", !Context.packageDirectory.contains("/checkouts/") {
+                let tested = ["\(target.name)"]
+            \(line)    \(package).dependencies.append(\(dependency))
+                for target in \(package).targets where tested.contains(target.name) {
+                    target.dependencies.append(\(product))
+                    target.swiftSettings = (target.swiftSettings ?? []) + [.define("SELF_TESTS")]
+                }
+                \(package).targets.append(
+                    \(tested))
+            }
+
+            """
+        return facts.isAtLeast(6, 2) ? block : "#if compiler(>=6.2)\n\(block)#endif\n"
+    }
+}
+
+extension ManifestEditor {
+    /// Returns true if an element of the package's `dependencies:` is a package of this identity.
+    func isDependency(_ identity: String, _ item: Range<Int>) -> Bool {
+        text(item.lowerBound) == "."
+            && item.contains { token in
+                var name = FileAccess.name(of: text(token)).lowercased()
+                if name.hasSuffix(".git") { name.removeLast(4) }
+                return name == identity
+            }
+    }
+
+    /// The place of the package's dependency on a package of this identity.
+    func dependency(_ identity: String) -> SourcePlace? {
+        guard let package = try? package(), let array = array("dependencies", in: package.arguments) else { return nil }
+        return array.items.first { isDependency(identity, $0) }.map { error("", at: $0.lowerBound).place }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ManifestPlan: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testEditsLiterals": testEditsLiterals, "testAddsTested": testAddsTested,
+            "testHidesAdditionsFromClients": testHidesAdditionsFromClients,
+            "testKeepsOtherDependencies": testKeepsOtherDependencies, "testSaysWhatToWrite": testSaysWhatToWrite,
+        ]
+    }
+
+    private static let start = """
+        root\t/p
+        tools-version\t6.2.0
+        dependency\tInClassTesting
+        identity\tinclasstesting
+
+        """
+    private static let library = "target\tA\nfolder\t/p/Sources/A\nany-folder\t/p/Sources/A\n"
+    private static let program = "target\tapp\nprogram\tapp\nuses\tA\n"
+
+    /// Plans for the first target, and edits; nil if there is nothing to do.
+    private static func edit(_ lines: String, _ manifest: String) throws -> (ManifestPlan, String?) {
+        let facts = PackageFacts(start + lines)
+        var editor = ManifestEditor(Array(manifest.utf8), path: "/p/Package.swift")
+        let plan = ManifestPlan(facts: facts, target: facts.targets[0], editor: editor)
+        if plan.isEmpty { return (plan, nil) }
+        try plan.edit(&editor)
+        return (plan, String(decoding: editor.bytes, as: UTF8.self))
+    }
+
+    private static func testEditsLiterals() throws {
+        let manifest = """
+            let package = Package(
+                name: "P",
+                platforms: [.macOS(.v26)],
+                dependencies: [.package(url: "https://h/InClassTesting.git", branch: "main")],
+                targets: [.target(name: "A"), .executableTarget(name: "app", dependencies: ["A"])])
+            """
+        let (plan, edited) = try edit(library + program, manifest)
+        expectEqual(plan.summary, "'A' depends on InClassTesting; its tests run in the build of 'app'")
+        expectEqual(
+            edited,
+            manifest
+                .replacing(
+                    "\"A\")",
+                    with: "\"A\", dependencies: [.product(name: \"InClassTesting\", package: \"InClassTesting\")])"
+                )
+                .replacing(
+                    "[\"A\"]", with: "[\"A\"], plugins: [.plugin(name: \"InClassTests\", package: \"InClassTesting\")]")
+        )
+        expectNil(try edit(library + "library\tyes\n" + program + "plugin\tyes\n", manifest).1)
+    }
+
+    private static func testAddsTested() throws {
+        let manifest = "let package = Package(name: \"P\", targets: [.target(name: \"A\", dependencies: [])])"
+        let (plan, edited) = try edit(library, manifest)
+        expectEqual(plan.testedFolder, "Sources/Tested")
+        expectEqual(
+            edited,
+            """
+            let package = Package(name: "P", platforms: [.macOS("15.0")], targets: [.target(name: "A", dependencies: [\(plan.product)]), \
+            .target(name: "Tested", dependencies: ["A"], plugins: [.plugin(name: "InClassTests", package: "InClassTesting")])])
+            """)
+        let wide = try edit(library.replacing("Sources/A", with: "Sources"), manifest)
+        expectEqual(wide.0.testedFolder, "Tested")
+        expectTrue(wide.1?.contains("dependencies: [\"A\"], path: \"Tested\", plugins:") ?? false, "a path")
+        let tested = "target\tTested\nplugin\tyes\n"
+        let second = "let targets: [Target] = [.target(name: \"A\"), .target(name: \"Tested\", dependencies: [\"B\"])]"
+        expectTrue(try edit(library + tested, second).1?.contains("[\"B\", \"A\"]") ?? false, "a second target")
+        expectNil(try edit(library + "library\tyes\n\(tested)uses\tA\n", second).1)
+    }
+
+    private static func testHidesAdditionsFromClients() throws {
+        let manifest = """
+            var p = Package(
+              name: "P",
+              platforms: [.macOS(.v10_15), .iOS(.v13)],
+              dependencies: [
+                .package(url: "git@h:x/InClassTesting.git", branch: "main"),
+              ],
+              targets: all)
+            """
+        let block = """
+
+            // In-class tests. SwiftPM checks this package out into 'checkouts' if another one depends on its address, and
+            // reads its manifest in "/" to choose a version. Other packages need nothing of this.
+            if Context.packageDirectory != "/", !Context.packageDirectory.contains("/checkouts/") {
+                let tested = ["A"]
+                p.platforms = [.iOS(.v13), .macOS("15.0")]
+                p.dependencies.append(.package(url: "git@h:x/InClassTesting.git", branch: "main"))
+                for target in p.targets where tested.contains(target.name) {
+                    target.dependencies.append(.product(name: "InClassTesting", package: "InClassTesting"))
+                    target.swiftSettings = (target.swiftSettings ?? []) + [.define("SELF_TESTS")]
+                }
+                p.targets.append(
+                    .target(
+                        name: "Tested", dependencies: tested.map { .target(name: $0) },
+                        plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]))
+            }
+
+            """
+        let facts = "library-product\tyes\n" + library + program
+        let (plan, edited) = try edit(facts, manifest)
+        let rest = "var p = Package(\n  name: \"P\",\n  platforms: [.macOS(.v10_15), .iOS(.v13)],\n  targets: all)\n"
+        expectEqual(edited, rest + block)
+        expectTrue(plan.makesTested, "whether it adds the target 'Tested'")
+        let again = try edit(facts.replacing("target\tA", with: "target\tB"), rest + block)
+        expectEqual(again.1, rest + block.replacing("[\"A\"]", with: "[\"A\", \"B\"]"))
+        expectFalse(again.0.makesTested, "whether it adds a second 'Tested'")
+        let old = try edit("tools-version\t5.9.0\n" + facts, manifest).1
+        expectEqual(old, rest + "\n#if compiler(>=6.2)" + block + "#endif\n")
+    }
+
+    private static func testKeepsOtherDependencies() throws {
+        let other = ".package(url: \"https://h/other\", from: \"1.0.0\")"
+        for path in ["../InClassTesting", "https://h/inclasstesting", "/x/InClassTesting.git"] {
+            let own = ".package(path: \"\(path)\")"
+            let manifest = "let package = Package(name: \"P\", dependencies: [\(other), \(own)])"
+            let edited = try edit("library-product\tyes\n" + library, manifest).1 ?? ""
+            expectTrue(edited.hasPrefix("let package = Package(name: \"P\", dependencies: [\(other), ])\n"), edited)
+            expectTrue(edited.contains("dependencies.append(\(own))"), edited)
+        }
+    }
+
+    private static func testSaysWhatToWrite() {
+        let rows = [
+            (library + program, "let package = Package(name: \"P\", targets: all)", "isn't declared by a literal"),
+            ("library-product\tyes\n" + library, "let package = Package(name: \"P\")", "doesn't name InClassTesting"),
+            (library + "library\tyes\n", "let package = Package(name: \"P\", targets: all)", "isn't a literal array"),
+        ]
+        for (lines, manifest, text) in rows {
+            let error = expectThrows(ManifestError.self) { _ = try edit(lines, manifest) }
+            expectTrue(error?.description.contains(text) ?? false, error?.description ?? "")
+        }
+        let facts = PackageFacts(start + library + program)
+        let editor = ManifestEditor([], path: "/p")
+        expectEqual(
+            ManifestPlan(facts: facts, target: facts.targets[0], editor: editor).instructions,
+            """
+            write by hand
+            in 'dependencies:' of 'A': .product(name: "InClassTesting", package: "InClassTesting")
+            in 'plugins:' of 'app': .plugin(name: "InClassTests", package: "InClassTesting")
+            """)
+    }
+}
+#endif

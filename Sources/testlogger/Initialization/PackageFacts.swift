@@ -1,0 +1,92 @@
+// The facts about a package that the command plugin hands to `swift package testlogger init`.
+
+import TestSupervision
+
+struct PackageFacts {
+    struct Target {
+        var name: String
+        var isProgram = false
+        /// The name of the program that the target is built into.
+        var program: String?
+        var folder = ""
+        var sources: [String] = []
+        /// A Boolean value that indicates whether the target depends on InClassTesting directly.
+        var hasLibrary = false
+        /// A Boolean value that indicates whether the target applies the plugin `InClassTests`.
+        var hasPlugin = false
+        /// The targets that it depends on, directly or not.
+        var dependencies: Set<String> = []
+    }
+
+    var root = ""
+    /// The words after `init`.
+    var words: [String] = []
+    /// The version in the first line of the manifest, as `5.9.0`.
+    var toolsVersion = ""
+    /// The name of this package in `.product(name:package:)`.
+    var dependency = ""
+    /// The last part of its path or address.
+    var identity = ""
+    var hasLibraryProduct = false
+    /// The words that run SwiftPM in a build folder of its own.
+    var swift: [String] = []
+    /// The Swift targets that can be tested or use one that can.
+    var targets: [Target] = []
+    /// The names and folders of all targets.
+    var names: [String] = []
+    var folders: [String] = []
+
+    /// Reads lines of a key, a tab and a value; those after a target's name belong to the target.
+    init(_ text: String) {
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: "\t", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { continue }
+            let last = targets.count - 1
+            switch parts[0] {
+            case "root": root = parts[1]
+            case "word": words.append(parts[1])
+            case "tools-version": toolsVersion = parts[1]
+            case "dependency": dependency = parts[1]
+            case "identity": identity = parts[1]
+            case "library-product": hasLibraryProduct = true
+            case "swift": swift.append(parts[1])
+            case "name": names.append(parts[1])
+            case "any-folder": folders.append(parts[1])
+            case "target": targets.append(Target(name: parts[1]))
+            case "program":
+                targets[last].isProgram = true
+                targets[last].program = parts[1]
+            case "folder": targets[last].folder = parts[1]
+            case "source": targets[last].sources.append(parts[1])
+            case "library": targets[last].hasLibrary = true
+            case "plugin": targets[last].hasPlugin = true
+            case "uses": targets[last].dependencies.insert(parts[1])
+            default: break
+            }
+        }
+    }
+
+    /// Compares the tools version.
+    func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
+        let parts = toolsVersion.split(separator: ".").map { Int($0) ?? 0 } + [0, 0]
+        return (parts[0], parts[1]) >= (major, minor)
+    }
+
+    var tested: Target? { targets.first { $0.name == "Tested" } }
+
+    /// The targets that may be tested, libraries first.
+    var candidates: [Target] {
+        let candidates = targets.filter { $0.name != "Tested" || !$0.hasPlugin }
+        return candidates.filter { !$0.isProgram } + candidates.filter(\.isProgram)
+    }
+
+    /// The targets whose builds test another: the programs that use it, otherwise a library that applies the plugin,
+    /// otherwise those that no other library uses.
+    func users(of target: Target) -> [String] {
+        let users = targets.filter { $0.dependencies.contains(target.name) && $0.name != "Tested" }
+        let programs = users.filter(\.isProgram)
+        if !programs.isEmpty { return programs.map(\.name) }
+        if let user = users.first(where: \.hasPlugin) { return [user.name] }
+        return users.filter { user in !users.contains { $0.dependencies.contains(user.name) } }.map(\.name)
+    }
+}

@@ -185,8 +185,8 @@ extension PackageTests.InitializationTests {
             try package.write(package.text(of: "Sources/Other/FirstTests.swift"), to: "Sources/Other/Other.swift")
             try package.remove("Sources/Other/FirstTests.swift")
             try package.replace(
-                ".target(name: \"Other\")]",
-                with: ".target(name: \"Other\"), .executableTarget(name: \"app\", dependencies: [\"Other\"])]",
+                ".target(name: \"Tested\"",
+                with: ".executableTarget(name: \"app\", dependencies: [\"Other\"]), .target(name: \"Tested\"",
                 in: "Package.swift")
             let late = try package.initialize("Other")
             #expect(late.output.contains("its tests run in the build of 'app'\n"), "\(late)")

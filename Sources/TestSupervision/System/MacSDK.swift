@@ -30,6 +30,19 @@ enum MacSDK {
     private static func isForMacOS(_ path: String) -> Bool { FileAccess.name(of: path).hasPrefix("MacOSX") }
 }
 
+extension Environment {
+    /// A Boolean value that indicates whether Xcode reads the output.
+    ///
+    /// Swift Build sets the variable on Linux, too, where no program reads fix-its.
+    package static var isXcode: Bool {
+        #if canImport(Darwin)
+        value(of: "XCODE_VERSION_ACTUAL") != nil
+        #else
+        false
+        #endif
+    }
+}
+
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)

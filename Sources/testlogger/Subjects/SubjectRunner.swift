@@ -279,16 +279,7 @@ extension CommandLineOptions {
     func terminal(_ paths: PathStyle) -> TerminalText {
         TerminalText(
             paths: paths, verbosity: verbosity, isStable: isStable, isColoured: isColoured, failsOnFlaky: failsOnFlaky,
-            showsReplacements: Self.isInXcode)
-    }
-
-    /// Swift Build sets the variable on Linux, too, where no program reads fix-its.
-    private static var isInXcode: Bool {
-        #if canImport(Darwin)
-        Environment.value(of: "XCODE_VERSION_ACTUAL") != nil
-        #else
-        false
-        #endif
+            showsReplacements: Environment.isXcode)
     }
 
     private var isColoured: Bool {

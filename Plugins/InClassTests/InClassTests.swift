@@ -19,7 +19,7 @@ struct InClassTests: BuildToolPlugin {
         // the native system does neither.
         let variables = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("IN_CLASS_TESTS_") }
         var commands: [Command] = []
-        let options = packages.optionFile(layout, folder: context.pluginWorkDirectoryURL, &commands)
+        let options = try packages.optionFile(layout, folder: context.pluginWorkDirectoryURL, &commands)
         for case let tested as SwiftSourceModuleTarget in packages.closure(of: target) where tested.kind != .test {
             var module = TestedModule(
                 target: tested, packages: packages, layout: layout,

@@ -32,22 +32,24 @@ struct LocalPackages {
     /// The file whose change runs the tests again because the options in `.testlogger` have changed.
     ///
     /// Swift Build asks the plugin in every build, so `.testlogger` itself is an input while it exists. The native build
-    /// system asks seldom, and fails if an input is gone. There the input is a hard link, or an empty file: a change in
-    /// place changes the link, too, and for any other the folder changes, which makes the link anew.
-    func optionFile(_ layout: BuildLayout, folder: URL, _ commands: inout [Command]) -> URL? {
+    /// system asks seldom, and fails if an input is gone. There the input is a link to `.testlogger`, or an empty file. A
+    /// step without inputs has it as its output, so the step runs when `.testlogger` has changed or is gone. testlogger
+    /// makes the link when it finds a new `.testlogger`.
+    func optionFile(_ layout: BuildLayout, folder: URL, _ commands: inout [Command]) throws -> URL? {
+        let files = FileManager.default
         let file = all[0].directoryURL.appending(path: ".testlogger")
-        if layout.isSwiftBuild { return FileManager.default.fileExists(atPath: file.path) ? file : nil }
+        let exists = files.fileExists(atPath: file.path)
+        if layout.isSwiftBuild { return exists ? file : nil }
         // The ending of a file that is neither a source nor a resource.
         let link = folder.appending(path: "options.docc")
-        let script = """
-            if [ -e "$0" ]; then ln -fL "$0" "$1" 2> /dev/null || cp -p "$0" "$1"
-            elif [ -s "$1" ] || [ ! -e "$1" ]; then rm -f "$1" && : > "$1"; fi
-            """
+        if exists, (try? files.destinationOfSymbolicLink(atPath: link.path)) == nil {
+            try? files.removeItem(at: link)
+            try files.createSymbolicLink(at: link, withDestinationURL: file)
+        }
         commands.append(
             .buildCommand(
                 displayName: "Looking for .testlogger", executable: URL(filePath: "/bin/sh"),
-                arguments: ["-c", script, file.path, link.path], inputFiles: [all[0].directoryURL],
-                outputFiles: [link]))
+                arguments: ["-c", #"[ -e "$0" ] || { rm -f "$0"; : > "$0"; }"#, link.path], outputFiles: [link]))
         return link
     }
 

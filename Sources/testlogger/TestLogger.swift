@@ -121,6 +121,7 @@ struct TestLogger {
             subjects = try findSubjects()
             if let package = try PackageOptions(root: root(of: subjects)) {
                 try options.add(package)
+                watch(package)
             }
             runOptions = try makeRunOptions()
         } catch let error as PackageOptionsError {
@@ -237,6 +238,13 @@ struct TestLogger {
         run.isBuildStep = options.marker != nil
         run.leavesProfiles = options.wantsCoverage
         return run
+    }
+
+    /// Makes a new `.testlogger` an input of the native build's steps, for which the plugin has created an empty file.
+    private func watch(_ package: PackageOptions) {
+        guard let marker = options.marker else { return }
+        let link = "\(FileAccess.directory(of: FileAccess.directory(of: marker)))/options.docc"
+        if FileAccess.exists(link), !FileAccess.isLink(link), unlink(link) == 0 { symlink(package.path, link) }
     }
 
     /// The folder of the package that is tested.

@@ -85,6 +85,7 @@ extension PackageTests {
             #expect(try runs(package) == passed)
             #expect(try compiledTimes(package) == before)
             #expect(try package.modificationTime(of: binary) == linked)
+            try expectInputs(package, system)
 
             // Nor after the command, or the program itself, has run all tests.
             result = try package.swift("package", "--build-system", system.rawValue, "testlogger")
@@ -129,6 +130,31 @@ extension PackageTests {
             #expect(!result.output.contains("pens: 3"), "\(result)")
             #expect(result.lines.contains(line), "\(result)")
             #expect(try package.modificationTime(of: binary) == relinked)
+        }
+
+        /// `.testlogger` is an input of the tests, no other file of the package's folder is.
+        private func expectInputs(_ package: FixturePackage, _ system: BuildSystem) throws {
+            func expectBuild(runsTests: Bool, _ change: String) throws {
+                let before = try runs(package)
+                let result = try package.build(system, "-v")
+                #expect(result.status == 0, "\(change): \(result)")
+                #expect(try runs(package) == before + (runsTests ? 1 : 0), "\(change): \(result)")
+                if !runsTests { #expect(!result.text.contains(/--marker|options\.docc/), "\(change): \(result)") }
+            }
+            try package.write("", to: "note")
+            try expectBuild(runsTests: false, "a new file")
+            try package.write("--timeout 50000\n", to: ".testlogger")
+            try package.touch("Package.swift")
+            try expectBuild(runsTests: true, "new options")
+            try package.write("", to: "another note")
+            try expectBuild(runsTests: false, "a new file beside options")
+            try package.write("--timeout 60000\n", to: ".testlogger")
+            try expectBuild(runsTests: true, "changed options")
+            try expectBuild(runsTests: false, "nothing")
+            try package.remove(".testlogger")
+            try expectBuild(runsTests: true, "no options any more")
+            try package.write("", to: "last note")
+            try expectBuild(runsTests: false, "a new file again")
         }
 
         /// What the README shows, built as it stands.

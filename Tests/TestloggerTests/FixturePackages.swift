@@ -181,6 +181,11 @@ struct FixturePackage {
 
     func remove(_ path: String) throws { try FileManager.default.removeItem(at: file(path)) }
 
+    /// Makes a file newer without changing it.
+    func touch(_ path: String) throws {
+        try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: file(path).path)
+    }
+
     func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: file(path).path) }
 
     /// The paths of all files of this name or ending below the build folder.

@@ -211,16 +211,21 @@ extension PackageTests {
             try expectBuild(system, ["build"], "error: got 3 instead of expected 4 for jars")
         }
 
-        /// A build follows the file with the package's options when it comes, changes and goes.
+        /// A build follows the file with the package's options when it changes and goes, and under Swift Build when it
+        /// comes; a native build follows a new one when the manifest or a source changes.
         @Test func packageOptions() throws { try packageOptions(.native) }
 
         fileprivate func packageOptions(_ system: BuildSystem) throws {
             let name = ".testlogger"
             defer { try? FileManager.default.removeItemIfThere(package.file(name)) }
             let mistake = "\(name):2:1: error: unknown option '--tmeout'; did you mean '--timeout'?"
-            for _ in 0..<2 {
+            for round in 0..<2 {
                 try expectBuild(system)
                 try package.write("# wrong\n--tmeout 5000\n", to: name)
+                if system == .native, round == 0 { try package.touch("Package.swift") }
+                if system == .native, round == 1 {
+                    try package.replace("jarCount, 3", with: "jarCount, 2 + 1", in: Self.source)
+                }
                 try expectBuild(system, ["build"], mistake)
                 try package.write("# right\n--timeout 5000\n", to: name)
                 try expectBuild(system)
@@ -233,6 +238,8 @@ extension PackageTests {
                 try FileManager.default.removeItem(at: package.file(name))
                 try expectBuild(system)
             }
+            try package.replace("jarCount, 2 + 1", with: "jarCount, 3", in: Self.source)
+            try expectBuild(system)
         }
 
         // MARK: Doors

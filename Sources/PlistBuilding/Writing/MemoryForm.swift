@@ -167,12 +167,9 @@ package struct ValueSource {
     package let address: UnsafeRawPointer
     /// How it lies in memory.
     package let form: UnsafePointer<MemoryForm>
-    let writer: PlanWriter
+    private(set) var writer: PlanWriter
     /// Whether members that are nil are left out.
     package let omitsNil: Bool
-    // PERF: JSON of objects; looked up once. What begins while the value is written ends before it goes on.
-    /// Whether anything was under modification when the first object came; nil before.
-    private var isModifying: Bool?
 
     init(_ address: UnsafeRawPointer, _ plan: StreamPlan, _ writer: PlanWriter) {
         unsafe self.address = unsafe address
@@ -186,15 +183,13 @@ package struct ValueSource {
         ofObjectAt address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>
     ) -> UnsafeRawPointer? {
         guard let object = unsafe form.pointee.memory(ofObjectAt: address) else { return nil }
-        let isModifying: Bool
-        if let known = unsafe source.pointee.isModifying {
-            isModifying = known
-        } else {
-            unsafe isModifying = ObjectAccess.isModifying()
+        if unsafe source.pointee.writer.isModifying == nil {
             // SAFETY: every source is a variable of `offer`.
-            unsafe UnsafeMutablePointer(mutating: source).pointee.isModifying = isModifying
+            unsafe UnsafeMutablePointer(mutating: source).pointee.writer = source.pointee.writer.looked
         }
-        if isModifying { unsafe form.pointee.layout?.checkRead(of: object, referredToAt: address) }
+        if unsafe source.pointee.writer.isModifying == true {
+            unsafe form.pointee.layout?.checkRead(of: object, referredToAt: address)
+        }
         return unsafe object
     }
 

@@ -152,6 +152,9 @@ extension ObjectAccessTests: SelfTesting {
             modify(&object.other) { modify(&reflected.id) { write(Optional(reflected)) } }
         }
         expectExit(.signal(SIGABRT), "a tree") { modify(&reflected.text) { _ = try? PropertyList(of: reflected) } }
+        expectExit(.signal(SIGABRT), "an object behind another in a tree") {
+            modify(&reflected.text) { _ = try? PropertyList(of: ["a": [[ReflectedObject()], [reflected]]]) }
+        }
     }
 
     private static func testReadsObjectsBesideOtherAccesses() {

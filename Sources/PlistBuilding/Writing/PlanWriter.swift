@@ -34,9 +34,29 @@ struct WritingForm {
 @usableFromInline
 package struct PlanWriter {
     @usableFromInline let options: WritingOptions
+    // PERF: trees of objects; looked up once. What begins while a value is written ends before it goes on.
+    /// Whether a caller is modifying anything; nil until an object or a container comes.
+    private(set) var isModifying: Bool?
 
     @usableFromInline
     package init(options: WritingOptions) { self.options = options }
+
+    /// The same writer, which knows whether a caller is modifying anything.
+    var looked: PlanWriter {
+        guard isModifying == nil else { return self }
+        var writer = self
+        unsafe writer.isModifying = ObjectAccess.isModifying()
+        return writer
+    }
+
+    /// The writer of the elements of an array.
+    @usableFromInline @inline(never)
+    func ofElements(_ element: StreamPlan) -> PlanWriter {
+        switch element.innermost.shape {
+        case .object, .array, .dictionary: looked
+        default: self
+        }
+    }
 
     // PERF: JSONRecords/writing; inlinable down to the members, so that their loop is specialised for the sink.
     /// Sends the value at an address, of which the form is known.
@@ -59,7 +79,7 @@ package struct PlanWriter {
     ) throws(StreamError) {
         try checkDepth(depth)
         try sink.beginArray()
-        let form = WritingForm(element)
+        let (form, writer) = (WritingForm(element), ofElements(element))
         var thrown: StreamError?
         let operations = unsafe element.operations
         unsafe operations.pointee.elements(address) { first, count in
@@ -68,7 +88,7 @@ package struct PlanWriter {
                 for index in 0..<count {
                     let address = unsafe first + index * operations.pointee.stride
                     do throws(StreamError) {
-                        try unsafe write(address, element, form, to: &sink, depth: depth + 1)
+                        try unsafe writer.write(address, element, form, to: &sink, depth: depth + 1)
                     } catch {
                         throw error.within(.index(index))
                     }
@@ -219,9 +239,11 @@ package struct PlanWriter {
             defer { withExtendedLifetime(object) {} }
             let base = unsafe UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
             let members = unsafe UnsafeBufferPointer(layout.members)
+            let writer = looked
             return try unsafe withUnsafePointer(to: object) { (address) throws(StreamError) in
-                unsafe layout.checkRead(of: base, referredToAt: UnsafeRawPointer(address))
-                try unsafe writeMembers(of: UnsafeRawPointer(address), at: base, members, layout, to: &sink, depth)
+                let address = UnsafeRawPointer(address)
+                if writer.isModifying == true { unsafe layout.checkRead(of: base, referredToAt: address) }
+                try unsafe writer.writeMembers(of: address, at: base, members, layout, to: &sink, depth)
             }
         }
         let base = unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))

@@ -36,7 +36,8 @@ public struct BuilderOptions: Sendable {
     ///
     /// With `true`, the default, a header of CSV of which no column is a member is an error, and so is an element of XML none of
     /// whose children and attributes is one; so is a name that differs only in case, or in space around it, from a member that does
-    /// not come. A value of defaults would hide such a mistake.
+    /// not come. A value of defaults would hide such a mistake. An element that has only attributes may be an empty list, so it is
+    /// accepted if the object has an array.
     public var checksNames: Bool
     /// What to do when a member does not come.
     public var missingMembers: MissingMembers

@@ -63,6 +63,13 @@ struct NameCheck {
 extension ObjectLayout {
     /// The comparison of names with those of the members.
     var nameCheck: NameCheck { NameCheck(known: keys, owner: "member of \(typeName)") }
+
+    /// Whether a member is an array, so that an element without children may be an empty list.
+    fileprivate var hasLists: Bool {
+        unsafe members.contains { member in
+            if case .array = unsafe member.plan.innermost.shape { true } else { false }
+        }
+    }
 }
 
 extension ValueMachine {
@@ -78,17 +85,20 @@ extension ValueMachine {
         return layout.nameCheck.problem(ofHeader: names)
     }
 
-    /// Begins or ends to look at the names of each object, as far as the options allow.
+    /// Says which names of objects to compare, as far as the options allow.
     @usableFromInline
-    mutating func watchNames(_ isWatching: Bool) {
-        watchesNames = isWatching && options.checksNames && options.unknownMembers == .ignore
+    mutating func watchNames(_ names: NameWatch) {
+        watchesNames = names != .none && options.checksNames && options.unknownMembers == .ignore
+        if unsafe names == .attributesOnly && top.pointee.kind == .object && top.pointee.hasStrays {
+            strays[depth].areAttributes = true
+        }
     }
 
     /// Notes a name of the object that is open, which is that of no member.
     mutating func noteStray(_ name: RawSpan) {
         if unsafe !top.pointee.hasStrays {
-            while strays.count <= depth { strays.append((0, [], [])) }
-            strays[depth] = (0, [], [])
+            while strays.count <= depth { strays.append((0, [], [], false)) }
+            strays[depth] = (0, [], [], false)
             unsafe top.pointee.hasStrays = true
         }
         strays[depth].count += 1
@@ -109,7 +119,7 @@ extension ValueMachine {
         guard (1...64).contains(layout.keys.count) else { return }
         let near = found.near.first { seen & (1 << UInt64($0.member)) == 0 }
         let message =
-            seen == 0
+            seen == 0 && !(found.areAttributes && layout.hasLists)
             ? layout.nameCheck.nothingKnown("children and attributes", found.names, count: found.count)
             : near.map { layout.nameCheck.nearlyKnown($0.name, $0.member) }
         if let message { throw located(StreamError(.unknownMember, message), isContainer: true) }
@@ -195,7 +205,7 @@ extension NameCheck: SelfTesting {
     ) -> String {
         do {
             var builder = try ObjectBuilder<Value>(options: options)
-            builder.watchNames(isWatching)
+            builder.watchNames(isWatching ? .all : .none)
             try EventScript.send(script, to: &builder)
             _ = try builder.takeResult()
             return "taken"

@@ -132,7 +132,7 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
             end: { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endLoan() },
             expected: { sink in unsafe machine(sink).pointee.expectedValue() },
             checkHeader: { sink, names in unsafe machine(sink).pointee.problem(ofHeader: names) },
-            watchNames: { sink, isWatching in unsafe machine(sink).pointee.watchNames(isWatching) })
+            watchNames: { sink, names in unsafe machine(sink).pointee.watchNames(names) })
     }
 }
 

@@ -242,7 +242,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
             },
             expected: { sink in unsafe machine(sink).pointee.expectedValue() },
             checkHeader: { sink, names in unsafe machine(sink).pointee.problem(ofHeader: names) },
-            watchNames: { sink, isWatching in unsafe machine(sink).pointee.watchNames(isWatching) })
+            watchNames: { sink, names in unsafe machine(sink).pointee.watchNames(names) })
     }
 }
 

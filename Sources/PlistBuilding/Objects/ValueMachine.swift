@@ -37,7 +37,7 @@ struct ValueMachine: ~Copyable {
     var unknownMembers: [UnknownMember] = []
     /// Whether names that are those of no member are noted, and those noted in each level.
     var watchesNames = false
-    var strays: [(count: Int, names: [String], near: [(name: String, member: Int)])] = []
+    var strays: [(count: Int, names: [String], near: [(name: String, member: Int)], areAttributes: Bool)] = []
     /// Gets them instead, one by one, if anyone does.
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
     /// Whether a value with unknown members was taken, so that the next one begins without them.

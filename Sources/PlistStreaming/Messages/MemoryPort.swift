@@ -24,8 +24,8 @@ public struct MemoryPort {
     @usableFromInline package typealias Expected = (UnsafeMutableRawPointer) -> ExpectedValue
     /// Compares the names of columns with those that the sink wants; called with the address of the sink.
     @usableFromInline package typealias CheckHeader = (UnsafeMutableRawPointer, [String]) -> NameProblem?
-    /// Begins or ends to compare the names in each dictionary; called with the address of the sink.
-    @usableFromInline package typealias WatchNames = (UnsafeMutableRawPointer, Bool) -> Void
+    /// Says which names in dictionaries to compare; called with the address of the sink.
+    @usableFromInline package typealias WatchNames = (UnsafeMutableRawPointer, NameWatch) -> Void
 
     /// The type of the sinks whose addresses the functions take, which is looked at before they are called.
     @usableFromInline let sink: ObjectIdentifier
@@ -66,6 +66,14 @@ package struct NameProblem {
     package let message: String
 
     package init(index: Int, message: String) { (self.index, self.message) = (index, message) }
+}
+
+/// Which names in dictionaries a sink compares with those that it wants.
+@usableFromInline
+package enum NameWatch {
+    case none, all
+    /// All names. The open dictionary is an element that has only attributes, like an empty list.
+    case attributesOnly
 }
 
 /// What memory is lent for.
@@ -144,12 +152,12 @@ extension PlistSink where Self: ~Copyable {
         return unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe check(UnsafeMutableRawPointer(sink), names) }
     }
 
-    /// Begins or ends to refuse dictionaries of which no name is that of a member, or one nearly is.
+    /// Says which dictionaries to refuse because no name is that of a member, or one nearly is.
     @inlinable
-    package mutating func watchNames(_ isWatching: Bool) {
+    package mutating func watchNames(_ names: NameWatch) {
         guard let watch = unsafe Self.ownPort?.names?.watch else { return }
         // SAFETY: see beginLoan.
-        unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe watch(UnsafeMutableRawPointer(sink), isWatching) }
+        unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe watch(UnsafeMutableRawPointer(sink), names) }
     }
 
     /// Writes a value of a bound type from where it lies in memory; false when the sink wants messages.

@@ -17,6 +17,11 @@ enum ElementNamesTests {
         var head: Child?
     }
 
+    fileprivate struct Results: StreamObject {
+        var hit: [Child]?
+        var next: Child?
+    }
+
     fileprivate final class Pet: StreamObject {
         var id = 0
         var owner = Child()
@@ -82,6 +87,11 @@ extension ElementNamesTests: SelfTesting {
                 [Child].self, "<l><c x='1' y='2'><Name>a</Name></c></l>",
                 "$[0]: none of the children and attributes \"x\", \"y\", \"Name\""
             ),
+            (Results.self, "<r total='1'><Child/></r>", "$: none of the children and attributes \"total\", \"Child\""),
+            (Results.self, "<r total='1'>a</r>", "$: none of the children and attributes \"total\", \"#text\""),
+            (Results.self, "<r HIT='1'/>", "$: \"HIT\" is no member of Results"),
+            (Results.self, "<r total='1'><next x='1'/></r>", "$.next: none of the children and attributes \"x\""),
+            ([Results].self, "<l><r total='1'><a/></r></l>", "$[0]: none of the children and attributes"),
             (Family.self, "<f><title/><head><n/></head></f>", "$.head: none of the children and attributes \"n\""),
         ]
         for (type, text, expected) in rows {
@@ -95,6 +105,8 @@ extension ElementNamesTests: SelfTesting {
             (Child.self, "<c/>"), (Child.self, "<c> </c>"), (Child.self, "<c><id>1</id><x/></c>"),
             (Child.self, "<c Id='2' id='1'/>"), (Child.self, "<c><Name>a</Name><name>b</name></c>"),
             ([Pet].self, "<l><p Id='1'><id>1</id><owner><x/><id>1</id></owner></p><p/></l>"),
+            (Results.self, "<r total='0'/>"), (Results.self, "<r total='0'> <!-- no hits --> </r>"),
+            ([Results].self, "<l><r total='0'/><r total='0'>\n</r></l>"),
             (PropertyList.self, "<c><Id>1</Id></c>"), ([String: String].self, "<c><Id>1</Id></c>"),
         ]
         for (type, text) in rows { expectEqual(outcome(type, text), "taken", text) }

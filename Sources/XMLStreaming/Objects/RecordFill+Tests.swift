@@ -33,8 +33,8 @@ private struct MessagesOnly<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
             lendingOf: Self.self, begin: { (_, _) throws(StreamError) in nil }, end: { (_) throws(StreamError) in },
             expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.sink.expectedValue() },
             checkHeader: { _, _ in nil },
-            watchNames: { sink, isWatching in
-                unsafe sink.assumingMemoryBound(to: Self.self).pointee.sink.watchNames(isWatching)
+            watchNames: { sink, names in
+                unsafe sink.assumingMemoryBound(to: Self.self).pointee.sink.watchNames(names)
             })
     }
 }

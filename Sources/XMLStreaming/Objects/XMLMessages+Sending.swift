@@ -15,7 +15,9 @@ enum SendingStep {
     case children(Int32)
     /// The text of an element, behind its other members.
     case text(Int32)
-    case endDictionary, endArray
+    /// The end of a dictionary, which may be an element with only attributes.
+    case endDictionary(hasOnlyAttributes: Bool)
+    case endArray
 }
 
 extension XMLMessages where Sink: ~Copyable {
@@ -56,7 +58,8 @@ extension XMLMessages where Sink: ~Copyable {
                 let key = options.textKey
                 try key.withUTF8Span { (key) throws(StreamError) in try sink.writeKey(key) }
                 try sendText(record[index], record)
-            case .endDictionary:
+            case .endDictionary(let hasOnlyAttributes):
+                if hasOnlyAttributes { sink.watchNames(.attributesOnly) }
                 try sink.endDictionary()
             case .endArray:
                 try sink.endArray()
@@ -92,7 +95,7 @@ extension XMLMessages where Sink: ~Copyable {
         if node.isMixed { throw mixedText() }
         if expected == .dictionary, node.textCount == 0, try store(node, record) { return }
         try sink.beginDictionary()
-        steps.append(.endDictionary)
+        steps.append(.endDictionary(hasOnlyAttributes: !node.hasElements && !record.hasText(node)))
         if node.textCount > 0 {
             try checkTextKey(node, record)
             if hasMembers || record.hasText(node) { steps.append(.text(index)) }
@@ -108,7 +111,7 @@ extension XMLMessages where Sink: ~Copyable {
         let rest = unsafe RecordFill.fill(port.records, node, record, names, marks)
         try sink.endLoan()
         if rest == RecordFill.complete { return true }
-        steps.append(.endDictionary)
+        steps.append(.endDictionary(hasOnlyAttributes: !node.hasElements))
         if rest >= 0 { steps.append(.members(rest)) }
         return true
     }

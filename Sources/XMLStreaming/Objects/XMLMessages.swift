@@ -28,7 +28,8 @@ public import PlistStreaming
 ///   the attributes, and the names of the children;
 /// - of an element without children of which a string, a number or a Boolean is expected, the attributes;
 /// - for builders, what their options ignore: it is skipped, and clashes with nothing; but an object of which no child, attribute or text is
-///   a member is an error, and so is a name that differs only in case from a member that does not come;
+///   a member is an error, unless it may be an empty list with attributes, and so is a name that differs only in case from a member that
+///   does not come;
 /// - within records, the order of children with the same name and of text among other children.
 ///
 /// What else cannot be kept is an error: text between children that is in more than one piece, a child and an attribute of the same
@@ -131,7 +132,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     }
 
     private mutating func beginRoot(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
-        sink.watchNames(true)
+        sink.watchNames(.all)
         if options.root == .member {
             levels.append(OpenLevel(kind: .undecided, expected: sink.expectedValue()))
             try decideForDictionary()
@@ -274,7 +275,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     /// Ends the dictionary around the root, if there is one.
     public mutating func endDocument() throws(StreamError) {
-        defer { sink.watchNames(false) }
+        defer { sink.watchNames(.none) }
         guard !levels.isEmpty else { return }
         try endRun()
         levels.removeAll()
@@ -286,7 +287,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         levels.removeAll()
         held.removeAll()
         isSkipping = false
-        sink.watchNames(false)
+        sink.watchNames(.none)
         sink.abandon(after: error)
     }
 
@@ -372,6 +373,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
                     try ElementScalar.send(text, as: expected, to: &sink)
                 }
             }
+            if !level.hasElements && level.text.withRawSpan({ $0.isXMLWhitespace }) { sink.watchNames(.attributesOnly) }
             try sink.endDictionary()
         }
     }

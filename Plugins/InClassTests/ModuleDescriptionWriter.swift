@@ -51,6 +51,16 @@ struct BuildLayout {
     }
 }
 
+extension BuildLayout {
+    /// The objects that earlier builds of Swift Build have made of an executable for the modules that depend on it.
+    fileprivate func testableObjects(of target: any SourceModuleTarget) -> [URL] {
+        let folder = products.appending(path: "ExecutableModules")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.filter { $0.hasPrefix("\(target.name)-") && $0.hasSuffix("-testable.o") }.sorted()
+            .map { folder.appending(path: $0) }
+    }
+}
+
 /// A module that has tests, or may have.
 struct TestedModule {
     let target: SwiftSourceModuleTarget
@@ -116,9 +126,10 @@ struct TestedModule {
     /// The files that the build must have made before the tests can be linked.
     var objects: [URL] {
         closure.compactMap { $0 as? any SourceModuleTarget }.flatMap { target in
-            // The name of Swift Build's object of an executable isn't known before the build; that of its product is.
+            // The name of Swift Build's object of an executable isn't known before the first build; that of its product is.
             layout.isSwiftBuild && target.kind == .executable
-                ? [layout.products.appending(path: packages.programName(of: target))] : layout.objects(of: target)
+                ? [layout.products.appending(path: packages.programName(of: target))]
+                    + layout.testableObjects(of: target) : layout.objects(of: target)
         }
     }
 

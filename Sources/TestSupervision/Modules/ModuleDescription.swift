@@ -171,6 +171,16 @@ extension ModuleDescription {
     /// All Swift sources that the image is made of, as far as they are known.
     package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
 
+    /// Whether Swift Build compiles the module twice: for the program, and with the tests for what depends on the module.
+    private var isSwiftBuildProgram: Bool { executables.contains { FileAccess.name(of: $0) == "\(target)-" } }
+
+    /// Whether the last build has compiled the module for its program only, and so not its tests.
+    package var isBuiltWithoutTests: Bool {
+        guard isSwiftBuildProgram else { return false }
+        let objects = FileAccess.names(in: "\(bundleFolder)/ExecutableModules")
+        return !objects.contains { Self.isHashed($0, after: "\(target)-") } || !ownSourcesNewerThanBuild.isEmpty
+    }
+
     /// The module itself, and the others of the file maps.
     private var compiledModules: [CompilerOutputs] {
         [ownOutputs] + mappedModules.filter { $0.folders != [objectFolder] }
@@ -198,7 +208,7 @@ extension ModuleDescription {
         return FileAccess.names(in: root).filter { $0.hasSuffix(".build") }.flatMap { package in
             let folder = "\(root)/\(package)/\(FileAccess.name(of: bundleFolder))"
             let targets = FileAccess.names(in: folder).filter { name in
-                name == "\(target).build"
+                name == "\(target).build" && !isSwiftBuildProgram
                     || ["-testable.build", ".build"].contains { Self.isHashed(name, after: "\(target)-", ending: $0) }
             }
             return targets.flatMap { target in
@@ -222,10 +232,6 @@ extension ModuleDescription: SelfTesting {
             "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
             "testReadsFileMaps": testReadsFileMaps,
             "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
-            "testFindsSourcesNewerThanBuild": testFindsSourcesNewerThanBuild,
-            "testFindsSourcesNewerThanWholeModule": testFindsSourcesNewerThanWholeModule,
-            "testFindsSourcesOfLinkedModules": testFindsSourcesOfLinkedModules,
-            "testFindsDeletedSources": testFindsDeletedSources,
         ]
     }
 
@@ -264,145 +270,6 @@ extension ModuleDescription: SelfTesting {
         expectEqual(one.identity, other.identity)
         let linked = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\ty\n", path: "/m")
         expectNotEqual(one.identity, linked.identity)
-    }
-
-    private static func testFindsSourcesNewerThanBuild() throws {
-        let root = try temporaryDirectory()
-        func write(_ path: String, at time: Int) throws -> String {
-            var folder = root
-            for part in path.split(separator: "/").dropLast() {
-                folder += "/\(part)"
-                mkdir(folder, 0o755)
-            }
-            try FileAccess.write([], to: "\(root)/\(path)")
-            let moment = timeval(tv_sec: .init(time), tv_usec: 0)
-            utimes("\(root)/\(path)", [moment, moment])
-            return "\(root)/\(path)"
-        }
-        let layouts = [
-            ("debug", "debug/m_1.build"),
-            (
-                "out/Products/Debug-linux",
-                "out/Intermediates.noindex/P.build/Debug-linux/m-1.build/Objects-normal/x86_64"
-            ),
-            (
-                "out/Products/Release",
-                "out/Intermediates.noindex/P.build/Release/m-1-1A-testable.build/Objects-normal/arm64"
-            ),
-        ]
-        for (products, compiled) in layouts {
-            var description = ModuleDescription()
-            description.target = "m-1"
-            description.bundleFolder = "\(root)/\(products)"
-            if products == "debug" { description.fileMaps = ["\(root)/\(compiled)/output-file-map.json"] }
-            description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
-            expectEqual(description.sourcesNewerThanBuild, [], "\(products), never built")
-            // The compiler has run, and made the same objects again.
-            for source in ["a", "b"] {
-                _ = try write("\(compiled)/\(source).o", at: 1000)
-                _ = try write("\(compiled)/\(source).d", at: 2000)
-            }
-            _ = try write("\(compiled)/sources", at: 4000)
-            _ = try write("\(products)/Other.o", at: 4000)
-            expectEqual(description.sourcesNewerThanBuild, [], products)
-            description.sources.append(try write("c.swift", at: 3000))
-            expectEqual(description.sourcesNewerThanBuild, ["\(root)/c.swift"], products)
-            // It has run again, and refused two sources, or the module.
-            _ = try write("b.swift", at: 3000)
-            for name in ["a.d", "b.dia", "c.dia", "M.emit-module.d", "M-primary-emit-module.d", "primary.priors"] {
-                _ = try write("\(compiled)/\(name)", at: 4000)
-            }
-            expectEqual(description.sourcesNewerThanBuild, ["b", "c"].map { "\(root)/\($0).swift" }, products)
-            expectEqual(description.sourcesWithoutObject, ["\(root)/c.swift"], "\(products), where b kept its object")
-            unlink("\(root)/\(compiled)/b.o")
-            expectEqual(description.sourcesWithoutObject, ["b", "c"].map { "\(root)/\($0).swift" }, products)
-            for object in ["b.swift.o", "c.bc"] { _ = try write("\(compiled)/\(object)", at: 4000) }
-            expectEqual(description.sourcesWithoutObject, [], "\(products), compiled again")
-        }
-    }
-
-    private static func testFindsSourcesNewerThanWholeModule() throws {
-        let root = try temporaryDirectory()
-        var description = ModuleDescription()
-        description.target = "M"
-        description.bundleFolder = "\(root)/release"
-        description.fileMaps = ["\(root)/release/M.build/output-file-map.json"]
-        for folder in ["release", "release/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
-        let times = [("a.swift", 1000), ("M.swift", 1000), ("b.swift", 3000), ("release/M.build/M.d", 2000)]
-        for (name, time) in times {
-            try FileAccess.write([], to: "\(root)/\(name)")
-            let moment = timeval(tv_sec: .init(time), tv_usec: 0)
-            utimes("\(root)/\(name)", [moment, moment])
-            if name.hasSuffix(".swift") { description.sources.append("\(root)/\(name)") }
-        }
-        expectEqual(description.sourcesNewerThanBuild, ["\(root)/b.swift"])
-        for name in ["M.dia", "M.o"] { try FileAccess.write([], to: "\(root)/release/M.build/\(name)") }
-        expectEqual(description.sourcesWithoutObject, [], "one object of all")
-        for name in ["M.d", "M.o"] { unlink("\(root)/release/M.build/\(name)") }
-        try FileAccess.write([], to: "\(root)/release/M.build/M.swiftmodule.o")
-        expectEqual(description.sourcesWithoutObject, description.sources, "refused as a whole")
-    }
-
-    private static func write(_ path: String, at time: Int) throws {
-        try FileAccess.write([], to: path)
-        let moment = timeval(tv_sec: .init(time), tv_usec: 0)
-        utimes(path, [moment, moment])
-    }
-
-    private static func testFindsSourcesOfLinkedModules() throws {
-        let root = try temporaryDirectory()
-        var description = ModuleDescription()
-        description.target = "M"
-        description.bundleFolder = "\(root)/debug"
-        for folder in ["Sources", "debug", "debug/M.build", "debug/N.build"] { mkdir("\(root)/\(folder)", 0o755) }
-        let sources = ["m", "a \"b\\", "c"].map { "\(root)/Sources/\($0).swift" }
-        let keys = (sources.dropFirst() + ["\(root)/debug/N.build/made.swift"]).map { source in
-            "\"\(source.replacing("\\", with: #"\\"#).replacing("\"", with: #"\""#))\": {}"
-        }
-        try FileAccess.write(
-            Array("{\"\": {}, \(keys.joined(separator: ", "))}".utf8), to: "\(root)/debug/N.build/output-file-map.json")
-        description.sources = [sources[0]]
-        description.fileMaps = ["M", "N"].map { "\(root)/debug/\($0).build/output-file-map.json" }
-        for (index, source) in sources.enumerated() {
-            let stem = FileAccess.name(of: source).dropLast(6)
-            let start = "\(root)/debug/\(index == 0 ? "M" : "N").build/\(stem)"
-            try write(source, at: 1000)
-            for ending in ["dia", "d", "swift.o"] { try write("\(start).\(ending)", at: 2000) }
-        }
-        try write("\(root)/debug/N.build/made.swift", at: 3000)
-        expectEqual(description.linkedSources, Set(sources))
-        expectEqual(description.sourcesNewerThanBuild, [])
-        expectEqual(description.sourcesWithoutObject, [])
-        for (index, source) in sources.enumerated() {
-            try write(source, at: 3000)
-            expectEqual(description.sourcesNewerThanBuild, [source], "saved")
-            try write(source, at: 1000)
-            let object = "\(root)/debug/\(index == 0 ? "M" : "N").build/\(FileAccess.name(of: source)).o"
-            unlink(object)
-            expectEqual(description.sourcesWithoutObject, [source], "refused")
-            try write(object, at: 2000)
-        }
-    }
-
-    private static func testFindsDeletedSources() throws {
-        let root = try temporaryDirectory()
-        var description = ModuleDescription()
-        description.target = "M"
-        description.root = "\(root)/Sources"
-        description.bundleFolder = "\(root)/debug"
-        description.fileMaps = ["\(root)/debug/M.build/output-file-map.json"]
-        for folder in ["Sources", "Sources/M", "debug", "debug/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
-        description.sources = ["a", "b"].map { "\(root)/Sources/M/\($0).swift" }
-        for source in description.sources { try write(source, at: 1000) }
-        for name in ["a", "b"] { try write("\(root)/debug/M.build/\(name).d", at: 2000) }
-        expectEqual(description.sourcesNewerThanBuild, [])
-        unlink(description.sources[0])
-        expectEqual(description.sourcesNewerThanBuild, [description.sources[0]])
-        unlink(description.sources[1])
-        rmdir("\(root)/Sources/M")
-        expectEqual(description.sourcesNewerThanBuild, description.sources)
-        rmdir("\(root)/Sources")
-        expectEqual(description.sourcesNewerThanBuild, [], "compiled elsewhere")
     }
 
     private static func testReadsFileMaps() {

@@ -137,6 +137,12 @@ final class SubjectRunner {
 
     /// Links the image; false when there is none to run.
     private func link(_ module: ModuleDescription) -> Bool {
+        if options.marker != nil, module.isBuiltWithoutTests {
+            report(
+                .obstacle("Swift Build has not compiled them for '--product' or 'swift run'; 'swift build' does"),
+                of: module)
+            return false
+        }
         do throws(LinkError) {
             if try ImageLinker(module).link() != .compiledOut { return true }
             absences.append(

@@ -131,7 +131,7 @@ extension TestloggerTests {
         }
 
         /// A module whose tests hang is ended at once, and not when their time is over.
-        @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+        @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT])
         func hangingTestIsEndedBy(signal: Int32) throws {
             let begun = package.file("begun")
             let program = try package.startTestlogger(
@@ -147,7 +147,7 @@ extension TestloggerTests {
             #expect(try RunningPrograms.processes(with: "HANGING_RUN=\(signal)") == [])
             let cases = try JUnitReader(Data(contentsOf: package.file("hanging.xml"))).cases
             #expect(cases.map(\.outcome) == ["error"])
-            let name = [SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGHUP"][signal] ?? ""
+            let name = [SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGHUP", SIGQUIT: "SIGQUIT"][signal] ?? ""
             #expect(cases.first?.elements.first?.attributes["message"]?.contains("end of the run by \(name)") ?? false)
         }
 

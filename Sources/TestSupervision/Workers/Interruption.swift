@@ -15,7 +15,7 @@ package enum Interruption {
     private nonisolated(unsafe) static var deadline: ContinuousClock.Instant?
 
     /// The signals that end a run.
-    static let signals = [SIGTERM, SIGINT, SIGHUP]
+    static let signals = [SIGTERM, SIGINT, SIGHUP, SIGQUIT]
 
     /// Takes note of the signals that end programs instead of being ended by them, so that a run can say how far it got.
     package static func watchSignals() {
@@ -24,6 +24,10 @@ package enum Interruption {
         // programs that are started would inherit that the signal is ignored.
         handle(SIGPIPE) { _ in }
         // A parent that blocks signals, as 'swift test' does, would have this process and all of its workers deaf to them.
+        unblockSignals()
+    }
+
+    static func unblockSignals() {
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)

@@ -42,8 +42,8 @@ package enum WaitingParent {
         }
         for number in Interruption.signals { Interruption.handle(number) { kill(WaitingParent.child, $0) } }
         Interruption.handle(SIGPIPE) { _ in }
-        // The parent of this process may have blocked them.
-        sigprocmask(SIG_UNBLOCK, &signals, nil)
+        // The parent of this process may have blocked them, and that of the timer of `Starter`.
+        Interruption.unblockSignals()
         switch ChildProcess.wait(for: child) {
         case .exited(let status): _exit(status)
         case .killed(let signal):
@@ -67,6 +67,7 @@ extension WaitingParent: SelfTesting {
             "testExitsAsTheChildDoes": testExitsAsTheChildDoes,
             "testTurnsSignalsIntoAStatus": testTurnsSignalsIntoAStatus,
             "testPassesSignalsOn": testPassesSignalsOn,
+            "testUnblocksSignals": testUnblocksSignals,
             "testEndsWithTheParent": testEndsWithTheParent,
         ]
     }
@@ -100,6 +101,18 @@ extension WaitingParent: SelfTesting {
             kill(getppid(), SIGTERM)
             var number: Int32 = 0
             exit(sigwait(&signals, &number) == 0 && number == SIGTERM ? 6 : 1)
+        }
+    }
+
+    /// SwiftPM blocks signals in its children, among them that of the timer which watches the starter.
+    private static func testUnblocksSignals() {
+        expectExit(.signal(SIGALRM)) {
+            var signals = sigset_t()
+            sigfillset(&signals)
+            sigprocmask(SIG_SETMASK, &signals, nil)
+            fork()
+            kill(getppid(), SIGALRM)
+            _exit(0)
         }
     }
 

@@ -187,6 +187,16 @@ extension TestRun: SelfTesting {
             let module = try image([("a", ""), ("b", words), ("c", "")])
             expectEqual(try lines(module), afterB("b failed; got \(got)"), words)
         }
+        for words in ["say 'end\\t1\\t5\\t0'; fail 1", "say 'end\\t1\\t5\\t0'"] {
+            let module = try image([("a", ""), ("b", words), ("c", "")])
+            expectEqual(
+                try lines(module),
+                [
+                    "M: a b c", "a?", "a passed", "b?", "b passed",
+                    "\(module.image):1: got a foreign line in descriptor 198, over which the worker reports instead of "
+                        + "quiet end after the last test", "c?", "c passed", "3 planned, 3 passed, 1 of the module",
+                ], words)
+        }
         let twice = try image([("a", ""), ("a", ""), ("b", "")])
         expectEqual(
             try lines(twice),

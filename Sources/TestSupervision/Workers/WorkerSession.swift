@@ -227,28 +227,38 @@ final class WorkerSession {
             time = TestTime()
             return .began(index: index)
         case .end(let index, let nanoseconds, let outputEnd):
-            guard let ended = current, ended.index == index else { return nil }
+            guard let ended = current, ended.index == index else { return takeForeignLine() }
             current = nil
             previousIndex = index
             if ended.issues.isEmpty, ended.skipReason == nil { return .passed(index: index, nanoseconds: nanoseconds) }
             return .ended(index: index, result(of: ended, nanoseconds, outputEnd), directory: ended.directory)
         case .event(let event): return take(event)
-        case .unknown:
-            // What is ended already may have been cut off within a line.
-            if cause != nil { return nil }
-            if announced != nil {
-                cause = .intrusion
-                worker.send(signal: SIGKILL)
-                return nil
-            }
+        case .unknown: return takeForeignLine()
+        }
+    }
+
+    /// Ends the worker, since a line in its descriptor isn't from it.
+    private func takeForeignLine() -> Notice? {
+        // What is ended already may have been cut off within a line.
+        if cause != nil { return nil }
+        guard announced != nil else {
             return .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
         }
+        cause = .intrusion
+        worker.send(signal: SIGKILL)
+        return nil
     }
 
     private func take(_ event: TestEvent) -> Notice? {
         switch event {
         case .issue(let issue):
-            if state == .starting { listIssues.append(issue) } else { current?.issues.append(issue) }
+            if state == .starting {
+                listIssues.append(issue)
+            } else if current != nil {
+                current?.issues.append(issue)
+            } else {
+                return takeForeignLine()
+            }
         case .stray(let index, let issue):
             if let index {
                 if index >= plan.count { return .protocolMismatch("the test image named an unknown test") }

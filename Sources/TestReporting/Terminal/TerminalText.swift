@@ -76,7 +76,9 @@ package struct TerminalText: Sendable {
     private func outcomeLine(for result: TestResult) -> String {
         var line = "\(result.isFlaky ? "flaky" : result.outcome.rawValue) \(result.test.name)"
         if !isStable, result.outcome != .skipped { line += " (\(Self.duration(result.nanoseconds)))" }
-        if let reason = result.skipReason { line += " because \(DiagnosticText.harmless(reason))" }
+        if result.outcome == .skipped, let reason = result.skipReason {
+            line += " because \(DiagnosticText.harmless(reason))"
+        }
         for issue in result.issues {
             if let reason = issue.knownReason {
                 line +=
@@ -200,6 +202,8 @@ extension TerminalText: SelfTesting {
         skipped.skipReason = "no network"
         expectEqual(lines(skipped, .summary), ["skipped S.testA because no network"])
         expectEqual(lines(skipped, .quiet), [])
+        skipped.outcome = .failed
+        expectEqual(lines(skipped, .tests), ["failed S.testA (0 ns)"])
         var known = TestResult(test: test, outcome: .passed)
         known.issues = [TestIssue(kind: .expectation, got: "1", expected: "2", knownReason: "issue 7")]
         expectEqual(

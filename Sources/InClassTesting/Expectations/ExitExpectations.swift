@@ -102,7 +102,10 @@ private func forkEnd(of body: () -> Void) -> ForkEnd? {
     if process == 0 {
         LastWords.leaveToParent()
         // What is known to the parent is applied there.
-        Recorder.$scope.withValue(nil, operation: body)
+        Recorder.$scope.withValue(nil) {
+            body()
+            Recorder.endIfForked()
+        }
         fflush(nil)
         _exit(returnedStatus)
     }
@@ -111,7 +114,9 @@ private func forkEnd(of body: () -> Void) -> ForkEnd? {
     while waitpid(process, &status, 0) < 0 {
         guard errno == EINTR else { return nil }
     }
-    for issue in issues.all { Recorder.record(issue) }
+    for fields in issues.all {
+        if let issue = RecordedIssue(fields: fields) { Recorder.record(issue) } else { Recorder.noteSkip(fields[0]) }
+    }
     if status & 0x7F != 0 { return .signal(status & 0x7F) }
     let code = status >> 8 & 0xFF
     return code == returnedStatus ? .returned : .exit(code)
@@ -129,6 +134,8 @@ extension ExitExpectationTests: SelfTesting {
             "testSaysWhatHappenedInstead": testSaysWhatHappenedInstead,
             "testChildChangesNothingHere": testChildChangesNothingHere,
             "testIssuesOfTheChildAreOfTheTest": testIssuesOfTheChildAreOfTheTest,
+            "testSkipsOfTheChildAreOfTheTest": testSkipsOfTheChildAreOfTheTest,
+            "testChildOfTheChildReturns": testChildOfTheChildReturns,
         ]
     }
 
@@ -190,6 +197,28 @@ extension ExitExpectationTests: SelfTesting {
         }
         expectGreater(many.count, 100)
         expectTrue(many.last?.message.hasSuffix("more issues of the child process") ?? false)
+    }
+
+    private static func testSkipsOfTheChildAreOfTheTest() {
+        let issues = Recorder.issues {
+            withKnownIssue("why") { expectExit(.exit(0)) { do { try skip("no network") } catch { exit(0) } } }
+        }
+        expectEqual(issues, [])
+    }
+
+    private static func testChildOfTheChildReturns() throws {
+        typealias Fork = @convention(c) () -> pid_t
+        let fork = try requireNotNil(SystemSymbol.address(of: "fork").map { unsafeBitCast($0, to: Fork.self) })
+        let issues = Recorder.issues {
+            expectExit(.exit(4)) {
+                let child = fork()
+                if child == 0 { return }
+                var status: Int32 = 0
+                waitpid(child, &status, 0)
+                exit(4)
+            }
+        }
+        expectEqual(issues.map(\.message), ["a child process returned from the test instead of exiting"])
     }
 }
 #endif

@@ -36,7 +36,8 @@ public func withKnownIssue(
 }
 
 private func recordKnownError(_ error: any Error, _ file: StaticString, _ line: UInt, _ column: UInt) {
-    guard !(error is RequirementNotMet), !(error is TestSkipped) else { return }
+    if let skipped = error as? TestSkipped { return Recorder.noteSkip(skipped.reason) }
+    if error is RequirementNotMet { return }
     Recorder.record(
         RecordedIssue(
             kind: .thrownError, place: CallPlace(file, line, column), got: "error \(errorText(error))",

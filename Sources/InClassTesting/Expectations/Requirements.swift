@@ -7,8 +7,9 @@
 /// A test that catches the error goes on, and is skipped unless it fails.
 /// - Throws: always, an error that ends the test.
 public func skip(_ reason: String) throws -> Never {
-    Recorder.noteSkip(reason.isEmpty ? "no reason given" : reason)
-    throw TestSkipped()
+    let skipped = TestSkipped(reason: reason.isEmpty ? "no reason given" : reason)
+    Recorder.noteSkip(skipped.reason)
+    throw skipped
 }
 
 /// Requires two values to be equal and returns the first.

@@ -57,7 +57,10 @@ func checkedError<Failure>(
     _ thrown: (any Error)?, _ type: Failure.Type, _ message: () -> String, _ file: StaticString, _ line: UInt,
     _ column: UInt
 ) -> Failure? {
-    if thrown is TestSkipped { return nil }
+    if let skipped = thrown as? TestSkipped {
+        Recorder.noteSkip(skipped.reason)
+        return nil
+    }
     if let expected = thrown as? Failure { return expected }
     let expected = type == (any Error).self ? "an error" : "an error of type \(withoutDiscriminators("\(type)"))"
     recordIssue(
@@ -98,7 +101,7 @@ public func expectNoThrow<Value>(
 func recordUnexpected(
     _ error: any Error, _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt
 ) {
-    if error is TestSkipped { return }
+    if let skipped = error as? TestSkipped { return Recorder.noteSkip(skipped.reason) }
     recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
 }
 

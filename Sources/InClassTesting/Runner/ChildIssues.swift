@@ -32,11 +32,10 @@ struct ChildIssues {
 
     private var counts: UnsafeMutablePointer<Int> { memory.assumingMemoryBound(to: Int.self) }
 
-    /// Adds an issue; called in the child.
-    func add(_ issue: RecordedIssue) {
+    /// Adds the fields of an issue, or the reason of a skip alone; called in the child.
+    func add(_ fields: [String]) {
         var bytes: [UInt8] = []
         func append(_ number: Int) { withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) } }
-        let fields = issue.fields
         append(fields.count)
         for field in fields {
             append(field.utf8.count)
@@ -51,8 +50,8 @@ struct ChildIssues {
         counts[0] = used + bytes.count
     }
 
-    /// The issues that the child has added; called in the parent.
-    var all: [RecordedIssue] {
+    /// What the child has added; called in the parent.
+    var all: [[String]] {
         var rest = UnsafeRawBufferPointer(
             start: memory + Self.header, count: min(max(counts[0], 0), Self.size - Self.header))[...]
         func number() -> Int? {
@@ -60,7 +59,7 @@ struct ChildIssues {
             defer { rest = rest.dropFirst(MemoryLayout<Int>.size) }
             return UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: Int.self)
         }
-        var issues: [RecordedIssue] = []
+        var issues: [[String]] = []
         // What a crash or another process has left half written ends the list.
         while let fieldCount = number() {
             var fields: [String] = []
@@ -68,13 +67,14 @@ struct ChildIssues {
                 fields.append(String(decoding: rest.prefix(count), as: UTF8.self))
                 rest = rest.dropFirst(count)
             }
-            guard let issue = RecordedIssue(fields: fields) else { break }
-            issues.append(issue)
+            guard fields.count == 1 || RecordedIssue(fields: fields) != nil else { break }
+            issues.append(fields)
         }
         if counts[1] > 0 {
             issues.append(
                 RecordedIssue(
-                    place: .test, got: "", expected: "", message: "\(counts[1]) more issues of the child process"))
+                    place: .test, got: "", expected: "", message: "\(counts[1]) more issues of the child process"
+                ).fields)
         }
         return issues
     }

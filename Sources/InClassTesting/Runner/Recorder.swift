@@ -12,120 +12,12 @@
 @preconcurrency import Glibc
 #endif
 
-/// The place of a call in a source file.
-package struct CallPlace: Equatable, Sendable {
-    package var path: String
-    package var line: Int
-    package var column: Int
-
-    package init(_ file: StaticString, _ line: UInt, _ column: UInt) {
-        path = file.description
-        self.line = Int(line)
-        self.column = Int(column)
-    }
-
-    fileprivate init(path: String, line: Int, column: Int) {
-        self.path = path
-        self.line = line
-        self.column = column
-    }
-
-    /// No place of its own: the supervisor reports the issue where the test is declared.
-    package static let test = CallPlace(path: "", line: 0, column: 0)
-}
-
-/// What was expected and what was got instead.
-package struct RecordedIssue: Equatable, Sendable {
-    package enum Kind: String, Sendable { case expectation, thrownError, list }
-
-    package var kind: Kind
-    package var place: CallPlace
-    package var got: String
-    package var expected: String
-    package var message: String
-    package var notes: [String]
-    package var knownReason: String?
-    package var texts: ComparedTexts?
-
-    package init(
-        kind: Kind = .expectation, place: CallPlace, got: String, expected: String, message: String = "",
-        notes: [String] = [], knownReason: String? = nil, texts: ComparedTexts? = nil
-    ) {
-        self.kind = kind
-        self.place = place
-        self.got = got
-        self.expected = expected
-        self.message = abridged(message, to: messageCharacterCountMax)
-        self.notes = notes
-        self.knownReason = knownReason
-        self.texts = texts
-    }
-
-    /// All properties as text, in the order in which an event has them.
-    package var fields: [String] {
-        var fields = [
-            kind.rawValue, place.path, String(place.line), String(place.column), got, expected, message,
-            knownReason == nil ? "0" : "1", knownReason ?? "", texts == nil ? "0" : "1",
-        ]
-        if let texts { fields += [texts.golden, texts.got, texts.expected] }
-        return fields + notes
-    }
-
-    /// Creates an issue from its fields, or nil if some are missing.
-    init?(fields: [String]) {
-        guard fields.count >= 10, let kind = Kind(rawValue: fields[0]), let line = Int(fields[2]),
-            let column = Int(fields[3])
-        else { return nil }
-        self.init(
-            kind: kind, place: CallPlace(path: fields[1], line: line, column: column), got: fields[4],
-            expected: fields[5], message: fields[6], knownReason: fields[7] == "1" ? fields[8] : nil)
-        var notes = fields[10...]
-        if fields[9] == "1", notes.count >= 3 {
-            let compared = Array(notes.prefix(3))
-            texts = ComparedTexts(golden: compared[0], got: compared[1], expected: compared[2])
-            notes = notes.dropFirst(3)
-        }
-        self.notes = Array(notes)
-    }
-
-    /// What happened, in a sentence; of `fail` the message alone.
-    var text: String {
-        if kind == .expectation, got.isEmpty, expected.isEmpty {
-            return message.isEmpty ? "failed" : escaped(message)
-        }
-        return "got \(got) instead of expected \(expected)" + (message.isEmpty ? "" : " for \(escaped(message))")
-    }
-}
-
-/// Two texts that were compared, whole, so that one may be accepted in place of the other.
-package struct ComparedTexts: Equatable, Sendable {
-    /// The most bytes of each.
-    static let byteCountMax = 1 << 20
-
-    /// The file that holds what was expected, or is to hold it; empty for a literal.
-    package var golden: String
-    package var got: String
-    package var expected: String
-
-    package init?(golden: String = "", got: String, expected: String) {
-        guard max(got.utf8.count, expected.utf8.count) <= Self.byteCountMax else { return nil }
-        self.golden = golden
-        self.got = got
-        self.expected = expected
-    }
-
-    /// Nothing for values that are no texts.
-    init?(_ got: Any, _ expected: Any) {
-        guard let got = wholeText(got), let expected = wholeText(expected) else { return nil }
-        self.init(got: got, expected: expected)
-    }
-}
-
 /// Ends a test whose requirement was not met; the issue has been recorded already.
 struct RequirementNotMet: Error {}
 
-/// Ends a test that was skipped; the recorder has the reason.
-struct TestSkipped: Error {}
+/// Ends a test that was skipped. The recorder has the reason, unless a detached task, a thread or another test has thrown
+/// the error first.
+struct TestSkipped: Error { var reason: String }
 
 /// The issues of the running test, most of the time none.
 package enum Recorder {
@@ -222,6 +114,12 @@ package enum Recorder {
         }
     }
 
+    /// Whether the running test, or the innermost scope, has had an issue so far.
+    static var hasIssue: Bool {
+        let scope = scope
+        return lock.withLock { (scope?.count ?? issueCount) > 0 }
+    }
+
     /// Whether the running test has failed so far.
     static var hasFailed: Bool { lock.withLock { failureCount > 0 } }
 
@@ -229,7 +127,7 @@ package enum Recorder {
         let (owner, scope) = (ownIndex, scope)
         lock.withLock {
             guard let issue = passed(issue, from: scope) else { return }
-            if let parent { return parent.add(issue) }
+            if let parent { return parent.add(issue.fields) }
             if printsIssues { return printIssue(issue) }
             if getpid() != process { return sendFromChild(issue, of: owner) }
             guard let owner, owner == runningIndex else { return recordStray(issue, of: owner) }
@@ -325,6 +223,7 @@ package enum Recorder {
         let owner = ownIndex
         var next = scope
         lock.withLock {
+            parent?.add([reason])
             while let scope = next {
                 scope.isSkipped = true
                 if scope.knownReason == nil { return }
@@ -373,12 +272,18 @@ package enum Recorder {
 ///
 /// - Throws: the error of `skip`, which ends the test as skipped.
 func recordThrown(_ error: any Error, from part: String) throws {
+    let skip = error as? TestSkipped
+    if let skip { Recorder.noteSkip(skip.reason) }
     switch error {
-    case is RequirementNotMet: break
+    // A stored error may come from the requirement of another test.
+    case is RequirementNotMet where Recorder.hasIssue: break
     case is TestSkipped where part != "tearDown()": throw error
     default:
         // The test is over when its fixture is torn down.
-        let text = error is TestSkipped ? "a skip" : "error \(errorText(error))"
+        let text =
+            skip != nil
+            ? "a skip"
+            : error is RequirementNotMet ? "an unmet requirement of another test" : "error \(errorText(error))"
         Recorder.record(
             RecordedIssue(kind: .thrownError, place: .test, got: "\(text) from \(part)", expected: "no error"))
     }
@@ -394,7 +299,8 @@ extension Recorder: SelfTesting {
             "testChildTasksAreInTheScope": testChildTasksAreInTheScope,
             "testOtherTasksAreInNoScope": testOtherTasksAreInNoScope,
             "testSkipsMeetKnownIssues": testSkipsMeetKnownIssues,
-            "testFieldsAreTheWholeIssue": testFieldsAreTheWholeIssue,
+            "testSkipsOfOtherTasks": testSkipsOfOtherTasks,
+            "testRequirementsOfOtherTests": testRequirementsOfOtherTests,
         ]
     }
 
@@ -454,14 +360,29 @@ extension Recorder: SelfTesting {
         expectEqual(issues, [])
     }
 
-    private static func testFieldsAreTheWholeIssue() {
-        var issue = RecordedIssue(
-            kind: .thrownError, place: CallPlace("/a", 3, 14), got: "4", expected: "5", message: "m", notes: ["n", ""],
-            knownReason: "")
-        expectEqual(RecordedIssue(fields: issue.fields), issue)
-        issue.texts = ComparedTexts(golden: "/g", got: "a\n", expected: "")
-        expectEqual(RecordedIssue(fields: issue.fields), issue)
-        expectNil(RecordedIssue(fields: []))
+    /// A detached task doesn't know the test that it skips.
+    private static func testSkipsOfOtherTasks() async {
+        let skipped = Task<Void, any Error>.detached { try skip("no network") }
+        let issues = await issues {
+            await withKnownIssue("why") { try await skipped.value }
+            await withKnownIssue("why") { await expectNoThrow { try await skipped.value } }
+            await withKnownIssue("why") { await expectThrows((any Error).self) { try await skipped.value } }
+            await withKnownIssue("why") {
+                do { try await skipped.value } catch { try? recordThrown(error, from: "the test") }
+            }
+        }
+        expectEqual(issues, [])
+    }
+
+    /// The error of a requirement may be stored and thrown by several tests.
+    private static func testRequirementsOfOtherTests() {
+        func run() { try? recordThrown(RequirementNotMet(), from: "the test") }
+        expectEqual(issues(of: run).map(\.got), ["an unmet requirement of another test from the test"])
+        let own = issues {
+            fail("own")
+            run()
+        }
+        expectEqual(own.map(\.message), ["own"])
     }
 }
 #endif

@@ -1,0 +1,132 @@
+// What a failed expectation records, and its form in the worker protocol.
+
+#if DEBUG || IN_CLASS_TESTS
+
+/// The place of a call in a source file.
+package struct CallPlace: Equatable, Sendable {
+    package var path: String
+    package var line: Int
+    package var column: Int
+
+    package init(_ file: StaticString, _ line: UInt, _ column: UInt) {
+        path = file.description
+        self.line = Int(line)
+        self.column = Int(column)
+    }
+
+    fileprivate init(path: String, line: Int, column: Int) {
+        self.path = path
+        self.line = line
+        self.column = column
+    }
+
+    /// No place of its own: the supervisor reports the issue where the test is declared.
+    package static let test = CallPlace(path: "", line: 0, column: 0)
+}
+
+/// What was expected and what was got instead.
+package struct RecordedIssue: Equatable, Sendable {
+    package enum Kind: String, Sendable { case expectation, thrownError, list }
+
+    package var kind: Kind
+    package var place: CallPlace
+    package var got: String
+    package var expected: String
+    package var message: String
+    package var notes: [String]
+    package var knownReason: String?
+    package var texts: ComparedTexts?
+
+    package init(
+        kind: Kind = .expectation, place: CallPlace, got: String, expected: String, message: String = "",
+        notes: [String] = [], knownReason: String? = nil, texts: ComparedTexts? = nil
+    ) {
+        self.kind = kind
+        self.place = place
+        self.got = got
+        self.expected = expected
+        self.message = abridged(message, to: messageCharacterCountMax)
+        self.notes = notes
+        self.knownReason = knownReason
+        self.texts = texts
+    }
+
+    /// All properties as text, in the order in which an event has them.
+    package var fields: [String] {
+        var fields = [
+            kind.rawValue, place.path, String(place.line), String(place.column), got, expected, message,
+            knownReason == nil ? "0" : "1", knownReason ?? "", texts == nil ? "0" : "1",
+        ]
+        if let texts { fields += [texts.golden, texts.got, texts.expected] }
+        return fields + notes
+    }
+
+    /// Creates an issue from its fields, or nil if some are missing.
+    init?(fields: [String]) {
+        guard fields.count >= 10, let kind = Kind(rawValue: fields[0]), let line = Int(fields[2]),
+            let column = Int(fields[3])
+        else { return nil }
+        self.init(
+            kind: kind, place: CallPlace(path: fields[1], line: line, column: column), got: fields[4],
+            expected: fields[5], message: fields[6], knownReason: fields[7] == "1" ? fields[8] : nil)
+        var notes = fields[10...]
+        if fields[9] == "1", notes.count >= 3 {
+            let compared = Array(notes.prefix(3))
+            texts = ComparedTexts(golden: compared[0], got: compared[1], expected: compared[2])
+            notes = notes.dropFirst(3)
+        }
+        self.notes = Array(notes)
+    }
+
+    /// What happened, in a sentence; of `fail` the message alone.
+    var text: String {
+        if kind == .expectation, got.isEmpty, expected.isEmpty {
+            return message.isEmpty ? "failed" : escaped(message)
+        }
+        return "got \(got) instead of expected \(expected)" + (message.isEmpty ? "" : " for \(escaped(message))")
+    }
+}
+
+/// Two texts that were compared, whole, so that one may be accepted in place of the other.
+package struct ComparedTexts: Equatable, Sendable {
+    /// The most bytes of each.
+    static let byteCountMax = 1 << 20
+
+    /// The file that holds what was expected, or is to hold it; empty for a literal.
+    package var golden: String
+    package var got: String
+    package var expected: String
+
+    package init?(golden: String = "", got: String, expected: String) {
+        guard max(got.utf8.count, expected.utf8.count) <= Self.byteCountMax else { return nil }
+        self.golden = golden
+        self.got = got
+        self.expected = expected
+    }
+
+    /// Nothing for values that are no texts.
+    init?(_ got: Any, _ expected: Any) {
+        guard let got = wholeText(got), let expected = wholeText(expected) else { return nil }
+        self.init(got: got, expected: expected)
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension RecordedIssue: SelfTesting {
+    package static var testSelectors: TestSelectors { ["testFieldsAreTheWholeIssue": testFieldsAreTheWholeIssue] }
+
+    private static func testFieldsAreTheWholeIssue() {
+        var issue = RecordedIssue(
+            kind: .thrownError, place: CallPlace("/a", 3, 14), got: "4", expected: "5", message: "m", notes: ["n", ""],
+            knownReason: "")
+        expectEqual(RecordedIssue(fields: issue.fields), issue)
+        issue.texts = ComparedTexts(golden: "/g", got: "a\n", expected: "")
+        expectEqual(RecordedIssue(fields: issue.fields), issue)
+        expectNil(RecordedIssue(fields: []))
+    }
+}
+#endif
+
+#endif

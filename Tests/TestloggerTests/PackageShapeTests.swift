@@ -7,16 +7,22 @@ import Testing
 extension PackageTests {
     @Suite(.serialized)
     struct PackageShapeTests {
-        private static let native = Result { try package("native shapes", PackageShape.current) }
+        fileprivate static let native = Result { try package("native shapes", PackageShape.current) }
         fileprivate static let swiftBuild = Result { try package("swiftbuild shapes", PackageShape.current) }
 
         /// Writes a package with a target for each shape and a program that depends on all of them.
-        private static func package(_ name: String, _ shapes: [PackageShape]) throws -> FixturePackage {
-            try FixturePackage(named: name, files: PackageShape.files(shapes, dependency: FixturePackage.dependency))
+        fileprivate static func package(_ name: String, _ shapes: [PackageShape], tools: String = "6.2") throws
+            -> FixturePackage
+        {
+            let files = PackageShape.files(shapes, dependency: try FixturePackage.dependency, tools: tools)
+            let package = try FixturePackage(named: name, files: files)
+            try FileManager.default.createSymbolicLink(
+                atPath: package.file("Sources/linked").path, withDestinationPath: ".elsewhere/linked")
+            return package
         }
 
         /// The names of the shapes whose tests have run since this was last asked.
-        private func ran(_ package: FixturePackage) throws -> Set<String> {
+        fileprivate func ran(_ package: FixturePackage) throws -> Set<String> {
             guard package.exists("ran") else { return [] }
             defer { try? package.remove("ran") }
             return Set(try package.text(of: "ran").split(separator: "\n").map(String.init))
@@ -41,10 +47,15 @@ extension PackageTests {
                 let result = try package.testlogger(["--marker", marker, description])
                 #expect(result.status == 1, "\(shape.name): \(result)")
                 let failure = "got 2 instead of expected 1 for \(shape.name) ("
-                #expect(
-                    result.lines.contains { line in
-                        line.hasPrefix(package.file(shape.sourcePath).path + ":") && line.contains(failure)
-                    }, "\(shape.name): \(result)")
+                for (path, text) in shape.contents where text.contains("shape_value") {
+                    // SwiftPM finds its sources by the real path of the package's folder.
+                    let folder = package.folder.resolvingSymlinksInPath().path
+                    let paths = [path, path.replacing(".elsewhere/", with: "")].map { "\(folder)/\($0):" }
+                    #expect(
+                        result.lines.contains { line in
+                            paths.contains(where: line.hasPrefix) && line.contains(failure)
+                        }, "\(shape.name): \(result)")
+                }
             }
             #expect(try ran(package) == Set(tested.map(\.name)))
         }
@@ -53,7 +64,7 @@ extension PackageTests {
         fileprivate func expectAdvice(_ package: FixturePackage, _ system: BuildSystem) throws {
             try package.write(PackageShape.own, to: "Sources/alone/Own.swift")
             defer { try? package.remove("Sources/alone/Own.swift") }
-            let alone = try package.build(system, "--target", "alone")
+            let alone = try package.build(system, "--product", "alone")
             if system == .native {
                 #expect(alone.status != 0, "\(alone)")
                 let line = alone.lines.first {
@@ -63,12 +74,16 @@ extension PackageTests {
                 #expect(line?.contains(#".target(name: "Tested", dependencies: ["alone"], plugins: ["#) ?? false)
                 try package.remove("Sources/alone/Own.swift")
             } else {
+                // It compiles the program alone.
                 #expect(alone.status == 0, "\(alone)")
-                #expect(try ran(package) == ["alone"])
+                #expect(alone.text.contains("warning: tests of module 'alone' not run: Swift Build has"), "\(alone)")
+                let all = try package.build(system)
+                #expect(all.status == 0, "\(all)")
+                #expect(try ran(package).contains("alone"))
             }
             try package.write(PackageShape.own, to: "Sources/stand-in/Own.swift")
             defer { try? package.remove("Sources/stand-in/Own.swift") }
-            let macro = try package.build(system, "--target", "app")
+            let macro = try package.build(system, "--product", "app")
             #expect(macro.status == 0, "\(macro)")
             let line = macro.lines.first {
                 $0.contains("warning: the macro 'stand-in' lists tests, which no build runs")
@@ -97,6 +112,33 @@ extension PackageTests.PackageShapeTests {
             try tests.expectAllShapes(
                 PackageTests.PackageShapeTests.swiftBuild.get(), PackageShape.current, .swiftbuild)
             try tests.expectAdvice(PackageTests.PackageShapeTests.swiftBuild.get(), .swiftbuild)
+        }
+
+        /// The command tests a target that reaches InClassTesting through another one.
+        @Test(arguments: BuildSystem.allCases)
+        func commandForIndirectTarget(_ system: BuildSystem) throws {
+            typealias Tests = PackageTests.PackageShapeTests
+            let package = try (system == .native ? Tests.native : Tests.swiftBuild).get()
+            _ = try Tests().ran(package)
+            let result = try package.swift("package", "--build-system", system.rawValue, "testlogger", "feature")
+            #expect(result.status == 0 && result.text.contains("1 test, 1 passed"), "\(result)")
+            #expect(try Tests().ran(package) == ["feature"])
+        }
+
+        @Test(arguments: ["5.9", "6.0"], BuildSystem.allCases)
+        func earlierTools(_ version: String, _ system: BuildSystem) throws {
+            let package = try PackageTests.PackageShapeTests.package(
+                "\(system) \(version)", PackageShape.earlier, tools: version)
+            try PackageTests.PackageShapeTests().expectAllShapes(package, PackageShape.earlier, system)
+        }
+
+        @Test(arguments: BuildSystem.allCases)
+        func linkedPackage(_ system: BuildSystem) throws {
+            let real = try PackageTests.PackageShapeTests.package("\(system) place", PackageShape.earlier)
+            let link = Fixtures.folder.appending(path: "\(system) link")
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: real.folder)
+            try PackageTests.PackageShapeTests().expectAllShapes(
+                FixturePackage(at: link), PackageShape.earlier, system)
         }
     }
 }

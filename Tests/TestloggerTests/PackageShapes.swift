@@ -38,10 +38,9 @@ struct PackageShape {
     /// The files of the target, by their paths in the package.
     var contents: [String: String] {
         let check = "expectEqual(shape_value(#filePath, \"\(name)\"), 1, \"\(name)\")"
-        let text = (source ?? Self.usual).replacing("CHECK", with: check)
-        var contents = [sourcePath: "import c_check_1\n" + text]
+        var contents = [sourcePath: "import c_check_1\n" + (source ?? Self.usual)]
         for (path, text) in files { contents["\(folder ?? "Sources/\(name)")/\(path)"] = text }
-        return contents
+        return contents.mapValues { $0.replacing("CHECK", with: check) }
     }
 
     static let usual = """
@@ -62,7 +61,13 @@ struct PackageShape {
 
     /// The C target on which all depend: it writes down which tests run, and has them fail when there is a file `red`.
     static let check = [
-        "Sources/c-check.1/include/check.h": "int shape_value(const char *file, const char *name);\n",
+        "Sources/c-check.1/include/check.h": """
+        #ifdef __cplusplus
+        extern "C"
+        #endif
+        int shape_value(const char *file, const char *name);
+
+        """,
         "Sources/c-check.1/check.c": """
         #include "check.h"
         #include <stdio.h>
@@ -86,10 +91,15 @@ struct PackageShape {
 
 extension PackageShape {
     /// The files of a package with a target for each shape and a program that depends on all of them.
-    static func files(_ shapes: [PackageShape], dependency: String) -> [String: String] {
+    static func files(_ shapes: [PackageShape], dependency: String, tools: String = "6.2") -> [String: String] {
+        let parts = [
+            ("cpp-part", ".target(name: \"cpp-part\")"), ("sys-math", ".systemLibrary(name: \"sys-math\")"),
+            ("Copying", ".plugin(name: \"Copying\", capability: .buildTool())"),
+        ].filter { part in shapes.contains { $0.files.keys.contains { $0.contains("/\(part.0)/") } } }
+        let declarations = parts.map { "\($0.1)," } + shapes.map { $0.declaration() }
         let names = (shapes.map(\.name) + ["stand-in"]).map { "\"\($0)\"" }.joined(separator: ", ")
         let manifest = """
-            // swift-tools-version: 6.2
+            // swift-tools-version: \(tools)
             import CompilerPluginSupport
             import PackageDescription
 
@@ -101,9 +111,8 @@ extension PackageShape {
                 products: [.executable(name: "the-tool", targets: ["tool-x"])],
                 dependencies: [\(dependency)],
                 targets: [
-                    .target(name: "c-check.1"), .target(name: "cpp-part"), .systemLibrary(name: "sys-math"),
-                    .plugin(name: "Copying", capability: .buildTool()),
-                    \(shapes.map { $0.declaration() }.joined(separator: "\n            "))
+                    .target(name: "c-check.1"),
+                    \(declarations.joined(separator: "\n            "))
                     .macro(name: "stand-in", dependencies: [tests, "c-check.1"]),
                     .executableTarget(name: "alone", dependencies: [tests, "c-check.1"], plugins: [plugin]),
                     .executableTarget(name: "app", dependencies: [\(names)], plugins: [plugin]),
@@ -126,6 +135,8 @@ extension PackageShape {
         PackageShape(name: "with space"),
         PackageShape(name: "9lives"),
         PackageShape(name: "placed", more: "path: \"Sources/odd place/é\",", folder: "Sources/odd place/é"),
+        // A link leads to its folder.
+        PackageShape(name: "linked", folder: "Sources/.elsewhere/linked"),
     ]
 
     private static let programs: [PackageShape] = [
@@ -147,6 +158,9 @@ extension PackageShape {
                 extern "C"
                 #endif
                 double cpp_cube(double x);
+                #ifdef __cplusplus
+                struct CppPair { int first, second; int sum() const { return first + second; } };
+                #endif
 
                 """,
                 "../cpp-part/part.cpp": """
@@ -235,10 +249,50 @@ extension PackageShape {
         PackageShape(name: "member-imports", settings: [feature("MemberImportVisibility")]),
         PackageShape(
             name: "existential-any", settings: [feature("ExistentialAny"), ".treatAllWarnings(as: .error)"]),
+        PackageShape(
+            name: "main-actor", settings: [".defaultIsolation(MainActor.self)"], source: fixture("struct Shape {}")),
+        PackageShape(
+            name: "isolated-conformances", settings: [feature("InferIsolatedConformances")],
+            source: fixture("@MainActor final class Shape {}")),
+        // Root packages may use unsafe flags. SwiftPM doesn't tell the compiler where the C modules of an interface are.
+        PackageShape(
+            name: "evolution",
+            settings: [".unsafeFlags([\"-enable-library-evolution\", \"-no-verify-emitted-module-interface\"])"],
+            source: usual.replacing("struct", with: "public struct").replacing("static", with: "public static")),
+        PackageShape(
+            name: "cpp-interoperability", dependencies: ["\"cpp-part\""], settings: [".interoperabilityMode(.Cxx)"],
+            source: "import cpp_part\n"
+                + usual.replacing("CHECK", with: "CHECK\n        expectEqual(CppPair(first: 1, second: 2).sum(), 3)")),
+        PackageShape(
+            name: "same-names", source: usual.replacing("struct", with: "private struct"),
+            files: ["Other.swift": "import c_check_1\n" + usual.replacing("struct", with: "private struct")]),
+        PackageShape(
+            name: "raw-names",
+            source: usual.replacing("\"testShape\"", with: "\"test raw shape\"")
+                .replacing("testShape", with: "`test raw shape`").replacing("Shape", with: "`Raw Shape`")),
     ]
+
+    /// A source with a type that makes a fixture.
+    private static func fixture(_ declaration: String) -> String {
+        """
+        import InClassTesting
+
+        \(declaration)
+
+        extension Shape: FixtureTesting {
+            static var testSelectors: TestSelectors { ["testShape": fixture { $0.testShape() }] }
+            static func testFixture() -> Shape { Shape() }
+            private func testShape() { CHECK }
+        }
+
+        """
+    }
 
     private static func feature(_ name: String) -> String { ".enableUpcomingFeature(\"\(name)\")" }
 
     /// The shapes of a package with the newest tools.
     static let current = names + programs + dependencies + languages
+
+    /// The shapes of a package with earlier tools.
+    static let earlier = names + programs
 }

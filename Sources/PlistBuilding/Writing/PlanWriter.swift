@@ -241,7 +241,7 @@ package struct PlanWriter {
             let members = unsafe UnsafeBufferPointer(layout.members)
             let writer = looked
             return try unsafe withUnsafePointer(to: object) { (address) throws(StreamError) in
-                let address = UnsafeRawPointer(address)
+                let address = unsafe UnsafeRawPointer(address)
                 if writer.isModifying == true { unsafe layout.checkRead(of: base, referredToAt: address) }
                 try unsafe writer.writeMembers(of: address, at: base, members, layout, to: &sink, depth)
             }

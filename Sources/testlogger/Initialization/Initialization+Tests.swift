@@ -60,6 +60,7 @@ extension Initialization: SelfTesting {
             swift\t-c
             name\tA
             any-folder\t\(root)/Sources/A
+            name\tM
             target\tA
             folder\t\(root)/Sources/A
             source\t\(root)/Sources/A/A.swift
@@ -172,6 +173,11 @@ extension Initialization: SelfTesting {
         for (words, message) in [
             ([], "name the target to be tested (A, B): swift package testlogger init A"),
             (["AA"], "there is no Swift target 'AA'; did you mean 'A'? (known are A, B)"),
+            (
+                ["M"],
+                "target 'M' is neither a Swift library nor a Swift program, so no build runs its tests: move the code to "
+                    + "be tested to a library target (known are A, B)"
+            ),
             (["A", "B"], "one target at a time: swift package testlogger init A"),
         ] {
             var facts = try package().facts

@@ -50,7 +50,7 @@ struct Initialization {
         }
         try check(plan)
         do throws(ManifestError) { try plan.edit(&editor) } catch {
-            throw ManifestError(place: error.place, description: "\(error.description)\n\(plan.instructions)")
+            throw ManifestError(place: error.place, description: "\(error.description)\n\(plan.instructions(editor))")
         }
         var changes: [FileChange] = []
         // Each step leaves a package that can be built.
@@ -89,6 +89,12 @@ struct Initialization {
         }
         if let name = facts.words.first {
             guard let target = candidates.first(where: { $0.name == name }) else {
+                if facts.names.contains(name), !facts.targets.contains(where: { $0.name == name }) {
+                    throw InitializationError(
+                        description: "target '\(name)' is neither a Swift library nor a Swift program, so no "
+                            + "build runs its tests: move the code to be tested to a library target (known are \(names))"
+                    )
+                }
                 throw InitializationError(
                     description: "there is no Swift target '\(name)'"
                         + suggestion(for: name, among: candidates.map(\.name)) + " (known are \(names))")

@@ -81,20 +81,26 @@ struct ManifestPlan {
     }
 
     /// The additions to write by hand into a manifest that can't be edited.
-    var instructions: String {
+    func instructions(_ editor: ManifestEditor) -> String {
+        var lines = ["write by hand"]
         if isLibrary {
-            return "move the dependency on InClassTesting to the end of the manifest, into this block:\n"
-                + block(package: "package", dependency: ".package(…)")
+            let package = try? editor.package()
+            let platforms = package.flatMap { self.platforms(editor, $0.arguments) }
+            lines = [
+                "move the dependency on InClassTesting to the end of the manifest, into this block:",
+                block(package: package?.name ?? "package", dependency: ".package(…)", platforms: platforms),
+            ]
+        } else {
+            if !target.hasLibrary { lines.append("in 'dependencies:' of '\(target.name)': \(product)") }
+            lines += places.map { "in 'plugins:' of '\($0)': \(plugin)" }
+            if makesTested {
+                lines.append("in 'targets:' of the package: \(testedTarget("[\"\(target.name)\"]"))")
+            } else if users.isEmpty, !isTested {
+                lines.append("in 'dependencies:' of 'Tested': \"\(target.name)\"")
+            }
         }
-        var lines: [String] = []
-        if !target.hasLibrary { lines.append("in 'dependencies:' of '\(target.name)': \(product)") }
-        lines += places.map { "in 'plugins:' of '\($0)': \(plugin)" }
-        if makesTested {
-            lines.append("in 'targets:' of the package: \(testedTarget("[\"\(target.name)\"]"))")
-        } else if users.isEmpty, !isTested {
-            lines.append("in 'dependencies:' of 'Tested': \"\(target.name)\"")
-        }
-        return (["write by hand"] + lines).joined(separator: "\n")
+        if makesTested { lines.append("create an empty file \(testedFolder)/Tested.swift") }
+        return lines.joined(separator: "\n")
     }
 
     private func editBlock(_ editor: inout ManifestEditor) throws(ManifestError) {
@@ -306,15 +312,23 @@ extension ManifestPlan: SelfTesting {
             let error = expectThrows(ManifestError.self) { _ = try edit(lines, manifest) }
             expectTrue(error?.description.contains(text) ?? false, error?.description ?? "")
         }
-        let facts = PackageFacts(start + library + program)
-        let editor = ManifestEditor([], path: "/p")
+        func instructions(_ lines: String) -> String {
+            let facts = PackageFacts(start + lines)
+            let editor = ManifestEditor(Array("let p = Package(name: \"P\")".utf8), path: "/p")
+            return ManifestPlan(facts: facts, target: facts.targets[0], editor: editor).instructions(editor)
+        }
         expectEqual(
-            ManifestPlan(facts: facts, target: facts.targets[0], editor: editor).instructions,
+            instructions(library + program),
             """
             write by hand
             in 'dependencies:' of 'A': .product(name: "InClassTesting", package: "InClassTesting")
             in 'plugins:' of 'app': .plugin(name: "InClassTests", package: "InClassTesting")
             """)
+        let file = "\ncreate an empty file Sources/Tested/Tested.swift"
+        expectTrue(instructions(library).hasSuffix(file), instructions(library))
+        let block = instructions("library-product\tyes\n" + library)
+        expectTrue(block.hasSuffix(file), block)
+        expectTrue(block.contains("    p.platforms = [.macOS(\"15.0\")]\n"), block)
     }
 }
 #endif

@@ -220,6 +220,10 @@ struct ManifestEditor {
         text.replacing("(\n    ", with: "(").replacing("\n    ", with: " ")
     }
 
+    mutating func replaceItem(_ item: Range<Int>, with text: String) {
+        replace(start(item.lowerBound)..<end(item.upperBound - 1), with: text)
+    }
+
     /// Removes an item, with its line if it has one of its own, and the comma that separates it.
     mutating func remove(_ index: Int, from list: List) {
         let item = list.items[index]

@@ -64,9 +64,7 @@ struct ManifestPlan {
 
     func edit(_ editor: inout ManifestEditor) throws(ManifestError) {
         if isLibrary { return try editBlock(&editor) }
-        if let package = try? editor.package(), editor.value("platforms", in: package.arguments) == nil {
-            try editor.add("platforms: [\(Self.platform)]")
-        }
+        try requirePlatform(&editor)
         if !target.hasLibrary { try editor.add(product, to: "dependencies", of: target.name) }
         for name in places { try editor.add(plugin, to: "plugins", of: name) }
         if makesTested {
@@ -77,6 +75,19 @@ struct ManifestPlan {
             editor.append(testedTarget("[\"\(target.name)\"]"), to: targets)
         } else if users.isEmpty, !isTested {
             try editor.add("\"\(target.name)\"", to: "dependencies", of: "Tested")
+        }
+    }
+
+    /// Raises the package's minimum version of macOS to that of InClassTesting.
+    private func requirePlatform(_ editor: inout ManifestEditor) throws(ManifestError) {
+        guard let arguments = try? editor.package().arguments, platforms(editor, arguments) != nil else { return }
+        guard let array = editor.array("platforms", in: arguments) else {
+            return try editor.add("platforms: [\(Self.platform)]")
+        }
+        if let item = array.items.first(where: { editor.text($0).hasPrefix(".macOS(") }) {
+            editor.replaceItem(item, with: Self.platform)
+        } else {
+            editor.append(Self.platform, to: array)
         }
     }
 
@@ -241,6 +252,12 @@ extension ManifestPlan: SelfTesting {
             let package = Package(name: "P", platforms: [.macOS("15.0")], targets: [.target(name: "A", dependencies: [\(plan.product)]), \
             .target(name: "Tested", dependencies: ["A"], plugins: [.plugin(name: "InClassTests", package: "InClassTesting")])])
             """)
+        for (old, new) in [(".macOS(.v14), ", ".macOS(\"15.0\"), "), ("", "")] {
+            let older = manifest.replacing("targets:", with: "platforms: [\(old).iOS(.v13)], targets:")
+            let platforms = "platforms: [\(new).iOS(.v13)\(old.isEmpty ? ", .macOS(\"15.0\")" : "")], targets:"
+            let edited = try edit(library, older).1 ?? ""
+            expectTrue(edited.contains(platforms), edited)
+        }
         let wide = try edit(library.replacing("Sources/A", with: "Sources"), manifest)
         expectEqual(wide.0.testedFolder, "Tested")
         expectTrue(wide.1?.contains("dependencies: [\"A\"], path: \"Tested\", plugins:") ?? false, "a path")

@@ -26,6 +26,7 @@ struct InClassTests: BuildToolPlugin {
                 folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang,
                 machine: machine)
             guard module.canHaveTests else { continue }
+            module.optionFile = options
             let isOwn = tested.id == target.id
             if isOwn, !layout.isSwiftBuild, !tested.isMacro {
                 // The native build system can't run a target's tests before it has built the target.

@@ -72,6 +72,9 @@ struct TestedModule {
     let clang: URL?
     /// The option by which the build is for another machine, if it is.
     var machine: String?
+    /// The file that the build looks at for changed options. Swift Build runs no step because an input is gone, so the
+    /// description names it.
+    var optionFile: URL?
     /// What to print if the module lists tests, which can't run here.
     var advice: String?
 
@@ -177,6 +180,7 @@ struct TestedModule {
         if let machine { lines.append(("obstacle", "they are compiled for another machine (\(machine))")) }
         if isIndirect { lines.append(("indirect", "yes")) }
         if let advice { lines.append(("advice", advice)) }
+        if let optionFile { lines.append(("option-file", optionFile.path)) }
         lines += sources.map { ("source", $0.path) }
         // A name of several lines is an input all the same.
         lines += resources.filter { !$0.path.contains("\n") }.map { ("resource-file", $0.path) }

@@ -116,6 +116,7 @@ extension ModuleDescription {
         case "advice": advice = value
         case "obstacle": obstacle = value
         case "unsupported": unsupported = value
+        case "option-file": break  // for the build system, which compares descriptions
         default: return false
         }
         return true

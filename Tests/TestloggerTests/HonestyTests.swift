@@ -238,7 +238,7 @@ extension PackageTests {
                 try FileManager.default.removeItem(at: package.file(name))
                 try expectBuild(system)
             }
-            try package.replace("jarCount, 2 + 1", with: "jarCount, 3", in: Self.source)
+            if system == .native { try package.replace("jarCount, 2 + 1", with: "jarCount, 3", in: Self.source) }
             try expectBuild(system)
         }
 

@@ -346,6 +346,7 @@ extension JSONWriterBoundTests: SelfTesting {
         init() {}
     }
 
+    @_optimize(none)  // The optimizer ends an access early if nothing uses the value.
     private static func modify<Value>(_ value: inout Value, _ body: () throws -> Void) rethrows { try body() }
 
     private static func testTrapsForObjectsUnderModification() throws {

@@ -123,6 +123,7 @@ final class ReflectedObject: StreamObject {
 }
 
 /// Calls a closure while a value is under modification.
+@_optimize(none)  // The optimizer ends an access early if nothing uses the value.
 func modify<Value>(_ value: inout Value, _ body: () -> Void) { body() }
 
 enum ObjectAccessTests {}

@@ -253,6 +253,7 @@ extension BoundPlistWriterTests: SelfTesting {
     }
 
     private static func testTrapsForObjectsUnderModification() {
+        @_optimize(none)  // The optimizer ends an access early if nothing uses the value.
         func modify<Value>(_ value: inout Value, _ body: () -> Void) { body() }
         let document = Document()
         expectExit(.signal(SIGABRT), "a string") { modify(&document.title) { _ = try? BinaryPlist.encode([document]) } }

@@ -225,6 +225,7 @@ extension Range<String.Index> {
 }
 
 open class NSRegularExpression: NSObject, @unchecked Sendable {
+    public class func escapedPattern(for string: String) -> String { string }
     public init(pattern: String) throws {}
     public func firstMatch(in text: String, range: NSRange) -> NSTextCheckingResult? { nil }
 }

@@ -30,6 +30,11 @@ struct Follower {
         ("ContinuousIntegration.md", "Jenkins: groovy", "ContinuousIntegrationTests.jenkins"),
         ("ContinuousIntegration.md", "Bazel: python", "ContinuousIntegrationTests.bazel"),
         ("ContinuousIntegration.md", "Bazel: sh", "ContinuousIntegrationTests.bazel"),
+        (
+            "CrashesAndTimeouts.md", "Failures of tasks, threads and child processes: text",
+            "HostileTests.everyMisbehaviourCostsItsTestOnly"
+        ),
+        ("CrashesAndTimeouts.md", "When testlogger is killed: text", "HostileTests.killedSupervisorIsAnError"),
         ("Editors.md", "VS Code: json", "EditorTests.visualStudioCode"),
         ("Editors.md", "Xcode: sh", "EditorTests.xcode"),
         ("Editors.md", "Vim: vim", "EditorTests.vim"),
@@ -39,6 +44,7 @@ struct Follower {
         ("EventStream.md", "What a worker tells: text", "EventStreamTests.theLinesAreWhatAWorkerTells"),
         ("README.md", "swift package add-dependency ADDRESS --branch main", "GettingStarted.md"),
         ("README.md", "swift package testlogger init", "GettingStarted.md"),
+        ("README.md", "swift package testlogger init TARGET", "InitializationTests.story"),
         ("README.md", "swift build -c release -Xswiftc -DIN_CLASS_TESTS", "GettingStarted.md"),
         ("README.md", "swift test", "it runs this test"),
         (

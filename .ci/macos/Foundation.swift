@@ -207,7 +207,8 @@ extension StringProtocol {
     public func write(toFile path: String, atomically: Bool, encoding: String.Encoding) throws {}
 }
 
-public struct CharacterSet: Sendable {
+public struct CharacterSet: Sendable, ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: Unicode.Scalar...) {}
     public static let newlines = CharacterSet()
     public static let whitespaces = CharacterSet()
     public static let whitespacesAndNewlines = CharacterSet()

@@ -76,9 +76,16 @@ public struct Package {
     public let displayName: String
     public let directoryURL: URL
     public let origin: PackageOrigin
+    public let toolsVersion: ToolsVersion
     public let dependencies: [PackageDependency]
     public let products: [any Product]
     public let targets: [any Target]
+}
+
+public struct ToolsVersion {
+    public let major: Int
+    public let minor: Int
+    public let patch: Int
 }
 
 public struct PackageDependency { public let package: Package }

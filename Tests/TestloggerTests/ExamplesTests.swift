@@ -49,7 +49,7 @@ extension TestloggerTests.ExamplesTests {
         @Test func theBackendAnswersAsItsTestsSay() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/TasksBackend")
             // Its in-class tests are a step of the build.
-            let build = try RunningPrograms.swift(["build", "--disable-index-store", "--build-tests"], in: folder)
+            let build = try RunningPrograms.swift(["build", "--build-tests"], in: folder)
             try #require(build.status == 0, "\(build)")
             let result = try RunningPrograms.swift(["test", "--skip-build"], in: folder)
             #expect(result.status == 0, "\(result)")

@@ -156,7 +156,8 @@ extension Initialization: SelfTesting {
                 "Package.swift:1:1: tools version 5.5.0 has no build tool plugins: write '// swift-tools-version: 5.9'"
             ),
             (
-                "", manifest.replacing(".target(name: \"A\")", with: "make(\"A\")"),
+                "",
+                manifest.replacing(".target(name: \"A\")", with: "make(\"A\")").replacing("\"P\"", with: "\"A\""),
                 """
                 Package.swift:3:20: target 'A' isn't declared by a literal '.target(name: "A", …)'
                 write by hand

@@ -134,7 +134,9 @@ struct ManifestEditor {
             }
         }
         if found.count == 1 { return found[0] }
-        let mention = tokens.indices.first { isString($0) && text($0) == name }
+        let targets = (try? package()).flatMap { value("targets", in: $0.arguments) }
+        let isMention = { isString($0) && text($0) == name }
+        let mention = targets?.first(where: isMention) ?? tokens.indices.first(where: isMention)
         throw found.count > 1
             ? error("target '\(name)' is declared more than once", at: found[1].start)
             : error("target '\(name)' isn't declared by a literal '.target(name: \"\(name)\", …)'", at: mention)

@@ -48,9 +48,7 @@ struct LinkOptions {
     }
 
     /// What objects ask for that were compiled so.
-    ///
-    /// - Parameter version: the oldest macOS that all objects run on, as `14.0`; nil where no object says.
-    func words(for instrumentation: Set<Instrumentation>, version: String?) -> [String] {
+    func words(for instrumentation: Set<Instrumentation>) -> [String] {
         var words: [String] = []
         for kind in Instrumentation.allCases where instrumentation.contains(kind) {
             switch kind {
@@ -64,9 +62,6 @@ struct LinkOptions {
             case .profile: words.append("-fprofile-instr-generate")
             }
         }
-        if system == .macOS, let version {
-            words += ["-target", "\(architecture.name(on: system))-apple-macosx\(version)"]
-        }
         return words
     }
 }
@@ -77,7 +72,7 @@ enum Instrumentation: CaseIterable {
 
     /// What an object has of these: sanitizers are known by the functions that they call, coverage by the section of
     /// its counts (`__llvm_prf_cnts` in both formats, llvm/include/llvm/ProfileData/InstrProfData.inc).
-    static func found(in object: any LinkedObject) -> Set<Instrumentation> {
+    static func found(in object: ObjectFile) -> Set<Instrumentation> {
         var found: Set<Instrumentation> = []
         if object.mentions(symbol: "__asan_init") { found.insert(.address) }
         if object.mentions(symbol: "__tsan_init") { found.insert(.thread) }
@@ -109,9 +104,8 @@ extension LinkOptions: SelfTesting {
         module.libraries = ["z"]
         module.usesCPlusPlus = true
         let lines = [
-            options.words, options.words(for: module),
-            options.words(for: Set(Instrumentation.allCases), version: "14.2"),
-            options.words(for: [], version: nil),
+            options.words, options.words(for: module), options.words(for: Set(Instrumentation.allCases)),
+            options.words(for: []),
         ]
         return lines.map { $0.joined(separator: " ") }.joined(separator: "\n")
     }
@@ -133,16 +127,17 @@ extension LinkOptions: SelfTesting {
             """
             -isysroot /MacOSX.sdk -Wl,-alias,_inclass_main,_main -L/x/usr/lib/swift/macosx -L/MacOSX.sdk/usr/lib/swift -Wl,-rpath,/usr/lib/swift -Wl,-rpath,/x/usr/lib/swift-6.2/macosx
             -L/b/debug -F/b/debug -Wl,-rpath,/b/debug -pthread -lz -lc++
-            -fsanitize=address -fsanitize=thread -fsanitize=undefined -fprofile-instr-generate -target arm64-apple-macosx14.2
+            -fsanitize=address -fsanitize=thread -fsanitize=undefined -fprofile-instr-generate
 
             """)
     }
 
     /// What clang makes of the words for macOS, in the words of ld(1).
     private static func testTellsApplesLinkerWhatItKnows() throws {
-        let clang = try MachOFile.toolchainClang()
+        let clang = try ObjectFile.toolchainClang()
         let options = LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")
-        let words = options.words + options.words(for: [.profile], version: "14.2.0")
+        let target = ["-target", "arm64-apple-macosx14.2.0"]
+        let words = target + options.words + options.words(for: [.profile])
         let result = try ChildProcess.run([clang, "-###", "/a.o"] + words + ["-o", "/M.img"])
         let text = String(decoding: result.output, as: UTF8.self)
         let command = try requireNotNil(text.split(separator: "\n").last, "a command").replacing("\"", with: "")

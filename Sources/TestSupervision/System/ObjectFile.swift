@@ -1,8 +1,9 @@
-// Reads what linking needs to know of ELF objects: the libraries that Swift asked to be linked, and which
-// instrumentation the compiler added. Mach-O carries both to the linker itself, and so does bitcode, which the linker
-// compiles.
+// Reads what linking needs to know of objects: whether they hold tests, which libraries Swift asked to be linked, and which
+// instrumentation the compiler added. ELF is read by its tables. In Mach-O and bitcode the names are searched for; their
+// linkers read the rest themselves.
 //
-// Sources: elf.h; swift/lib/IRGen/IRGen.cpp for `.swift1_autolink_entries`; LLVM's BitCodes.h for what begins bitcode.
+// Sources: elf.h; mach-o/loader.h; swift/lib/IRGen/IRGen.cpp for `.swift1_autolink_entries`; LLVM's BitCodes.h for what
+// begins bitcode; the core specification of WebAssembly, Modules, for what begins its files.
 
 #if canImport(Darwin)
 import Darwin
@@ -12,23 +13,58 @@ import Musl
 import Glibc
 #endif
 
-/// A 64-bit little-endian ELF file of this machine's architecture, or bitcode, of which only the names are read.
-struct ObjectFile: LinkedObject {
-    private let bytes: [UInt8]
-    private let sections: [(name: Int, offset: Int, size: Int)]
-    private let nameTable: Int
+/// An object or executable for one system and processor.
+struct ObjectFile {
+    private enum Format {
+        case elf(sections: [(name: Int, offset: Int, size: Int)], nameTable: Int)
+        case machO, bitcode
+    }
 
-    /// ELF says no version of its system.
-    var systemVersion: [Int] { [] }
+    private let bytes: [UInt8]
+    private let format: Format
 
     /// Reads a file, or nothing when it is not such a file.
-    init?(bytes: [UInt8], _ architecture: Architecture = .current) {
-        if Self.isBitcode(bytes) {
-            self.bytes = bytes
-            sections = []
-            nameTable = 0
-            return
+    init?(bytes: [UInt8], for system: TargetSystem = .current, _ architecture: Architecture = .current) {
+        self.bytes = bytes
+        if Self.bitcodeStarts.contains(where: bytes.starts) {
+            format = .bitcode
+        } else if system == .macOS {
+            guard Self.isMachO(bytes), !Self.isForeign(bytes, for: system, architecture) else { return nil }
+            format = .machO
+        } else {
+            guard let format = Self.elf(bytes, architecture) else { return nil }
+            self.format = format
         }
+    }
+
+    /// Bitcode, bare or wrapped: what link-time optimization leaves in place of objects.
+    private static let bitcodeStarts: [[UInt8]] = [[0x42, 0x43, 0xC0, 0xDE], [0xDE, 0xC0, 0x17, 0x0B]]
+
+    /// A Mach-O file of 64 or 32 bits, in either order of bytes, or one of several processors.
+    private static func isMachO(_ bytes: [UInt8]) -> Bool {
+        let magics: [[UInt8]] = [
+            [0xCF, 0xFA, 0xED, 0xFE], [0xCE, 0xFA, 0xED, 0xFE], [0xFE, 0xED, 0xFA, 0xCF], [0xCA, 0xFE, 0xBA, 0xBE],
+        ]
+        return bytes.count >= 32 && magics.contains(where: bytes.starts)
+    }
+
+    /// A Boolean value that indicates whether a file is an object, but of another system or processor.
+    ///
+    /// An ELF file without a system's name, or with GNU's, is one of Linux.
+    static func isForeign(
+        _ bytes: [UInt8], for system: TargetSystem = .current, _ architecture: Architecture = .current
+    ) -> Bool {
+        if bytes.starts(with: [0, 0x61, 0x73, 0x6D]) { return true }  // WebAssembly
+        if isMachO(bytes) {
+            let start: [UInt8] = [0xCF, 0xFA, 0xED, 0xFE, architecture.machOType, 0, 0, 1]
+            return system != .macOS || !bytes.starts(with: start)
+        }
+        guard bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]), bytes.count >= 0x34 else { return false }
+        return system != .linux || bytes[4] != 2 || bytes[5] != 1 || ![0, 3].contains(bytes[7])
+            || Int(bytes[0x12]) | Int(bytes[0x13]) << 8 != architecture.elfMachine
+    }
+
+    private static func elf(_ bytes: [UInt8], _ architecture: Architecture) -> Format? {
         guard bytes.count >= 64, bytes[0...5].elementsEqual([0x7F, 0x45, 0x4C, 0x46, 2, 1]) else { return nil }
         func number(at offset: Int, _ size: Int) -> Int? {
             guard offset >= 0, offset <= bytes.count - size else { return nil }
@@ -50,26 +86,14 @@ struct ObjectFile: LinkedObject {
             sections.append((name, min(offset, bytes.count), min(length, bytes.count + 1)))
         }
         guard nameIndex < sections.count else { return nil }
-        self.bytes = bytes
-        self.sections = sections
-        self.nameTable = sections[nameIndex].offset
+        return .elf(sections: sections, nameTable: sections[nameIndex].offset)
     }
 
-    /// Whether a file is bitcode, bare or wrapped: what link-time optimisation leaves in place of objects.
-    static func isBitcode(_ bytes: [UInt8]) -> Bool {
-        bytes.starts(with: [0x42, 0x43, 0xC0, 0xDE]) || bytes.starts(with: [0xDE, 0xC0, 0x17, 0x0B])
-    }
-
-    /// Whether an ELF file is of another machine or system (none or GNU are Linux), as its header says.
-    static func isForeign(_ bytes: [UInt8], _ architecture: Architecture) -> Bool {
-        bytes[4] != 2 || bytes[5] != 1 || ![0, 3].contains(bytes[7])
-            || Int(bytes[0x12]) | Int(bytes[0x13]) << 8 != architecture.elfMachine
-    }
-
-    /// Where the sections of this name are in the file.
+    /// Where the sections of this name are in an ELF file.
     ///
     /// Names are compared where each section says its own is: a name may be the end of another's.
     private func ranges(ofSections name: String) -> [Range<Int>] {
+        guard case .elf(let sections, let nameTable) = format else { return [] }
         let pattern = Array(name.utf8) + [0]
         return bytes.withUnsafeBytes { contents in
             sections.compactMap { section in
@@ -82,25 +106,45 @@ struct ObjectFile: LinkedObject {
         }
     }
 
-    func hasSection(_ name: String) -> Bool { !ranges(ofSections: name).isEmpty }
+    func hasSection(_ name: String) -> Bool {
+        if case .elf = format { return !ranges(ofSections: name).isEmpty }
+        return contains(Array(name.utf8))
+    }
 
-    /// The options of `.swift1_autolink_entries`, such as `-lFoundation`.
+    /// The options of `.swift1_autolink_entries`, such as `-lFoundation`, where the linker doesn't read them itself.
     var autolinkOptions: [String] {
         ranges(ofSections: ".swift1_autolink_entries").flatMap { range in
             bytes[range].split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
         }
     }
 
-    func mentions(symbol: String) -> Bool { mentions(nameStartingWith: Array(symbol.utf8) + [0]) }
+    /// A Boolean value that indicates whether a symbol is in the file, defined or not, by its name in C.
+    ///
+    /// - Complexity: O(number of symbols), or O(bytes of the file).
+    func mentions(symbol: String) -> Bool { mentions(Array(symbol.utf8) + [0]) }
 
-    func mentions(symbolsStartingWith start: String) -> Bool { mentions(nameStartingWith: Array(start.utf8)) }
+    /// A Boolean value that indicates whether a symbol of this beginning is in the file, defined or not.
+    ///
+    /// - Complexity: O(number of symbols), or O(bytes of the file).
+    func mentions(symbolsStartingWith start: String) -> Bool { mentions(Array(start.utf8)) }
 
-    private func mentions(nameStartingWith pattern: [UInt8]) -> Bool {
+    private func mentions(_ start: [UInt8]) -> Bool {
+        switch format {
+        case .elf: isSymbol(start)
+        // Names begin with an underscore that C doesn't see. One may be stored as the end of another.
+        case .machO: contains([0x5F] + start)
+        case .bitcode: contains(start.last == 0 ? Array(start.dropLast()) : start)
+        }
+    }
+
+    private func contains(_ pattern: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { contents in
-            if Self.isBitcode(bytes) {
-                let name = pattern.last == 0 ? pattern.dropLast() : pattern[...]
-                return name.withUnsafeBytes { ByteSearch.offset(of: $0, in: contents) != nil }
-            }
+            pattern.withUnsafeBytes { ByteSearch.offset(of: $0, in: contents) != nil }
+        }
+    }
+
+    private func isSymbol(_ start: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { contents in
             guard let base = contents.baseAddress,
                 let symbols = ranges(ofSections: ".symtab").first, let names = ranges(ofSections: ".strtab").first
             else { return false }
@@ -109,8 +153,8 @@ struct ObjectFile: LinkedObject {
             while offset + 24 <= symbols.upperBound {
                 // SAFETY: both the entry and the name compared lie inside their sections, which lie inside the file.
                 let name = Int(contents.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
-                if name + pattern.count <= names.count,
-                    memcmp(base + names.lowerBound + name, pattern, pattern.count) == 0
+                if name + start.count <= names.count,
+                    memcmp(base + names.lowerBound + name, start, start.count) == 0
                 {
                     return true
                 }
@@ -118,6 +162,15 @@ struct ObjectFile: LinkedObject {
             }
             return false
         }
+    }
+}
+
+/// Tells test images from other programs before one is run.
+package enum ImageCheck {
+    /// A Boolean value that indicates whether a file is an executable with InClassTesting's main function.
+    package static func isTestImage(_ path: String) -> Bool {
+        guard let bytes = try? FileAccess.contents(of: path) else { return false }
+        return ObjectFile(bytes: bytes)?.mentions(symbol: "inclass_main") ?? false
     }
 }
 
@@ -133,6 +186,8 @@ extension ObjectFile: SelfTesting {
             "testTellsOtherMachinesFromOtherFiles": testTellsOtherMachinesFromOtherFiles,
             "testReadsNamesOfBitcode": testReadsNamesOfBitcode,
             "testFindsThisVeryImage": testFindsThisVeryImage,
+            "testReadsWhatClangMakesForMacOS": testReadsWhatClangMakesForMacOS,
+            "testTellsItsOwnMachOFromOthers": testTellsItsOwnMachOFromOthers,
         ]
     }
 
@@ -166,16 +221,16 @@ extension ObjectFile: SelfTesting {
     private static func testTellsOtherMachinesFromOtherFiles() {
         var header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 56)
         header[0x12] = UInt8(truncatingIfNeeded: Architecture.current.elfMachine)
-        expectFalse(TargetSystem.linux.isForeign(header), "this machine's, however broken")
+        expectFalse(ObjectFile.isForeign(header, for: .linux), "this machine's, however broken")
         for (index, value) in [(4, 1), (5, 2), (7, 9), (0x12, 0x28), (0x13, 1)] as [(Int, UInt8)] {
             var other = header
             other[index] = value
-            expectTrue(TargetSystem.linux.isForeign(other), "byte \(index)")
+            expectTrue(ObjectFile.isForeign(other, for: .linux), "byte \(index)")
             expectNil(ObjectFile(bytes: index == 7 ? [] : other), "byte \(index)")
         }
-        expectTrue(TargetSystem.linux.isForeign([0, 0x61, 0x73, 0x6D, 1, 0, 0, 0]), "WebAssembly")
+        expectTrue(ObjectFile.isForeign([0, 0x61, 0x73, 0x6D, 1, 0, 0, 0], for: .linux), "WebAssembly")
         for bytes in [[], [0x7F, 0x45, 0x4C, 0x46], Array("text".utf8), [UInt8](repeating: 0, count: 100)] {
-            expectFalse(TargetSystem.linux.isForeign(bytes), "\(bytes.count) bytes")
+            expectFalse(ObjectFile.isForeign(bytes, for: .linux), "\(bytes.count) bytes")
         }
     }
 
@@ -196,6 +251,64 @@ extension ObjectFile: SelfTesting {
         expectTrue(image.hasSection("swift5_protocol_conformances"), "Swift's conformances")
         expectFalse(image.hasSection("swift5_nothing"))
         expectTrue(ImageCheck.isTestImage("/proc/self/exe"))
+    }
+
+    /// A Mach-O file of this processor with these names, laid out as mach-o/loader.h says.
+    static func machO(names: [String] = ["_inclass_main"]) -> [UInt8] {
+        let header: [UInt8] = [0xCF, 0xFA, 0xED, 0xFE, Architecture.current.machOType, 0, 0, 1]
+        return header + [UInt8](repeating: 0, count: 25) + names.flatMap { Array($0.utf8) + [0] }
+    }
+
+    /// Real objects for either processor of Apple's, with whatever is added to them.
+    private static func testReadsWhatClangMakesForMacOS() throws {
+        let clang = try toolchainClang()
+        let output = "\(try temporaryDirectory())/a.o"
+        let source = Array("int f(int *); int inclass_main(int *a) { return f(a) + 2147483647 + *a; }".utf8)
+        let rows: [(options: [String], expected: Set<Instrumentation>)] = [
+            ([], []), (["-fsanitize=address"], [.address]), (["-fsanitize=thread"], [.thread]),
+            (["-fsanitize=undefined"], [.undefined]),
+            (["-fprofile-instr-generate", "-fcoverage-mapping"], [.profile]),
+        ]
+        for architecture in [Architecture.arm64, .x86] {
+            let name = architecture.name(on: .macOS)
+            for (options, expected) in rows {
+                let words = [clang, "-target", "\(name)-apple-macosx14.2", "-x", "c", "-", "-c", "-o", output]
+                let result = try ChildProcess.run(words + options, input: source)
+                try requireEqual(result.end, .exited(0), String(decoding: result.output, as: UTF8.self))
+                let file = ObjectFile(bytes: try FileAccess.contents(of: output), for: .macOS, architecture)
+                let object = try requireNotNil(file, "\(options)")
+                expectTrue(object.mentions(symbol: "inclass_main") && object.mentions(symbol: "f"), "\(options)")
+                expectFalse(object.mentions(symbol: "inclass_mai"), "a part of a symbol")
+                expectEqual(Instrumentation.found(in: object), expected, "\(options) for \(name)")
+            }
+        }
+    }
+
+    /// The toolchain's compiler, which makes objects for every system.
+    static func toolchainClang() throws -> String {
+        let folder = FileAccess.program(named: "swift").flatMap(FileAccess.realPath).map(FileAccess.directory)
+        guard let clang = folder.map({ "\($0)/clang" }), FileAccess.isExecutable(clang) else {
+            try skip("no toolchain is on the PATH")
+        }
+        return clang
+    }
+
+    private static func testTellsItsOwnMachOFromOthers() {
+        let own = machO()
+        expectFalse(isForeign(own, for: .macOS))
+        expectTrue(isForeign(own, for: .linux))
+        var other = own
+        other[4] ^= 1
+        let universal: [UInt8] = [0xCA, 0xFE, 0xBA, 0xBE, 0, 0, 0, 2] + [UInt8](repeating: 0, count: 56)
+        let elf: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1] + [UInt8](repeating: 0, count: 58)
+        for bytes in [other, universal, elf] {
+            expectTrue(isForeign(bytes, for: .macOS), "\(bytes.prefix(8))")
+            expectNil(ObjectFile(bytes: bytes, for: .macOS))
+        }
+        for bytes in [[], Array("text".utf8), Array(own.prefix(31))] {
+            expectFalse(isForeign(bytes, for: .macOS))
+            expectNil(ObjectFile(bytes: bytes, for: .macOS))
+        }
     }
 }
 #endif

@@ -1,8 +1,7 @@
-// What tests have started and left behind, also what has left their process group: while a run goes on, this process is
-// the one that the system gives such processes to, and it ends them. Others it is given too, by whatever else it may be
-// the parent of, and leaves alone. macOS gives them to launchd; there they are looked for by the mark that they carry.
+// What tests have started and left behind, also what has left their process group: while a run goes on, Linux gives such
+// processes to this one, which ends them. macOS gives them to launchd; there only process groups are ended.
 //
-// Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5) for Linux.
+// Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5).
 
 #if canImport(Darwin)
 import Darwin
@@ -14,18 +13,6 @@ import Glibc
 
 /// The processes that the tests of one run leave behind.
 struct Orphans {
-    /// The variable by which processes are known: workers inherit it, and so does all that they start.
-    static let markVariable = "IN_CLASS_RUN"
-
-    /// What no other run's processes carry; behind the marks of the runs that this one is itself part of.
-    static let mark: String = {
-        let outer = Environment.value(of: markVariable).map { "\($0):" } ?? ""
-        return outer + ownMark
-    }()
-    private static let ownMark =
-        String(UInt64.random(in: .min ... .max), radix: 36)
-        + String(UInt64.random(in: .min ... .max), radix: 36)
-
     /// How long processes may take to be gone once they are killed.
     private static let patience = Duration.seconds(2)
 
@@ -34,12 +21,10 @@ struct Orphans {
 
     /// Becomes the parent of what descendants leave behind, or ceases to be, where the system has such a thing.
     mutating func adopt(_ adopts: Bool) {
-        // Processes that are forked from here on have the same mark.
-        _ = Self.mark
         // An ignored signal would have the system throw away how a child has ended.
         signal(SIGCHLD, SIG_DFL)
         guard TargetSystem.current == .linux, let symbol = SystemCalls.symbol("prctl") else { return }
-        if adopts { foreign = Set(Self.children()) }
+        if adopts { foreign = Self.children() }
         // Swift has no word for a function of variable arguments; all of these are words in registers.
         typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
         let childSubreaper: Int32 = 36
@@ -48,44 +33,23 @@ struct Orphans {
 
     /// Ends what tests have left behind; to be called while no worker runs.
     ///
-    /// - Complexity: O(children), on macOS O(processes of the user); a wait for a process that cannot be ended is soon
-    ///   given up.
+    /// - Complexity: O(children); a wait for a process that cannot be ended is soon given up.
     func end() {
         let deadline = ContinuousClock.now + Self.patience
         // A process that is ended hands its own children on to this one, hence again until there are none.
         while ContinuousClock.now < deadline {
-            let processes = leftBehind
+            let processes = Self.children().subtracting(foreign)
             if processes.isEmpty { return }
             for process in processes { kill(process, SIGKILL) }
             for process in processes { _ = ChildProcess.wait(for: process, until: deadline) }
         }
     }
 
-    private var leftBehind: [pid_t] {
-        #if canImport(Darwin)
-        MarkedProcesses.all(Self.ownMark)
-        #else
-        Self.children().filter(isLeftBehind)
-        #endif
-    }
-
-    /// Whether a child is what a test has started. One that has cleared its environment is known by there being nobody
-    /// else whom it could come from: process 1 is given everything, and a foreign child may leave children, too.
-    private func isLeftBehind(_ process: pid_t) -> Bool {
-        if foreign.contains(process) { return false }
-        if foreign.isEmpty, getpid() != 1 { return true }
-        guard let environment = Self.contents(of: "/proc/\(process)/environ") else { return false }
-        return environment.withUnsafeBytes { bytes in
-            var mark = Self.ownMark
-            return mark.withUTF8 { ByteSearch.offset(of: UnsafeRawBufferPointer($0), in: bytes, from: 0) != nil }
-        }
-    }
-
     /// The children of this process that have not ended.
-    private static func children() -> [pid_t] {
+    private static func children() -> Set<pid_t> {
         let list = contents(of: "/proc/self/task/\(getpid())/children") ?? []
         let processes = String(decoding: list, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
-        return processes.filter { waitpid($0, nil, WNOHANG) == 0 }
+        return Set(processes.filter { waitpid($0, nil, WNOHANG) == 0 })
     }
 
     /// Reads a file of `/proc`, which has no length.
@@ -134,7 +98,7 @@ extension Orphans: SelfTesting {
     /// In a child process, which has no other children and whose changes are its own.
     private static func testEndsWhatItIsLeft() throws {
         if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
-        for words in ["", "env -i PATH=\"$PATH\"", "\(markVariable)=\(mark)"] {
+        for words in ["", "env -i PATH=\"$PATH\""] {
             expectExit(.exit(7), "\(words)") {
                 var orphans = Orphans()
                 orphans.adopt(true)
@@ -151,12 +115,11 @@ extension Orphans: SelfTesting {
             var orphans = Orphans()
             guard let earlier = try? ChildProcess.start(["sleep", "60"], descriptors: []) else { exit(1) }
             orphans.adopt(true)
-            let ours = leave("\(markVariable)=0:\(mark):1")
-            let foreign = leave("\(markVariable)=0:1")
+            let ours = leave("")
             orphans.end()
-            let found = (isAlive(earlier), isAlive(ours), isAlive(foreign))
-            for process in [earlier, foreign] { kill(process, SIGKILL) }
-            exit(found == (true, false, true) ? 7 : 2)
+            let found = (isAlive(earlier), isAlive(ours))
+            kill(earlier, SIGKILL)
+            exit(found == (true, false) ? 7 : 2)
         }
     }
 }

@@ -60,12 +60,12 @@ enum Architecture: CaseIterable {
         }
     }
 
-    /// `cputype` of Mach-O files; nil where macOS does not run.
-    var machOType: Int? {
+    /// The low byte of `cputype` in Mach-O files; that of no processor where macOS doesn't run.
+    var machOType: UInt8 {
         switch self {
-        case .arm64: 0x0100_000C
-        case .x86: 0x0100_0007
-        case .riscv: nil
+        case .arm64: 0x0C
+        case .x86: 0x07
+        case .riscv: 0xFF
         }
     }
 }

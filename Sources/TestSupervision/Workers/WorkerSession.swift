@@ -112,7 +112,7 @@ final class WorkerSession {
         }
         outputFile = try ChildProcess.temporaryFile()
         _ = fcntl(outputFile, F_SETFL, O_APPEND)
-        var environment = ["IN_CLASS_TEMPORARY": directory, Orphans.markVariable: Orphans.mark]
+        var environment = ["IN_CLASS_TEMPORARY": directory]
         let resources = module.resources.filter(FileAccess.isDirectory)
         // Without any, those that this process has been told of are the worker's.
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }

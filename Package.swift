@@ -41,13 +41,17 @@ let package = Package(
         .default(enabledTraits: hasSelfTests ? ["SelfTests"] : []),
     ],
     targets: [
-        .target(name: "InClassTesting", swiftSettings: selfTests),
-        .target(name: "TestEvents", dependencies: selfTestDependencies, swiftSettings: selfTests),
-        .target(name: "TestSupervision", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
+        .systemLibrary(name: "CInClassSystem"),
+        .target(name: "InClassSystem", dependencies: ["CInClassSystem"]),
+        .target(name: "InClassTesting", dependencies: ["InClassSystem"], swiftSettings: selfTests),
+        .target(name: "TestEvents", dependencies: ["InClassSystem"] + selfTestDependencies, swiftSettings: selfTests),
+        .target(
+            name: "TestSupervision", dependencies: ["InClassSystem", "TestEvents"] + selfTestDependencies,
+            swiftSettings: selfTests),
         .target(name: "TestReporting", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
         .executableTarget(
             name: "testlogger",
-            dependencies: ["TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
+            dependencies: ["InClassSystem", "TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
             swiftSettings: selfTests),
         .target(
             name: "SelfTests",

@@ -2,13 +2,7 @@
 // separated by tabs. The writing half is InClassTesting's EventWriter, which disappears from release builds with the
 // tests; the in-class tests below run every event through both.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// A test as its list names it.
 package struct PlannedTest: Equatable, Hashable, Sendable {

@@ -78,7 +78,7 @@ extension TestloggerTests {
         private static func extractSymbols(into folder: URL) throws {
             let information = try RunningPrograms.run(["swiftc", "-print-target-info"], in: Fixtures.folder)
             let triple = try #require(information.output.firstMatch(of: /"unversionedTriple"\s*:\s*"([^"]+)"/)).1
-            let maps = ["CBlockMasks/include", "CStackAddress", "CSystemSQLite"].flatMap {
+            let maps = ["CBlockMasks/include", "CInClassSystem", "CStackAddress", "CSystemSQLite"].flatMap {
                 ["-Xcc", "-fmodule-map-file=\(sources.path)/\($0)/module.modulemap"]
             }
             let programs = try order.map { module in

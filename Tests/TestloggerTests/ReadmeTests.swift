@@ -146,7 +146,7 @@ extension TestloggerTests {
 
         private func compile(_ words: [String], in folder: URL, for name: String = "") throws {
             let sources = Fixtures.checkout.appending(path: "Sources")
-            let maps = ["CBlockMasks/include", "CStackAddress", "CSystemSQLite"].flatMap {
+            let maps = ["CBlockMasks/include", "CInClassSystem", "CStackAddress", "CSystemSQLite"].flatMap {
                 ["-Xcc", "-fmodule-map-file=\(sources.path)/\($0)/module.modulemap"]
             }
             let options = ["-swift-version", "6", "-DDEBUG", "-I", Self.modules.path, "-I", folder.path]

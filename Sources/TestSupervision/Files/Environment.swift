@@ -1,12 +1,6 @@
 // The variables of this process's environment.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 package enum Environment {
     /// The value of a variable, or nil when there is none of the name.

@@ -1,12 +1,6 @@
 // Directories with all that is in them.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 extension FileAccess {
     /// Removes a file, or a directory with all that is in it; symbolic links are removed, not followed.

@@ -1,13 +1,7 @@
 // The few things asked of the file system, straight from the C library: this module must start in no time, so there is
 // no Foundation under it.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// A call to the operating system that failed.
 package struct SystemError: Error, Equatable, CustomStringConvertible {
@@ -99,7 +93,7 @@ package enum FileAccess {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
-                SystemCalls.write(descriptor, UnsafeRawBufferPointer(rebasing: $0[sent...]))
+                inclass_write(descriptor, $0.baseAddress.map { $0 + sent }, $0.count - sent)
             }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SystemError("write \(name)") }
@@ -110,13 +104,13 @@ package enum FileAccess {
     /// When the file was last written, in nanoseconds, or nil when there is none.
     package static func modificationTime(of path: String) -> Int? {
         var status = stat()
-        return stat(path, &status) == 0 ? status.modificationTime : nil
+        return stat(path, &status) == 0 ? Int(inclass_modification_time(&status)) : nil
     }
 
     /// When the file was last written, or else put where it is, whatever time it was given.
     static func changeTime(of path: String) -> Int? {
         var status = stat()
-        return stat(path, &status) == 0 ? max(status.modificationTime, status.changeTime) : nil
+        return stat(path, &status) == 0 ? Int(max(inclass_modification_time(&status), inclass_change_time(&status))) : nil
     }
 
     /// The length of a file in bytes, or nil when there is none.

@@ -1,13 +1,7 @@
 // Puts other contents into a file that belongs to somebody: a source. It stays the file it was, whatever path leads to
 // it: its links, its owner, its mode and its attributes.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 package enum FileReplacement {
     /// Replaces the contents of a file, at once where that leaves all else about it as it was, else in place.

@@ -1,13 +1,7 @@
 // A folder for what a process makes and nobody needs after it. It goes away with its owner; where that was ended before, the
 // next one takes it away.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 final class PassingFolder {
     let path: String

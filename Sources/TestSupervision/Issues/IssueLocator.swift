@@ -1,13 +1,7 @@
 // Gives an issue its place in the sources: that of a crash from the frames it left, that of anything without a place of
 // its own from the declaration of its test.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 
 struct IssueLocator {

@@ -225,13 +225,7 @@ private enum LiteralKind: Equatable {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 extension LiteralFix: SelfTesting {
     package static var testSelectors: TestSelectors {

@@ -1,12 +1,6 @@
 // Which sources of a module are not what was compiled, told from what the compiler leaves in the module's folder.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// The sources of a Swift module, and the folders to which the compiler writes what it makes of them.
 struct CompilerOutputs {

@@ -1,13 +1,7 @@
 // Which lines the in-class tests reach, from the profiles that instrumented images leave: merged and exported by the
 // toolchain's own tools, without the lines of the tests themselves.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// The reached lines of one source file.
 package struct FileCoverage: Equatable, Sendable {

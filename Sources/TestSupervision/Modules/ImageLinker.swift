@@ -1,13 +1,7 @@
 // Links a module's objects into a test image: an ordinary executable whose main function is InClassTesting's, so that
 // debuggers, sanitizers and coverage tools need to know nothing about it.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// Why an image could not be made.
 package enum LinkError: Error, CustomStringConvertible {

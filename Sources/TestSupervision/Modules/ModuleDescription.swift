@@ -1,13 +1,7 @@
 // What is known of a module that is to be tested: its sources, the objects its image is linked from, its resources.
 // The plugin writes this as a file of lines, `key<TAB>value`; a person who builds by other means may write one too.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// A module to be tested and everything its image is made of.
 package struct ModuleDescription: Equatable, Sendable {

@@ -1,13 +1,7 @@
 // Reads the JSON in which a build tells the compiler where the outputs of each source go. Its tests are those of
 // ModuleDescription.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// What is needed of an output file map.
 enum OutputFileMap {

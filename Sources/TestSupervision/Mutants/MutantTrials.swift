@@ -1,6 +1,7 @@
 // Tries the mutants of a module one after another: compiled beside the build, linked with all that the build has, and run
 // with the tests first that have noticed others. What the build has made stays as it is.
 
+internal import InClassSystem
 import TestEvents
 
 /// What came of a mutant.
@@ -218,9 +219,9 @@ package final class MutantTrials {
             throw MutantError(description: "the tests of module '\(module.module)' are compiled out of this build")
         }
         // A loop that never ends may well fill the memory before its time is over.
-        let before = SystemCalls.dataLimit
-        if !compiler.isSanitized { SystemCalls.dataLimit = SystemCalls.halfOfMemory(within: before) }
-        defer { SystemCalls.dataLimit = before }
+        let before = inclass_data_limit()
+        if !compiler.isSanitized { inclass_set_data_limit(SystemCalls.halfOfMemory(within: before)) }
+        defer { inclass_set_data_limit(before) }
         runStart = .now
         var lastRun = LastRun(mutated)
         lastRun.failed = noticing

@@ -35,13 +35,7 @@ package struct TriedSources {
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 
 extension TriedSources: SelfTesting {

@@ -1,12 +1,6 @@
 // Which tests of a plan are to run.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 
 /// A pattern that names tests: a POSIX extended regular expression, found anywhere in `Type.test`, or a whole name.

@@ -5,13 +5,7 @@
 // WorkQueue; and back from the worker RunResults, IssueLocator, TestedSources, SourceScan, LiteralFix, Resequencer. Where it
 // comes from and where it goes is in the overview of InClassTesting.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 
 package final class TestRun {

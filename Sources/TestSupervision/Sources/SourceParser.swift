@@ -1,13 +1,7 @@
 // Reads the tokens of one source: which type each brace belongs to, and so whose lists and tests are in it. What is
 // asked of the result is SourceScan's business.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 
 /// Follows the scopes of one source.

@@ -2,13 +2,7 @@
 //
 // Source: xcrun(1). SwiftPM asks it, too, when `SDKROOT` says nothing (swift-package-manager's SwiftSDK.swift).
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 enum MacSDK {
     /// The folder of the SDK: that of the environment, unless it is another system's, or the one that xcrun names.

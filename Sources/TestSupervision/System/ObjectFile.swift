@@ -5,13 +5,7 @@
 // Sources: elf.h; mach-o/loader.h; swift/lib/IRGen/IRGen.cpp for `.swift1_autolink_entries`; LLVM's BitCodes.h for what
 // begins bitcode; the core specification of WebAssembly, Modules, for what begins its files.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// An object or executable for one system and processor.
 struct ObjectFile {

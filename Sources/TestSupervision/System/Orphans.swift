@@ -3,13 +3,7 @@
 //
 // Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5).
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// The processes that the tests of one run leave behind.
 struct Orphans {
@@ -23,12 +17,8 @@ struct Orphans {
     mutating func adopt(_ adopts: Bool) {
         // An ignored signal would have the system throw away how a child has ended.
         signal(SIGCHLD, SIG_DFL)
-        guard TargetSystem.current == .linux, let symbol = SystemCalls.symbol("prctl") else { return }
         if adopts { foreign = Self.children() }
-        // Swift has no word for a function of variable arguments; all of these are words in registers.
-        typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
-        let childSubreaper: Int32 = 36
-        _ = unsafeBitCast(symbol, to: Control.self)(childSubreaper, adopts ? 1 : 0, 0, 0, 0)
+        inclass_adopt_orphans(adopts ? 1 : 0)
     }
 
     /// Ends what tests have left behind; to be called while no worker runs.

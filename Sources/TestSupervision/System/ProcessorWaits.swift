@@ -3,13 +3,7 @@
 // Source: proc(5) and sched-stats in the Linux kernel's documentation, `/proc/PID/task/TID/schedstat`. macOS tells
 // nobody; there the clock counts.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 enum ProcessorWaits {
     /// What the threads of a process have waited for a processor; nil where the system does not tell.

@@ -4,13 +4,7 @@
 // Sources: exit(2) and exit(3): a process whose parent has ended is given to another one, on Linux and on macOS;
 // setitimer(2): a timer is not inherited by children.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 package enum Starter {
     /// The variable by which a program that starts this one says its process, to have what it started end with it.
@@ -31,20 +25,10 @@ package enum Starter {
     /// Has SIGTERM come to this process when its parent, which is this one, is gone.
     static func end(with parent: pid_t) {
         process = parent
-        var action = sigaction(calling: { _ in if getppid() != Starter.process { kill(getpid(), SIGTERM) } })
-        action.sa_flags = numericCast(SA_RESTART)
-        sigaction(SIGALRM, &action, nil)
-        var interval = itimerval()
-        interval.it_value.tv_usec = 100_000
-        interval.it_interval = interval.it_value
-        setitimer(clock, &interval, nil)
+        inclass_handle(
+            SIGALRM, { _ in if getppid() != Starter.process { kill(getpid(), SIGTERM) } }, numericCast(SA_RESTART))
+        inclass_start_timer(100_000)
     }
-
-    #if canImport(Darwin) || canImport(Musl)
-    private static var clock: Int32 { ITIMER_REAL }
-    #else
-    private static var clock: __itimer_which_t { __itimer_which_t(ITIMER_REAL.rawValue) }
-    #endif
 }
 
 // MARK: - In-class tests
@@ -55,7 +39,7 @@ import InClassTesting
 extension Starter: SelfTesting {
     package static var testSelectors: TestSelectors {
         // A child of several threads gets no signals under the thread sanitizer.
-        let getsSignals = SystemCalls.symbol("__tsan_init") == nil
+        let getsSignals = !SystemCalls.isUnderThreadSanitizer
         let rows = [
             ("the parent", true, "", false), ("another process", false, "", true),
             ("no process", false, "x", false),
@@ -72,9 +56,7 @@ extension Starter: SelfTesting {
             setenv(variable, "\(word)\(isParent ? parent : getpid())", 1)
             Interruption.watchSignals()
             endWithIt()
-            var interval = itimerval()
-            getitimer(clock, &interval)
-            guard (interval.it_interval.tv_usec > 0) == word.isEmpty else { _exit(98) }
+            guard (inclass_timer() > 0) == word.isEmpty else { _exit(98) }
             // Two turns of the timer, or as many as it takes.
             var count = isOver ? 10_000 : 250
             while Interruption.signal == nil, count > 0 {

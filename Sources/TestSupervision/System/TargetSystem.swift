@@ -73,13 +73,7 @@ enum Architecture: CaseIterable {
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 
 extension TargetSystem: SelfTesting {

@@ -1,12 +1,6 @@
 // Starts programs and waits for them. What a test image says while it runs is Worker's business.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// How a process ended.
 package enum ProcessEnd: Equatable, Sendable {
@@ -99,11 +93,7 @@ package enum ChildProcess {
     }
 
     /// Whether a process has ended; it is still there to be waited for, and so are its number and its group's.
-    static func hasEnded(_ process: pid_t) -> Bool {
-        var found = siginfo_t()
-        let code = waitid(P_PID, id_t(process), &found, SystemCalls.hasEnded)
-        return code == 0 ? found.si_signo != 0 : errno == ECHILD
-    }
+    static func hasEnded(_ process: pid_t) -> Bool { inclass_has_ended(process) != 0 }
 
     /// Runs a program to its end and returns what it wrote to both of its output streams.
     package static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (
@@ -205,8 +195,7 @@ extension ChildProcess: SelfTesting {
             var all = sigset_t()
             sigfillset(&all)
             sigprocmask(SIG_UNBLOCK, &all, nil)
-            var action = sigaction { _ in }
-            sigaction(SIGUSR1, &action, nil)
+            inclass_handle(SIGUSR1, { _ in }, 0)
             // Again until it has come while nothing was there to be read.
             let words = "for i in 1 2 3; do sleep 0.01; kill -USR1 \(getpid()); done; sleep 0.01; echo a; exit 3"
             let result = try? run(["sh", "-c", words])

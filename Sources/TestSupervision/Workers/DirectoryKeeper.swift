@@ -1,13 +1,7 @@
 // The temporary directories of a run's tests: where they are, which of them stay, and that nothing else does. Workers
 // make them (InClassTesting's TestDirectory), and remove those of tests that pass.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 final class DirectoryKeeper {
     /// The folder of all of them; it is there when a test has asked for its own.

@@ -1,12 +1,6 @@
 // The end of a run from outside: a signal to this process, or the moment by which it must be over.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 package enum Interruption {
     // SAFETY: written by the handler and read by the one thread there is; a word is written at once.
@@ -50,8 +44,7 @@ package enum Interruption {
 
     /// Calls a function when a signal comes.
     static func handle(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
-        var action = sigaction(calling: handler)
-        sigaction(number, &action, nil)
+        inclass_handle(number, handler, 0)
     }
 }
 

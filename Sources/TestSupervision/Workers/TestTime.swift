@@ -1,13 +1,7 @@
 // How long a test has taken, without what a busy machine has kept from it: a limit of seconds is there to end what
 // hangs, not what waits for a processor, or sleeps with the whole machine.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// The time of what a process is doing, as far as it counts against a limit.
 ///

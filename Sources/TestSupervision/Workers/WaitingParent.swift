@@ -3,13 +3,7 @@
 //
 // Sources: fork(2), setitimer(2): a child has the signal handlers of its parent, but not its timers.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 package enum WaitingParent {
     // SAFETY: written while the signals are blocked whose handlers read it.
@@ -20,9 +14,6 @@ package enum WaitingParent {
     /// There the signals that end a run are blocked until `Interruption.watchSignals` is called. The parent passes on the signals that end a run, and exits with the status of the child.
     /// - Parameter exitStatus: called in the parent if a signal has ended the child, with its number and name.
     package static func fork(exitStatus: (_ signal: Int32, _ name: String) -> Int32) {
-        // Swift doesn't show fork.
-        typealias Fork = @convention(c) () -> pid_t
-        guard let symbol = SystemCalls.symbol("fork") else { return }
         fflush(nil)
         var signals = sigset_t()
         var before = sigset_t()
@@ -32,8 +23,7 @@ package enum WaitingParent {
         var orphans = Orphans()
         orphans.adopt(true)
         let parent = getpid()
-        // SAFETY: fork's signature.
-        child = unsafeBitCast(symbol, to: Fork.self)()
+        child = inclass_fork()
         if child == 0 { return Starter.end(with: parent) }
         if child < 0 {
             orphans.adopt(false)
@@ -78,7 +68,7 @@ extension WaitingParent: SelfTesting {
 
     /// Under the thread sanitizer, the child of a process with several threads runs no signal handlers.
     private static func skipUnderThreadSanitizer() throws {
-        if SystemCalls.symbol("__tsan_init") != nil { try skip("the thread sanitizer is on") }
+        if SystemCalls.isUnderThreadSanitizer { try skip("the thread sanitizer is on") }
     }
 
     private static func testExitsAsTheChildDoes() {

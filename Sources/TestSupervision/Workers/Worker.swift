@@ -1,12 +1,6 @@
 // One process that runs an image: its pipes, its lines, its output file, its end.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 
 /// A running test image.

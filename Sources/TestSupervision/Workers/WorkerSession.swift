@@ -1,13 +1,7 @@
 // One worker and what it is doing: starting, running a part of the plan, or dying. A session turns the worker's events
 // into results; which part of the plan it runs, and what becomes of the results, is TestRun's business.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 
 /// Why a worker is gone.

@@ -1,0 +1,125 @@
+// Functions and structures of the C library that Swift shows in a form of each system's own, or not at all.
+//
+// Sources: sys/stat.h, signal.h, sys/wait.h, sys/resource.h, sys/xattr.h, sys/prctl.h and unistd.h of macOS, glibc and
+// musl.
+
+#ifndef CINCLASSSYSTEM_SHIM_H
+#define CINCLASSSYSTEM_SHIM_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+/// `stdout` and `stderr` are variables, which Swift takes for shared state.
+static inline FILE *inclass_stdout(void) { return stdout; }
+static inline FILE *inclass_stderr(void) { return stderr; }
+
+/// `fork`, to be called while there is one thread.
+static inline pid_t inclass_fork(void) { return fork(); }
+
+/// `write`, whose name is taken inside types that write.
+static inline ssize_t inclass_write(int descriptor, const void *bytes, size_t count) {
+    return write(descriptor, bytes, count);
+}
+
+#ifndef __APPLE__
+// Declared for _GNU_SOURCE only.
+extern void *memmem(const void *bytes, size_t count, const void *pattern, size_t length);
+#endif
+/// Finds the first place of a pattern.
+static inline const void *inclass_memmem(const void *bytes, size_t count, const void *pattern, size_t length) {
+    return memmem(bytes, count, pattern, length);
+}
+
+/// When a file was last written, and when anything of it has changed, in nanoseconds.
+#ifdef __APPLE__
+#define INCLASS_TIME(status, which) (status->st_##which##timespec)
+#else
+#define INCLASS_TIME(status, which) (status->st_##which##tim)
+#endif
+static inline int64_t inclass_modification_time(const struct stat *status) {
+    return INCLASS_TIME(status, m).tv_sec * 1000000000LL + INCLASS_TIME(status, m).tv_nsec;
+}
+static inline int64_t inclass_change_time(const struct stat *status) {
+    return INCLASS_TIME(status, c).tv_sec * 1000000000LL + INCLASS_TIME(status, c).tv_nsec;
+}
+
+/// Calls a function at each signal of this number.
+static inline int inclass_handle(int number, void (*handler)(int), int flags) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    return sigaction(number, &action, 0);
+}
+
+/// Sends SIGALRM again and again.
+static inline int inclass_start_timer(long microseconds) {
+    struct itimerval interval = {{0, microseconds}, {0, microseconds}};
+    return setitimer(ITIMER_REAL, &interval, 0);
+}
+
+/// How often that timer sends it, in microseconds; 0 if there is none.
+static inline long inclass_timer(void) {
+    struct itimerval interval = {{0, 0}, {0, 0}};
+    getitimer(ITIMER_REAL, &interval);
+    return interval.it_interval.tv_usec;
+}
+
+/// Whether a child has ended. It is still there to be waited for.
+static inline int inclass_has_ended(pid_t process) {
+    siginfo_t found;
+    memset(&found, 0, sizeof found);
+    int code = waitid(P_PID, (id_t)process, &found, WEXITED | WNOHANG | WNOWAIT);
+    return code == 0 ? found.si_signo != 0 : errno == ECHILD;
+}
+
+/// How much memory this process, and those that it starts, may have for their data.
+static inline struct rlimit inclass_data_limit(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_DATA, &limit);
+    return limit;
+}
+static inline int inclass_set_data_limit(struct rlimit limit) { return setrlimit(RLIMIT_DATA, &limit); }
+
+/// The names of a file's extended attributes.
+#ifdef __APPLE__
+extern ssize_t listxattr(const char *path, char *names, size_t count, int options);
+static inline ssize_t inclass_attributes(const char *path, char *names, size_t count) {
+    return listxattr(path, names, count, 0);
+}
+#else
+extern ssize_t listxattr(const char *path, char *names, size_t count);
+static inline ssize_t inclass_attributes(const char *path, char *names, size_t count) {
+    return listxattr(path, names, count);
+}
+#endif
+
+/// Has the system make this process the parent of what its descendants leave behind; does nothing where it can't.
+static inline void inclass_adopt_orphans(int adopts) {
+#ifdef __linux__
+    prctl(PR_SET_CHILD_SUBREAPER, adopts, 0, 0, 0);
+#endif
+}
+
+/// Sends this process a signal when its parent ends; 0 where the system can't.
+static inline int inclass_end_with_parent(int number) {
+#ifdef __linux__
+    return prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) == 0;
+#else
+    return 0;
+#endif
+}
+
+#endif

@@ -154,7 +154,6 @@ package final class TestRun {
     }
 
     private func runQueue() throws(RunError) {
-        let start = ContinuousClock.now
         while true {
             if let reason = Interruption.reason { interrupt(reason) }
             assign()
@@ -164,11 +163,11 @@ package final class TestRun {
                 if queue.isEmpty, retries.isEmpty { return }
                 try startedSession()
             }
-            let isLong = ContinuousClock.now - start > .milliseconds(40)
-            if isWorthAnother(isLong: isLong) { try startedSession() }
+            if isWorthAnother { try startedSession() }
             letEventsGather()
+            let mayGrow = sessions.count < options.workerCountMax && !queue.isEmpty
             let speaking = Worker.wait(
-                for: sessions.map(\.worker), milliseconds: min(patience, isLong ? 1000 : 10))
+                for: sessions.map(\.worker), milliseconds: min(patience, mayGrow ? 20 : 1000))
             let sessions = sessions
             for index in speaking { try serve(sessions[index]) }
             if speaking.isEmpty || ContinuousClock.now - limitsChecked > .milliseconds(10) {
@@ -194,19 +193,18 @@ package final class TestRun {
         }
     }
 
-    /// Whether another worker pays for its start: for what is known to take long, or has done so already.
-    private func isWorthAnother(isLong: Bool) -> Bool {
+    /// A Boolean value that indicates whether another worker pays for its start: all others are busy with what takes long.
+    private var isWorthAnother: Bool {
         guard sessions.count < options.workerCountMax, !isStopping,
             sessions.count(where: { $0.state == .starting }) <= sessions.count / 2
         else { return false }
         if !retries.isEmpty { return true }
         if options.stopsAtFirstFailure, results.hasOpenAttempts { return false }
         if queue.isEmpty { return false }
-        // Whatever the tests that are known take, those that run now take longer.
-        let isBusy = sessions.allSatisfy {
-            $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
+        return sessions.allSatisfy {
+            $0.state == .starting
+                || $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
         }
-        return isBusy || queue.estimate / sessions.count > (isLong ? 10_000_000 : 80_000_000)
     }
 
     private func interrupt(_ reason: String) {
@@ -222,9 +220,7 @@ package final class TestRun {
             switch notice {
             case .began(let index): results.takeBeginning(index)
             case .met(let place): results.met.insert(place)
-            case .passed(let index, let nanoseconds):
-                queue.note(index, nanoseconds: nanoseconds)
-                results.takePass(index, nanoseconds)
+            case .passed(let index, let nanoseconds): results.takePass(index, nanoseconds)
             case .ended(let index, let result, let directory): take(result, index, directory)
             case .stray(let index, let issue): take(issue, of: index, session)
             case .protocolMismatch(let text): throw .protocolMismatch(text)
@@ -342,7 +338,6 @@ package final class TestRun {
 
     /// Takes the end of a test, which may have to run again.
     private func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool = false) {
-        queue.note(index, nanoseconds: result.nanoseconds)
         if results.take(result, index, directory, isFinal: isFinal || isStopping) { retries.append(index) }
         stopIfFailed()
     }

@@ -110,7 +110,8 @@ package enum FileAccess {
     /// When the file was last written, or else put where it is, whatever time it was given.
     static func changeTime(of path: String) -> Int? {
         var status = stat()
-        return stat(path, &status) == 0 ? Int(max(inclass_modification_time(&status), inclass_change_time(&status))) : nil
+        guard stat(path, &status) == 0 else { return nil }
+        return Int(max(inclass_modification_time(&status), inclass_change_time(&status)))
     }
 
     /// The length of a file in bytes, or nil when there is none.

@@ -27,7 +27,6 @@ enum ExitStatus: Int32 {
 struct TestLogger {
     static func main() {
         setvbuf(stdout, nil, _IOFBF, 1 << 16)
-        let bazel = BazelEnvironment()
         var status: Int32
         do throws(UsageError) {
             let words = CommandLine.arguments.dropFirst()
@@ -50,13 +49,11 @@ struct TestLogger {
                 print("testlogger \(version), worker protocol \(TestEvent.currentVersion)")
                 return
             }
-            try bazel.apply(to: &options)
             if options.isShuffled, options.seed == nil { options.seed = .random(in: 1...99_999) }
             Starter.endWithIt()
             // A debugger takes the place of this process.
             if options.debuggedTest == nil { waitForChild(options) }
             Interruption.watchSignals()
-            do throws(SystemError) { try bazel.begin() } catch { complain(error.description) }
             var command = TestLogger(options)
             status = command.run().rawValue
         } catch {
@@ -66,7 +63,6 @@ struct TestLogger {
         }
         if let signal = Interruption.signal { status = 128 + signal }
         fflush(nil)
-        bazel.end(failure: status == ExitStatus.notRun.rawValue ? firstComplaint ?? "the tests could not be run" : nil)
         // Without the ceremonies of exit: an instrumented build would leave a profile of this program, too.
         _exit(status)
     }
@@ -87,14 +83,9 @@ struct TestLogger {
     /// The release that this is on the way to, by the rules of semver.org.
     private static let version = "1.0.0-dev"
 
-    /// The first error that was not one of a test.
-    // SAFETY: written and read by the one thread there is.
-    private nonisolated(unsafe) static var firstComplaint: String?
-
     private static let whereHelpIs = "'testlogger --help' lists the options"
 
     static func complain(_ text: String, severity: String? = "error") {
-        if severity == "error", firstComplaint == nil { firstComplaint = text }
         fflush(stdout)
         let start = severity.map { "\($0): " } ?? ""
         for line in text.split(separator: "\n") { fputs("\(start)\(line)\n", stderr) }
@@ -165,7 +156,7 @@ struct TestLogger {
         runner.finishReports(
             RunEnd(earlyReason: Interruption.reason.map { "ended by \($0)" }, nanoseconds: nanoseconds))
         let status = verdict(runner, runOptions)
-        guard options.format == .text else { return finish(status) }
+        guard options.printsText else { return finish(status) }
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }
         printSlowest(runner)
         printSummary(runner, nanoseconds)
@@ -187,7 +178,7 @@ struct TestLogger {
     private func finish(_ status: ExitStatus) -> ExitStatus {
         if fflush(stdout) != 0 || ferror(stdout) != 0 {
             // Diagnostics that nobody reads any more are not lost, unlike reports.
-            let isUnread = options.format == .text && write(1, "\n", 1) < 0 && errno == EPIPE
+            let isUnread = options.printsText && write(1, "\n", 1) < 0 && errno == EPIPE
             if !isUnread {
                 Self.complain(SystemError("write the standard output").description)
                 return status == .failed ? .failed : .notRun
@@ -228,7 +219,6 @@ struct TestLogger {
         run.workerCountMax = workerCountMax
         run.shuffleSeed = options.isShuffled ? options.seed : nil
         run.retryCount = options.retryCount
-        run.keptDirectoryFolder = options.keptDirectoryFolder
         run.isStable = options.isStable
         // What is accepted is what all tests want.
         run.stopsAtFirstFailure = options.stopsAtFirstFailure && !options.isAccepting

@@ -90,37 +90,5 @@ extension PackageTests.ContinuousIntegrationTests {
             #expect(result.status != 0, "\(result)")
             #expect(try outcomes(Self.only(/junit '(.+)'/, in: block)) == Self.expected)
         }
-
-        /// Bazel starts a test in a folder of links.
-        @Test func bazel() throws {
-            let rule = try Self.block("python", below: "Bazel")
-            let script = try Self.block("sh", below: "Bazel").replacing("Stacks", with: "Stock")
-            let folder = Fixtures.folder.appending(path: "runfiles/_main")
-            try FileManager.default.removeItemIfThere(folder)
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            for name in ["Package.swift", "Sources"] {
-                #expect(rule.contains(name == "Sources" ? "\"Sources/**\"" : "\"Package.*\""))
-                try FileManager.default.createSymbolicLink(
-                    at: folder.appending(path: name), withDestinationURL: package.file(name))
-            }
-            let file = folder.appending(path: try Self.only(/srcs = \["(.+)"\]/, in: rule))
-            try Data(script.utf8).write(to: file)
-            let count = try Self.only(/shard_count = (\d+)/, in: rule)
-            var all: [String: String] = [:]
-            for index in 0..<(try #require(Int(count))) {
-                var variables = [
-                    "TEST_TOTAL_SHARDS": count, "TEST_SHARD_INDEX": "\(index)",
-                    "XML_OUTPUT_FILE": package.file("tests.xml").path,
-                    "TEST_SHARD_STATUS_FILE": package.file(".shards").path,
-                ]
-                variables.merge(try SharedBuild.enter(package.folder)) { $1 }
-                let result = try RunningPrograms.run(["sh", file.path], in: folder, environment: variables)
-                let found = try outcomes("tests.xml")
-                #expect(result.status == (found.values.contains("failure") ? 1 : 0), "\(result)")
-                all.merge(found) { "\($0), then \($1)" }
-            }
-            #expect(all == Self.expected)
-            #expect(package.exists(".shards"))
-        }
     }
 }

@@ -28,8 +28,6 @@ struct Follower {
         ("ContinuousIntegration.md", "GitHub: yaml", "ContinuousIntegrationTests.gitHub"),
         ("ContinuousIntegration.md", "GitLab: yaml", "ContinuousIntegrationTests.gitLab"),
         ("ContinuousIntegration.md", "Jenkins: groovy", "ContinuousIntegrationTests.jenkins"),
-        ("ContinuousIntegration.md", "Bazel: python", "ContinuousIntegrationTests.bazel"),
-        ("ContinuousIntegration.md", "Bazel: sh", "ContinuousIntegrationTests.bazel"),
         (
             "CrashesAndTimeouts.md", "Failures of tasks, threads and child processes: text",
             "HostileTests.everyMisbehaviourCostsItsTestOnly"

@@ -33,11 +33,8 @@ extension TestloggerTests {
                 let count = 40 * number / kills
                 let stops = number % 2 == 0
                 let report = folder.appending(path: "\(number).xml")
-                let begun = folder.appending(path: "\(number).begun")
                 let log = folder.appending(path: "\(number).log")
-                var environment = [
-                    "COUNTING_LOG": log.path, "TEST_PREMATURE_EXIT_FILE": begun.path, "KILLED_RUN": folder.path,
-                ]
+                var environment = ["COUNTING_LOG": log.path, "KILLED_RUN": folder.path]
                 if stops { environment["COUNTING_END"] = "\(count)" }
                 // Otherwise the tests that the signal interrupted would come first.
                 try package.forgetLastRun()
@@ -46,20 +43,24 @@ extension TestloggerTests {
                     environment: environment)
                 try program.wait(for: "\(count) tests") {
                     let logged = (try? String(contentsOf: log, encoding: .utf8))?.split(separator: "\n").count ?? 0
-                    let hasBegun = access(begun.path, F_OK) == 0 || access(report.path, F_OK) == 0
-                    return hasBegun && logged >= count
+                    return try logged >= count && Self.hasBegun("KILLED_RUN=\(folder.path)", report)
                 }
                 program.send(SIGTERM)
                 let result = try program.result()
                 let moment = "killed after \(count) tests"
                 let isCutShort = result.status == 128 + SIGTERM
                 #expect(isCutShort || !stops && result.status == 1, "\(moment): \(result)")
-                #expect(access(begun.path, F_OK) != 0, "the file against premature exits is gone at the end")
                 try expectComplete(report, log, isWhole: !isCutShort, moment)
                 reports.append(report)
                 #expect(try RunningPrograms.processes(with: "KILLED_RUN=\(folder.path)") == [], "\(moment)")
             }
             try JUnitReader.expectValid(reports)
+        }
+
+        /// Whether the waiting process, the one that runs the tests and a worker are there, or a report is already.
+        private static func hasBegun(_ assignment: String, _ report: URL? = nil) throws -> Bool {
+            if let report, access(report.path, F_OK) == 0 { return true }
+            return try RunningPrograms.processes(with: assignment).count > 2
         }
 
         /// Compares a report with what the tests themselves have written down.
@@ -133,13 +134,12 @@ extension TestloggerTests {
         /// A module whose tests hang is ended at once, and not when their time is over.
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT])
         func hangingTestIsEndedBy(signal: Int32) throws {
-            let begun = package.file("begun")
             let program = try package.startTestlogger(
                 [
                     "-vv", "--test-type", "hanging", "--filter", "testLoops", "--timeout", "600000", "--junit",
                     package.file("hanging.xml").path, "Hostile",
                 ],
-                environment: ["TEST_PREMATURE_EXIT_FILE": begun.path, "HANGING_RUN": "\(signal)"])
+                environment: ["HANGING_RUN": "\(signal)"])
             try waitUntilTestLoops("HANGING_RUN=\(signal)", program)
             program.send(signal)
             let result = try program.result()

@@ -83,7 +83,7 @@ extension TestloggerTests {
             #expect(try golden(printed.output) == golden(package.text(of: "all.xml")))
         }
 
-        /// GitLab, Jenkins and Bazel each have rules of their own.
+        /// GitLab and Jenkins each have rules of their own.
         @Test func junitCounts() throws {
             _ = try Self.run.get()
             let xml = try package.text(of: "all.xml")
@@ -129,25 +129,8 @@ extension TestloggerTests {
             #expect(summary.number("planned") == planned.count)
             try Goldens.expect(golden(text), is: "reports-json-lines")
             try package.forgetLastRun()
-            let printed = try package.testlogger(["--format", "json"] + Self.words)
+            let printed = try package.testlogger(["--json", "-"] + Self.words)
             #expect(golden(printed.output) == golden(text))
-        }
-
-        @Test func tap() throws {
-            _ = try Self.run.get()
-            let result = try package.testlogger(["--format", "tap"] + Self.words)
-            try Goldens.expect(golden(result.output), is: "reports-tap")
-            let points = try TAPReader.read(result.output)
-            let events = try ReportedEvent.read(package.text(of: "all.json"))
-            let finished = events.filter { $0.event == "finished" }
-            #expect(points.prefix(finished.count).map(\.description) == finished.map(\.test))
-            for (point, test) in zip(points, finished) {
-                switch test["outcome"] {
-                case "failed": #expect(!point.isOK && point.directive == nil, "\(point)")
-                case "skipped": #expect(point.isOK && point.directive?.hasPrefix("SKIP") ?? false, "\(point)")
-                default: #expect(point.isOK || point.directive?.hasPrefix("TODO") ?? false, "\(point)")
-                }
-            }
         }
 
         /// A report that cannot be written is said to be, and the others are written.

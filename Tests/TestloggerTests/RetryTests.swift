@@ -83,7 +83,7 @@ extension TestloggerTests {
         @Test func reportsNameAttempts() throws {
             let junit = attempts.appending(path: "report.xml").path
             let json = attempts.appending(path: "report.jsonl").path
-            let result = try run("--retries", "1", "--format", "tap", "--junit", junit, "--json", json, "--jobs", "1")
+            let result = try run("--retries", "1", "--junit", junit, "--json", json, "--jobs", "1")
             #expect(result.status == 1)
             let xml = try String(contentsOfFile: junit, encoding: .utf8)
             for (element, count) in [("flakyFailure", 0), ("flakyError", 1), ("rerunFailure", 2), ("rerunError", 0)] {
@@ -94,7 +94,6 @@ extension TestloggerTests {
             #expect(
                 lines.last?.contains(#""passed":3,"failed":2,"skipped":0,"aborted":0,"notRun":0,"flaky":1"#) == true)
             #expect(lines.filter { $0.contains(#""attempt":2,"isFinal":true"#) }.count == 3)
-            #expect(result.lines.filter { $0.contains("attempts: 2") }.count == 3, "\(result)")
         }
     }
 }

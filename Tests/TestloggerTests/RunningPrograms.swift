@@ -37,7 +37,6 @@ enum RunningPrograms {
     private static let removedVariables: Set<String> = [
         "RECORD_GOLDENS", "NO_COLOR", "GITHUB_ACTIONS", "IN_CLASS_TESTS_OFF", "XCTestConfigurationFilePath",
         "LLVM_PROFILE_FILE", "SWIFT_TESTING_ENABLED", "SWIFTPM_BUILD_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE",
-        "XML_OUTPUT_FILE",
     ]
 
     /// Runs a program.

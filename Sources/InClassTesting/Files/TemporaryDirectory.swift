@@ -14,7 +14,7 @@
 /// Makes an empty directory for the running test alone, and returns its absolute path.
 ///
 /// Every call within a test returns the same directory, from whatever thread or task; no other test, attempt or worker
-/// ever gets it. It lies in `TMPDIR`, inside Bazel in `TEST_TMPDIR`. When the test has passed or was skipped it is
+/// ever gets it. It lies in `TMPDIR`. When the test has passed or was skipped it is
 /// removed with all that is in it; when the test failed, crashed or was stopped it stays, unless it is empty, and a note
 /// with the failure says where. A test that does not ask for one has none.
 /// - Throws: what ends the test, after recording an issue that says why there is no directory.
@@ -81,7 +81,7 @@ enum TestDirectory {
 
     /// The directory of all directories of this run: one that the supervisor has named, or one of this process.
     private static func runDirectory() throws(MissingError) -> String {
-        let parent = environment("TEST_TMPDIR") ?? environment("TMPDIR") ?? "/tmp"
+        let parent = environment("TMPDIR") ?? "/tmp"
         let path = environment("IN_CLASS_TEMPORARY") ?? "\(parent)/in-class-tests-\(getuid())-\(getpid())"
         if mkdir(path, 0o700) == 0 { return path }
         let reason = String(cString: strerror(errno))

@@ -1,4 +1,4 @@
-// A run as JUnit XML, for GitLab, Jenkins, Bazel and whoever else reads it. This file keeps what was reported and
+// A run as JUnit XML, for GitLab, Jenkins and whoever else reads it. This file keeps what was reported and
 // decides what each test becomes; JUnitReport+Elements.swift writes it.
 
 import TestEvents

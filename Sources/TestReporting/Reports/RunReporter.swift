@@ -70,7 +70,7 @@ extension Sequence<TestIssue> {
 
 /// Decimal fractions, which the standard library does not write.
 enum DecimalText {
-    /// Seconds with six digits and always a point, because Bazel reads a number without one as milliseconds.
+    /// Seconds with six digits and always a point, because some readers take a number without one for milliseconds.
     static func seconds(_ nanoseconds: Int) -> String { fraction(max(0, nanoseconds) / 1000) }
 
     /// Milliseconds with six digits.

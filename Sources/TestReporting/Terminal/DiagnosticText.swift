@@ -3,63 +3,28 @@
 
 import TestEvents
 
-/// What stands in place of the beginning of a path: of one that the compiler has put into the image on another machine, or
-/// in a sandbox that is gone.
-package struct PathMap: Equatable, Sendable {
-    /// A prefix, which is not empty.
-    package var from: String
-    package var to: String
-
-    package init(from: String, to: String) {
-        self.from = from
-        self.to = to
-    }
-
-    /// Reads `FROM=TO`.
-    package init?(_ text: String) {
-        guard let sign = text.firstIndex(of: "="), sign > text.startIndex else { return nil }
-        from = String(text[..<sign])
-        to = String(text[text.index(after: sign)...])
-    }
-
-    /// The path with the other beginning, or nil when it does not begin so.
-    func mapped(_ path: String) -> String? {
-        // Bytes, because a prefix may end within a character of the path.
-        guard path.utf8.starts(with: from.utf8) else { return nil }
-        return to + String(decoding: path.utf8.dropFirst(from.utf8.count), as: UTF8.self)
-    }
-}
-
 /// How paths are printed.
 package struct PathStyle: Equatable, Sendable {
     /// The folder that relative paths are relative to, or empty.
     package var root: String
     /// Print every path below the root relative to it, as for output that is compared.
     package var isRelative: Bool
-    /// What stands in place of the beginnings of paths; the first that fits counts.
-    package var maps: [PathMap]
 
-    package init(root: String = "", isRelative: Bool = false, maps: [PathMap] = []) {
+    package init(root: String = "", isRelative: Bool = false) {
         self.root = root
         self.isRelative = isRelative
-        self.maps = maps
     }
 
     /// The path as it is printed: absolute, but relative where a quote or a colon in it would hide it from Xcode.
     package func text(_ path: String) -> String {
-        for map in maps { if let mapped = map.mapped(path) { return inStyle(mapped) } }
-        return inStyle(path)
-    }
-
-    /// The place as it is printed: `path:line:column`.
-    package func text(_ place: SourcePlace) -> String { "\(text(place.path)):\(place.line):\(place.column)" }
-
-    private func inStyle(_ path: String) -> String {
         guard isRelative || path.contains(where: { $0 == "'" || $0 == "\"" || $0 == ":" }), !root.isEmpty,
             path.hasPrefix(root + "/")
         else { return path }
         return String(decoding: path.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self)
     }
+
+    /// The place as it is printed: `path:line:column`.
+    package func text(_ place: SourcePlace) -> String { "\(text(place.path)):\(place.line):\(place.column)" }
 }
 
 package enum Severity: String, Sendable { case error, warning, note }

@@ -201,7 +201,6 @@ extension FileAccess: SelfTesting {
             "testSaysWhatFailed": testSaysWhatFailed,
             "testTakesPathsApart": testTakesPathsApart,
             "testTellsProgramsFromOtherFiles": testTellsProgramsFromOtherFiles,
-            "testCopiesTrees": testCopiesTrees,
         ]
     }
 

@@ -51,7 +51,7 @@ package final class MutantTrials {
             in: "\(FileAccess.directory(of: module.image))/mutants", named: module.module)
         // What the sources are by now is said above.
         self.options.isBuildStep = true
-        self.options.keptDirectoryFolder = folder.path
+        self.options.keepsDirectories = false
     }
 
     /// Finds the mutants of some of the module's sources on lines that its tests reach, in the order of their places.

@@ -49,7 +49,7 @@ package struct TestPattern: Sendable {
     var isExact: Bool { compiled == nil }
 
     package func matches(_ test: PlannedTest) -> Bool {
-        // Bazel and swift-testing write Type/test.
+        // swift-testing writes Type/test.
         let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
         return names.contains(where: matches)
     }

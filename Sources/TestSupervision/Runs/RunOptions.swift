@@ -16,8 +16,8 @@ package struct RunOptions: Sendable {
     package var stopsAtFirstFailure = false
     /// How often a test that failed is run again, each time in a worker of its own, until it passes.
     package var retryCount = 0
-    /// Where the temporary directories of failed tests are moved to, or empty to leave them where they are.
-    package var keptDirectoryFolder = ""
+    /// Whether the temporary directories of failed tests stay.
+    package var keepsDirectories = true
     /// Whether an earlier run of this command is repeated, what that has kept included.
     package var isRepetition = false
     /// Leave out of notes what no two runs have in common.

@@ -381,7 +381,8 @@ extension RunResults: SelfTesting {
     }
 
     private static func testNamesTheDirectoryThatStays() throws {
-        let root = DirectoryKeeper(keptFolder: try temporaryDirectory())
+        let root = DirectoryKeeper()
+        defer { DirectoryKeeper.remove(root.kept) }
         for path in [root.root, "\(root.root)/T.a", "\(root.root)/T.a/full", "\(root.root)/T.b"] {
             mkdir(path, 0o700)
         }

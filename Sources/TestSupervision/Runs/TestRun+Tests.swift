@@ -342,20 +342,18 @@ extension TestRun: SelfTesting {
                 "M: a b c d", "a passed; before: failed", "b passed", "c failed; before: failed; got 2",
                 "4 planned, 2 passed, 1 failed, 1 flaky, 1 not run",
             ])
-        defer { Interruption.endRuns(at: nil) }
+        Interruption.watchSignals()
+        defer { Interruption.forget() }
         for (isBuildStep, end) in [
-            (false, ["b failed; got end of the run by its time limit", "3 planned, 1 passed, 1 failed, 1 not run"]),
+            (false, ["b failed; got end of the run by SIGTERM", "3 planned, 1 passed, 1 failed, 1 not run"]),
             (true, ["3 planned, 1 passed, 2 not run"]),
         ] {
-            // The run looks at the deadline when an eighth of the limit is over.
-            try expectLines(
-                { _, _ in ["M: a b c", "a?", "a passed", "b?"] + end }, "a step of a build: \(isBuildStep)",
-                of: { try image([("a", ""), ("b", "sleep 600"), ("c", "")]) },
-                { options, limit in
-                    options.isBuildStep = isBuildStep
-                    options.timeoutMilliseconds = 16 * limit
-                    Interruption.endRuns(at: .now + .milliseconds(limit))
-                })
+            Interruption.forget()
+            expectEqual(
+                try lines(try image([("a", ""), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
+                    $0.isBuildStep = isBuildStep
+                    $0.timeoutMilliseconds = 300_000
+                }, ["M: a b c", "a?", "a passed", "b?"] + end, "a step of a build: \(isBuildStep)")
         }
     }
 

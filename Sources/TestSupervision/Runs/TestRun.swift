@@ -54,7 +54,7 @@ package final class TestRun {
     package init(_ module: ModuleDescription, options: RunOptions, report: @escaping (RunEvent) -> Void) {
         self.module = module
         self.options = options
-        directories = DirectoryKeeper(keptFolder: options.keptDirectoryFolder)
+        directories = DirectoryKeeper(keepsFailed: options.keepsDirectories)
         locator = IssueLocator(module: module, sources: TestedSources(of: module))
         results = RunResults(options, locator, directories, report: report)
     }

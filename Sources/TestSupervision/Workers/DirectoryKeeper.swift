@@ -6,17 +6,16 @@ internal import InClassSystem
 final class DirectoryKeeper {
     /// The folder of all of them; it is there when a test has asked for its own.
     let root: String
-    /// Where those that stay are moved to, or empty for nowhere.
-    private let keptFolder: String
+    private let keepsFailed: Bool
     /// The directories that stay.
     private(set) var kept: [String] = []
 
     /// Names a folder that is not there, in the folder for temporary files.
-    init(keptFolder: String = "") {
+    init(keepsFailed: Bool = true) {
         let folder = Environment.temporaryFolder
         let name = "in-class-tests-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
         root = "\(FileAccess.realPath(folder) ?? folder)/\(name)"
-        self.keptFolder = keptFolder
+        self.keepsFailed = keepsFailed
     }
 
     deinit { removeRest() }
@@ -25,27 +24,9 @@ final class DirectoryKeeper {
     ///
     /// - Returns: where it is.
     func keep(_ path: String) -> String? {
-        guard path.hasPrefix("\(root)/"), rmdir(path) != 0, errno != ENOENT else { return nil }
-        let place = moved(path) ?? path
-        kept.append(place)
-        return place
-    }
-
-    private func moved(_ path: String) -> String? {
-        guard !keptFolder.isEmpty else { return nil }
-        let base = "\(keptFolder)/\(FileAccess.name(of: path))"
-        var target = base
-        var number = 1
-        while FileAccess.exists(target) {
-            number += 1
-            target = "\(base)-\(number)"
-        }
-        // Between two mounts only a copy can be made.
-        if rename(path, target) != 0 {
-            guard errno == EXDEV, FileAccess.copyTree(path, to: target) else { return nil }
-            FileAccess.removeTree(path)
-        }
-        return target
+        guard keepsFailed, path.hasPrefix("\(root)/"), rmdir(path) != 0, errno != ENOENT else { return nil }
+        kept.append(path)
+        return path
     }
 
     /// Removes all directories that do not stay.
@@ -77,7 +58,7 @@ extension DirectoryKeeper: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testLeavesOnlyWhatIsKept": testLeavesOnlyWhatIsKept,
-            "testMovesWhatIsKept": testMovesWhatIsKept,
+            "testKeepsNothingIfNobodyWants": testKeepsNothingIfNobodyWants,
             "testRemovesWhatAnEarlierRunKept": testRemovesWhatAnEarlierRunKept,
         ]
     }
@@ -104,13 +85,11 @@ extension DirectoryKeeper: SelfTesting {
         expectFalse(FileAccess.exists(root))
     }
 
-    private static func testMovesWhatIsKept() throws {
-        let folder = try temporaryDirectory()
-        let directories = DirectoryKeeper(keptFolder: folder)
+    private static func testKeepsNothingIfNobodyWants() throws {
+        let directories = DirectoryKeeper(keepsFailed: false)
         let root = directories.root
-        make(["\(root)/", "\(root)/a/", "\(root)/a/file", "\(folder)/a/"])
-        expectEqual(directories.keep("\(root)/a"), "\(folder)/a-2")
-        expectEqual(FileAccess.names(in: "\(folder)/a-2"), ["file"])
+        make(["\(root)/", "\(root)/a/", "\(root)/a/file"])
+        expectNil(directories.keep("\(root)/a"))
         directories.removeRest()
         expectFalse(FileAccess.exists(root))
     }

@@ -1,12 +1,10 @@
-// The end of a run from outside: a signal to this process, or the moment by which it must be over.
+// The end of a run from outside, by a signal to this process.
 
 internal import InClassSystem
 
 package enum Interruption {
     // SAFETY: written by the handler and read by the one thread there is; a word is written at once.
     private nonisolated(unsafe) static var signalNumber: Int32 = 0
-    // SAFETY: set once before the first run.
-    private nonisolated(unsafe) static var deadline: ContinuousClock.Instant?
 
     /// The signals that end a run.
     static let signals = [SIGTERM, SIGINT, SIGHUP, SIGQUIT]
@@ -27,20 +25,11 @@ package enum Interruption {
         sigprocmask(SIG_SETMASK, &none, nil)
     }
 
-    /// Ends the tests that still run at a moment; nil takes the deadline away.
-    package static func endRuns(at instant: ContinuousClock.Instant?) { deadline = instant }
-
     /// The signal that has come, if one has.
     package static var signal: Int32? { signalNumber == 0 ? nil : signalNumber }
 
     /// Why runs are to end now, if they are.
-    package static var reason: String? { reason(at: ContinuousClock.now) }
-
-    private static func reason(at instant: @autoclosure () -> ContinuousClock.Instant) -> String? {
-        if let signal { return signalName(signal) }
-        guard let deadline, instant() >= deadline else { return nil }
-        return "its time limit"
-    }
+    package static var reason: String? { signal.map(signalName) }
 
     /// Calls a function when a signal comes.
     static func handle(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
@@ -54,25 +43,18 @@ package enum Interruption {
 import InClassTesting
 
 extension Interruption: SelfTesting {
-    package static var testSelectors: TestSelectors {
-        ["testEndsRunsAtTheDeadline": testEndsRunsAtTheDeadline, "testPutsTheSignalFirst": testPutsTheSignalFirst]
-    }
+    package static var testSelectors: TestSelectors { ["testNamesTheSignal": testNamesTheSignal] }
 
-    private static func testEndsRunsAtTheDeadline() {
-        let instant = ContinuousClock.now
-        expectNil(reason(at: instant), "without a deadline")
-        endRuns(at: instant)
-        defer { deadline = nil }
-        expectNil(reason(at: instant - .nanoseconds(1)), "before it")
-        expectEqual(reason(at: instant), "its time limit", "at the deadline")
-        expectEqual(reason, "its time limit", "after it")
-    }
+    /// Forgets a signal that a test has had sent.
+    package static func forget() { signalNumber = 0 }
 
-    private static func testPutsTheSignalFirst() {
-        endRuns(at: ContinuousClock.now)
-        signalNumber = SIGTERM
-        defer { (deadline, signalNumber) = (nil, 0) }
-        expectEqual(reason, signalName(SIGTERM))
+    private static func testNamesTheSignal() {
+        defer { forget() }
+        expectNil(reason)
+        watchSignals()
+        kill(getpid(), SIGHUP)
+        while signal == nil { usleep(1000) }
+        expectEqual(reason, "SIGHUP")
     }
 }
 #endif

@@ -53,29 +53,26 @@ extension CommandLineOptions {
               --slow MS            a warning for each test that takes longer, and the ten slowest of them at the end
               --no-capture         what tests print, at once and all of it; in one worker
               --color WHEN         auto (on a terminal, unless NO_COLOR is set), always or never
-              --format FORM        text, tap, json (lines) or junit
-              --junit PATH         JUnit's XML into a file, too
-              --json PATH          events as JSON lines into a file, too
+              --junit PATH         JUnit's XML into a file, too, or with '-' to the standard output instead
+              --json PATH          events as JSON lines into a file, too, or with '-' to the standard output instead
               --github             annotations for GitHub's pages, and its step summary; by itself inside GitHub Actions
               --coverage           the lines that the tests reach, of a build with --enable-code-coverage, as a summary
                                    and in lcov's form beside the image
               --stable-output      no times, and paths relative to the package, so that output can be compared
-              --path-map FROM=TO   paths that begin with FROM are printed and reported with TO in its place; may be
-                                   repeated, the first that fits counts
               --version            the version of this program
           -h, --help               this
 
         a package's own options
           The file .testlogger in the package's folder holds options, one a line, and '#' begins a comment. They are of
           builds, too; an option on the command line stands in place of all that the file says of it. It may hold
-          --test-type, --skip, --timeout, --slow, --jobs, --retries, --fail-on-flaky, --fail-fast, --path-map, --color.
+          --test-type, --skip, --timeout, --slow, --jobs, --retries, --fail-on-flaky, --fail-fast, --color.
 
         on several machines
           Each machine builds, and runs its part; the parts are the whole, and an empty part passes. With GitHub Actions:
               strategy: { matrix: { shard: [1, 2, 3] } }
               steps:
                 - run: swift package testlogger --shard ${{ matrix.shard }}/3 --junit tests.xml
-          Annotations and the step summary come by themselves there. Bazel's test_sharding needs no option.
+          Annotations and the step summary come by themselves there.
 
         temporary directories
           'try temporaryDirectory()' makes one for the running test alone. It goes when the test has passed; that of a

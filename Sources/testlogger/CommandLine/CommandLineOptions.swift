@@ -47,12 +47,6 @@ struct CommandLineOptions: Equatable {
     /// How often a failed test is run again.
     var retryCount = 0
     var failsOnFlaky = false
-    /// What to write in place of the beginnings of paths.
-    var pathMaps: [PathMap] = []
-    /// Where the temporary directories of failed tests go.
-    var keptDirectoryFolder = ""
-    /// Where warnings are written to, too.
-    var warningsPath: String?
     var repetitionCount = 1
     /// Repeat until a test fails, or so often at the most.
     var isUntilFailure = false
@@ -74,7 +68,7 @@ struct CommandLineOptions: Equatable {
     var colour = ColourChoice.automatic
     /// Leave to the terminal what tests write, one worker's.
     var leavesOutput = false
-    var format = OutputFormat.text
+    /// Where reports go; `standardOutput` means in place of the text.
     var junitPath: String?
     var jsonPath: String?
     /// Print annotations for GitHub's pages, also elsewhere.
@@ -86,6 +80,12 @@ struct CommandLineOptions: Equatable {
     var wantsCoverage = false
     /// The file that a build waits for: created when the tests pass, so that the build goes on.
     var marker: String?
+    /// The path that stands for the standard output.
+    static let standardOutput = "-"
+
+    /// A Boolean value that indicates whether people read the output: no report is printed in place of it.
+    var printsText: Bool { jsonPath != Self.standardOutput && junitPath != Self.standardOutput }
+
     /// The options that were given, by the last of their names.
     private(set) var given: Set<String> = []
     /// What the package's file has chosen.
@@ -98,10 +98,10 @@ struct CommandLineOptions: Equatable {
         (["--exact"], nil), (["--failed"], nil), (["--changed"], nil), (["--shard"], "I/N"),
         (["--no-tests"], "pass or fail"), (["--timeout"], "MS"), (["--slow"], "MS"), (["-j", "--jobs"], "N"),
         (["--repeat"], "N"), (["--until-failure"], nil), (["--retries"], "N"), (["--fail-on-flaky"], nil),
-        (["--path-map"], "FROM=TO"), (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--no-capture"], nil),
-        (["--color"], "WHEN"), (["--stable-output"], nil), (["--accept"], nil), (["--debug"], "TEST"),
-        (["--format"], "FORM"), (["--junit"], "PATH"), (["--json"], "PATH"), (["--github"], nil), (["--watch"], nil),
-        (["--coverage"], nil), (["--mutants"], nil), (["--budget"], "SECONDS"),
+        (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--no-capture"], nil), (["--color"], "WHEN"),
+        (["--stable-output"], nil), (["--accept"], nil), (["--debug"], "TEST"), (["--junit"], "PATH"),
+        (["--json"], "PATH"), (["--github"], nil), (["--watch"], nil), (["--coverage"], nil), (["--mutants"], nil),
+        (["--budget"], "SECONDS"),
         // What the build plugin says, and nobody else.
         (["--marker"], "FILE"),
     ]
@@ -154,9 +154,12 @@ struct CommandLineOptions: Equatable {
             try set(name, value)
         }
         try checkMutants()
-        let actions = ["--junit", "--json", "--format", "--accept", "--coverage", "--watch"]
+        let actions = ["--junit", "--json", "--accept", "--coverage", "--watch"]
         if isListing, let other = actions.first(where: given.contains) {
             throw UsageError(description: "option '\(other)' does not go with '--list', which runs nothing")
+        }
+        if jsonPath == Self.standardOutput, junitPath == Self.standardOutput {
+            throw UsageError(description: "options '--json' and '--junit' can't both print to the standard output")
         }
         // Among what they leave out may be what a literal is right for.
         if isAccepting, let other = ["--failed", "--changed", "--shard"].first(where: given.contains) {
@@ -169,7 +172,7 @@ struct CommandLineOptions: Equatable {
         if isMutating {
             let others = [
                 "--list", "--failed", "--repeat", "--until-failure", "--watch", "--accept", "--debug", "--no-capture",
-                "--coverage", "--format", "--junit", "--json", "--github",
+                "--coverage", "--junit", "--json", "--github",
             ]
             guard let other = others.first(where: given.contains) else { return }
             throw UsageError(description: "option '\(other)' does not go with '--mutants'")
@@ -260,11 +263,6 @@ struct CommandLineOptions: Equatable {
         case "--repeat": repetitionCount = try number(name, value, "a number of runs")
         case "--retries": retryCount = try number(name, value, "a number of further attempts", least: 0)
         case "--fail-on-flaky": failsOnFlaky = true
-        case "--path-map":
-            guard let map = PathMap(value) else {
-                throw UsageError(description: "option '--path-map' expects FROM=TO, not '\(value)'")
-            }
-            pathMaps.append(map)
         case "--until-failure": isUntilFailure = true
         case "--shuffle":
             isShuffled = true
@@ -272,7 +270,6 @@ struct CommandLineOptions: Equatable {
                 throw UsageError(description: "option '--shuffle' expects a whole number as its seed, not '\(value)'")
             }
             seed = UInt64(value)
-        case "--format": format = try oneOf(OutputFormat.self, name, value)
         case "--junit": junitPath = value
         case "--json": jsonPath = value
         case "--github": isOnGitHub = true
@@ -319,7 +316,7 @@ struct CommandLineOptions: Equatable {
 
     /// How paths are printed that belong to a package in this folder.
     func paths(root: String, isRelative: Bool? = nil) -> PathStyle {
-        PathStyle(root: root, isRelative: isRelative ?? isStable, maps: pathMaps)
+        PathStyle(root: root, isRelative: isRelative ?? isStable)
     }
 }
 
@@ -358,7 +355,8 @@ extension CommandLineOptions: SelfTesting {
         expectEqual(try CommandLineOptions(["-j2", "-vv", "M"]).jobCount, 2)
         expectEqual(try CommandLineOptions(["Sources/S.swift:42"]).lines.map(\.line), [42])
         expectEqual(try CommandLineOptions(["--retries", "0"]).retryCount, 0)
-        expectEqual(try CommandLineOptions(["--path-map", "/a=b=c"]).pathMaps, [PathMap(from: "/a", to: "b=c")])
+        expectFalse(try CommandLineOptions(["--json", "-", "--junit", "a"]).printsText)
+        expectTrue(try CommandLineOptions(["--json", "b", "--junit", "a"]).printsText)
         expectEqual(try CommandLineOptions(["--shard", "2/3"]).shard, TestShard(index: 1, count: 3))
         expectEqual(try CommandLineOptions(["--color", "never"]).colour, .never)
         expectEqual(try CommandLineOptions(["--no-tests", "fail"]).emptyChoice, .fail)
@@ -388,8 +386,7 @@ extension CommandLineOptions: SelfTesting {
             (["-jx"], "option '--jobs' expects a number of workers above 0, not 'x'"),
             (["--list", "--junit", "x"], "option '--junit' does not go with '--list', which runs nothing"),
             (["--retries", "-1"], "option '--retries' expects a number of further attempts, not '-1'"),
-            (["--path-map", "x"], "option '--path-map' expects FROM=TO, not 'x'"),
-            (["--path-map==x"], "option '--path-map' expects FROM=TO, not '=x'"),
+            (["--json", "-", "--junit=-"], "options '--json' and '--junit' can't both print to the standard output"),
             (["S.swift"], "'S.swift' names no line; 'S.swift:1' would, and '--mutants' needs none"),
             (["--budget", "5"], "option '--budget' is for '--mutants'"),
             (["--mutants", "--budget", "0"], "option '--budget' expects a number of seconds above 0, not '0'"),

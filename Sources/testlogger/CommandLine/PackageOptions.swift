@@ -33,7 +33,7 @@ struct PackageOptions: Equatable {
     /// The options that a package can have.
     static let names: Set<String> = [
         "--test-type", "--skip", "--timeout", "--slow", "--jobs", "--retries", "--fail-on-flaky", "--fail-fast",
-        "--path-map", "--color",
+        "--color",
     ]
 
     let path: String
@@ -136,13 +136,11 @@ extension PackageOptions: SelfTesting {
             -j\t4
             --skip a b#c # d
             --fail-fast
-            --path-map /a b=c d
             """)
         expectEqual(options.timeoutMilliseconds, 20_000)
         expectEqual(options.jobCount, 4, "the last one counts")
         expectEqual(options.exclusions, ["a b#c"])
         expectTrue(options.stopsAtFirstFailure)
-        expectEqual(options.pathMaps, [PathMap(from: "/a b", to: "c d")])
         expectEqual(try self.options(""), try CommandLineOptions([]))
         expectEqual(try self.options("--timeout 5\r\n--fail-on-flaky\r\n").timeoutMilliseconds, 5)
     }
@@ -168,7 +166,6 @@ extension PackageOptions: SelfTesting {
             ("--test-type= # none", "1:13: error: option '--test-type' expects NAME, which is not empty"),
             ("--watch", "1:1: error: option '--watch' is of one command, not of a package"),
             ("--zzzzzzzzzz", "1:1: error: unknown option '--zzzzzzzzzz'"),
-            ("--path-map x", "1:12: error: option '--path-map' expects FROM=TO, not 'x'"),
             ("--color red", "1:9: error: option '--color' expects one of auto, always, never, not 'red'"),
         ]
         for (text, message) in rows {

@@ -12,11 +12,6 @@ import TestEvents
 import TestReporting
 import TestSupervision
 
-/// The form of what is printed.
-enum OutputFormat: String, CaseIterable {
-    case text, tap, json, junit
-}
-
 final class RequestedReports {
     /// A report and the file it is written to; nil for the standard output.
     private struct Destination {
@@ -24,8 +19,6 @@ final class RequestedReports {
         var path: String?
         /// What is to be written so far.
         var text = ""
-        /// Write no file without lines.
-        var isOptional = false
         /// Write behind what the file has, which others write to as well.
         var isShared = false
     }
@@ -42,29 +35,18 @@ final class RequestedReports {
         junitOptions.isStable = options.isStable
         junitOptions.timestamp = Self.timestamp
         if let seed = options.seed, options.isShuffled { junitOptions.properties = [("seed", "\(seed)")] }
-        switch options.format {
-        case .text: break
-        case .tap: destinations.append(Destination(reporter: TAPReport(paths: paths, isStable: options.isStable)))
-        case .json:
-            destinations.append(Destination(reporter: JSONLinesReport(paths: paths, isStable: options.isStable)))
-        case .junit: destinations.append(Destination(reporter: JUnitReport(options: junitOptions)))
+        func add(_ reporter: any RunReporter, _ path: String) {
+            let isPrinted = path == CommandLineOptions.standardOutput
+            destinations.append(Destination(reporter: reporter, path: isPrinted ? nil : path))
         }
-        if let path = options.jsonPath {
-            destinations.append(
-                Destination(reporter: JSONLinesReport(paths: paths, isStable: options.isStable), path: path))
-        }
-        if let path = options.warningsPath {
-            destinations.append(Destination(reporter: WarningReport(paths: paths), path: path, isOptional: true))
-        }
+        if let path = options.jsonPath { add(JSONLinesReport(paths: paths, isStable: options.isStable), path) }
         let isOnGitHub = options.isOnGitHub || Environment.value(of: "GITHUB_ACTIONS") == "true"
         let workspace = options.paths(root: Environment.value(of: "GITHUB_WORKSPACE") ?? root, isRelative: true)
         if isOnGitHub {
             guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
             destinations.append(Destination(reporter: GitHubReport(paths: workspace)))
         }
-        if let path = options.junitPath {
-            destinations.append(Destination(reporter: JUnitReport(options: junitOptions), path: path))
-        }
+        if let path = options.junitPath { add(JUnitReport(options: junitOptions), path) }
         if isOnGitHub, let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
             // Each step of a job gets the same file.
             let summary = GitHubSummary(paths: workspace, isStable: options.isStable)
@@ -103,7 +85,6 @@ final class RequestedReports {
                 print(text, terminator: "")
                 continue
             }
-            if destination.isOptional, text.isEmpty { continue }
             let before = destination.isShared ? (try? FileAccess.contents(of: path)) ?? [] : []
             do throws(SystemError) { try FileReplacement.writeOutput(before + Array(text.utf8), to: path) } catch {
                 failure = failure ?? error

@@ -54,7 +54,7 @@ extension SubjectRunner {
         for _ in 1...2 { expectEqual(try scene.outcome("--marker", scene.marker), ["passed", warning]) }
         expectEqual(try scene.outcome(), ["passed", warning, "1 test, 1 passed, 1 warning"])
         expectEqual(try scene.outcome("--list"), ["passed", "T.a"])
-        let report = try scene.outcome("--format", "json")
+        let report = try scene.outcome("--json", "-")
         expectTrue(report.dropFirst().allSatisfy { $0.hasPrefix("{") }, "\(report)")
         expectTrue(report.contains { $0.contains("has no test type 'nework'") }, "\(report)")
         for types in ["--test-type unit\n--test-type slow", "--test-type network\n--test-type networks"] {

@@ -226,7 +226,7 @@ final class SubjectRunner {
     /// Gives an event to the reports, and to the terminal what it shows of it.
     private func show(_ event: RunEvent, on terminal: TerminalText) {
         if !options.isListing { reports.add(event) }
-        if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
+        if options.printsText { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
     }
 
     private func printCoverage(_ module: ModuleDescription) {

@@ -28,6 +28,15 @@ static inline FILE *inclass_stderr(void) { return stderr; }
 /// `fork`, to be called while there is one thread.
 static inline pid_t inclass_fork(void) { return fork(); }
 
+/// The environment, of which libraries of macOS have only a function.
+#ifdef __APPLE__
+extern char ***_NSGetEnviron(void);
+static inline char **inclass_environment(void) { return *_NSGetEnviron(); }
+#else
+extern char **environ;
+static inline char **inclass_environment(void) { return environ; }
+#endif
+
 /// `write`, whose name is taken inside types that write.
 static inline ssize_t inclass_write(int descriptor, const void *bytes, size_t count) {
     return write(descriptor, bytes, count);

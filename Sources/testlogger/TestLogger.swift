@@ -3,13 +3,7 @@
 // A test's way through this module: TestLogger, CommandLineOptions, SubjectFinder and SubjectRunner before it runs; back in
 // SubjectRunner, which prints, and RequestedReports when it has. All of it is in the overview of InClassTesting.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 import TestReporting
 import TestSupervision
@@ -26,7 +20,7 @@ enum ExitStatus: Int32 {
 @main
 struct TestLogger {
     static func main() {
-        setvbuf(stdout, nil, _IOFBF, 1 << 16)
+        setvbuf(inclass_stdout(), nil, _IOFBF, 1 << 16)
         var status: Int32
         do throws(UsageError) {
             let words = CommandLine.arguments.dropFirst()
@@ -86,15 +80,15 @@ struct TestLogger {
     private static let whereHelpIs = "'testlogger --help' lists the options"
 
     static func complain(_ text: String, severity: String? = "error") {
-        fflush(stdout)
+        fflush(inclass_stdout())
         let start = severity.map { "\($0): " } ?? ""
-        for line in text.split(separator: "\n") { fputs("\(start)\(line)\n", stderr) }
+        for line in text.split(separator: "\n") { fputs("\(start)\(line)\n", inclass_stderr()) }
     }
 
     /// Shows a text on a terminal, in place of the one before.
     static func showProgress(_ text: String) {
-        fflush(stdout)
-        if isatty(2) == 1 { fputs("\r\u{1B}[K\(text)", stderr) }
+        fflush(inclass_stdout())
+        if isatty(2) == 1 { fputs("\r\u{1B}[K\(text)", inclass_stderr()) }
     }
 
     private var options: CommandLineOptions
@@ -176,7 +170,7 @@ struct TestLogger {
 
     /// Lets the build go on if the tests have passed and everything is printed.
     private func finish(_ status: ExitStatus) -> ExitStatus {
-        if fflush(stdout) != 0 || ferror(stdout) != 0 {
+        if fflush(inclass_stdout()) != 0 || ferror(inclass_stdout()) != 0 {
             // Diagnostics that nobody reads any more are not lost, unlike reports.
             let isUnread = options.printsText && write(1, "\n", 1) < 0 && errno == EPIPE
             if !isUnread {

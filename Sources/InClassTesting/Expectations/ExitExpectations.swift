@@ -3,13 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// How a process is expected to end.
 public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
@@ -93,12 +87,11 @@ private let returnedStatus: Int32 = 213
 
 /// Runs code in a child process, waits for its end and records its issues.
 private func forkEnd(of body: () -> Void) -> ForkEnd? {
-    typealias Fork = @convention(c) () -> pid_t
-    guard let symbol = SystemSymbol.address(of: "fork"), let issues = ChildIssues() else { return nil }
+    guard let issues = ChildIssues() else { return nil }
     defer { issues.free() }
     fflush(nil)
-    // SAFETY: fork's signature. The child has one thread, the caller's; it runs the test's code and ends.
-    let process = Recorder.fork(unsafeBitCast(symbol, to: Fork.self), into: issues)
+    // The child has one thread, the caller's; it runs the test's code and ends.
+    let process = Recorder.fork(into: issues)
     if process == 0 {
         LastWords.leaveToParent()
         // What is known to the parent is applied there.
@@ -207,11 +200,9 @@ extension ExitExpectationTests: SelfTesting {
     }
 
     private static func testChildOfTheChildReturns() throws {
-        typealias Fork = @convention(c) () -> pid_t
-        let fork = try requireNotNil(SystemSymbol.address(of: "fork").map { unsafeBitCast($0, to: Fork.self) })
         let issues = Recorder.issues {
             expectExit(.exit(4)) {
-                let child = fork()
+                let child = inclass_fork()
                 if child == 0 { return }
                 var status: Int32 = 0
                 waitpid(child, &status, 0)

@@ -3,13 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 enum ResourceFolders {
     // SAFETY: set before and after each test of the bridge, which runs one at a time.

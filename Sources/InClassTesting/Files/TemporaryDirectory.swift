@@ -3,13 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 
 /// Makes an empty directory for the running test alone, and returns its absolute path.
 ///

@@ -3,13 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// Memory to which a child process adds issues and from which its parent takes them.
 struct ChildIssues {

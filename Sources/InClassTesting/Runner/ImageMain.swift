@@ -4,13 +4,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 
 /// The entry point that a test image is linked with.
 ///
@@ -25,7 +19,7 @@ public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<Unsafe
     guard words.count == 6, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
     else {
-        fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", stderr)
+        fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", inclass_stderr())
         return 2
     }
     ImageMain.start(module: words[2], events: events, commands: commands, isPlanKnown: words[5] == "known")
@@ -60,7 +54,7 @@ enum ImageMain {
         _ = fcntl(events, F_SETFD, FD_CLOEXEC)
         _ = fcntl(commands, F_SETFD, FD_CLOEXEC)
         Supervisor.endWithIt()
-        setvbuf(stdout, nil, _IOLBF, 0)
+        setvbuf(inclass_stdout(), nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
         notesWhatIsMet = getenv("IN_CLASS_ACCEPTING") != nil
         LastWords.install(descriptor: events)
@@ -83,16 +77,16 @@ enum ImageMain {
         Recorder.printsIssues = true
         let tests = plannedTests(module: module).filter { $0.name == name }
         guard let test = tests.first else {
-            fputs("there is no test \(name)\n", stderr)
+            fputs("there is no test \(name)\n", inclass_stderr())
             exit(4)
         }
         drainMainQueue {
             TestDirectory.testBegins(type: test.typeName, test: test.testName)
             do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
             if let path = TestDirectory.testEnds(hasFailed: Recorder.hasFailed) {
-                fputs("its temporary directory is kept: \(path)\n", stderr)
+                fputs("its temporary directory is kept: \(path)\n", inclass_stderr())
             }
-            fputs("\(name) is over\n", stderr)
+            fputs("\(name) is over\n", inclass_stderr())
             return 0
         }
     }
@@ -107,7 +101,7 @@ enum ImageMain {
         }
         typealias Drain = @convention(c) () -> Void
         guard let symbol = SystemSymbol.address(of: "swift_task_asyncMainDrainQueue") else {
-            fputs("this Swift runtime has no main queue to serve\n", stderr)
+            fputs("this Swift runtime has no main queue to serve\n", inclass_stderr())
             _exit(70)
         }
         // SAFETY: takes nothing and returns nothing; the same in the Swift and the C convention.

@@ -3,13 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// The last words of a worker process.
 enum LastWords {

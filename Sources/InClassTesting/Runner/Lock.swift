@@ -2,13 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 /// A lock that one thread holds at a time, and that is never freed.
 struct Lock: @unchecked Sendable {

@@ -4,13 +4,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 
 /// Ends a test whose requirement was not met; the issue has been recorded already.
 struct RequirementNotMet: Error {}
@@ -185,7 +179,7 @@ package enum Recorder {
         if issue.knownReason != nil { return }
         failureCount += 1
         let place = "\(issue.place.path):\(issue.place.line):\(issue.place.column)"
-        fputs("\(place): error: \(issue.text)\n", stderr)
+        fputs("\(place): error: \(issue.text)\n", inclass_stderr())
     }
 
     /// Takes the issues that belong to no known test.
@@ -199,10 +193,10 @@ package enum Recorder {
     // MARK: Child processes
 
     /// Forks a child whose issues go to shared memory.
-    static func fork(_ fork: () -> pid_t, into issues: ChildIssues) -> pid_t {
+    static func fork(into issues: ChildIssues) -> pid_t {
         // No other thread holds the lock then, which the child would wait for in vain.
         lock.withLock {
-            let child = fork()
+            let child = inclass_fork()
             if child == 0 { (parent, process) = (issues, getpid()) }
             return child
         }

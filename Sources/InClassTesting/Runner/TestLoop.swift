@@ -2,13 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 
 /// The loop of a worker: reads commands and runs the tests they name.
 final class TestLoop: @unchecked Sendable {

@@ -5,27 +5,12 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 
 enum Supervisor {
     /// Has this process end with the one that started it.
     static func endWithIt() {
-        if !askSystem() { watch(getppid(), every: 100_000) }
-    }
-
-    /// Asks for a signal at the parent's end; false where no system sends one.
-    private static func askSystem() -> Bool {
-        guard RunningSystem.current == .linux, let symbol = SystemSymbol.address(of: "prctl") else { return false }
-        typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
-        let parentDeathSignal: Int32 = 1
-        // SAFETY: a function of variable arguments, all of which are words in registers here.
-        return unsafeBitCast(symbol, to: Control.self)(parentDeathSignal, UInt(SIGKILL), 0, 0, 0) == 0
+        if inclass_end_with_parent(SIGKILL) == 0 { watch(getppid(), every: 100_000) }
     }
 
     // SAFETY: written before the thread is started that reads them.
@@ -64,16 +49,12 @@ extension Supervisor: SelfTesting {
 
     /// A grandchild that watches its parent is gone when that is killed, and not before.
     private static func testEndsWithItsParent() {
-        typealias Fork = @convention(c) () -> pid_t
-        guard let fork = SystemSymbol.address(of: "fork").map({ unsafeBitCast($0, to: Fork.self) }) else {
-            return fail("no fork")
-        }
         expectExit(.exit(7)) {
             var ends: [Int32] = [0, 0]
             guard pipe(&ends) == 0 else { exit(1) }
-            let child = fork()
+            let child = inclass_fork()
             if child == 0 {
-                if fork() == 0 {
+                if inclass_fork() == 0 {
                     watch(getppid(), every: 1_000)
                     _ = write(ends[1], "x", 1)
                 }

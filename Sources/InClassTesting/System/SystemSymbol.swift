@@ -5,13 +5,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 
 /// The systems that tests run on.
 enum RunningSystem: CaseIterable {
@@ -49,18 +43,8 @@ enum SystemSymbol {
 
     /// The C library's list of the environment; Swift's own traps when somebody has cleared it.
     static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
-        #if canImport(Darwin)
-        // crt_externs.h: programs have the variable, libraries only this.
-        _NSGetEnviron().pointee
-        #else
-        // SAFETY: the type that POSIX gives it.
-        environmentVariable?.assumingMemoryBound(to: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?.self).pointee
-        #endif
+        inclass_environment()
     }
-    #if !canImport(Darwin)
-    // SAFETY: found once; never changes.
-    private nonisolated(unsafe) static let environmentVariable = address(of: "environ")
-    #endif
 }
 
 // MARK: - In-class tests

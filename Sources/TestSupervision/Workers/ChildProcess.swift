@@ -43,12 +43,12 @@ package enum ChildProcess {
 
     private static func environment(adding changes: [String: String]) -> [String] {
         var result: [String] = []
-        var next = environ
-        while let variable = next.pointee {
+        var next = inclass_environment()
+        while let place = next, let variable = place.pointee {
             let text = String(cString: variable)
             let name = text.prefix { $0 != "=" }
             if changes[String(name)] == nil { result.append(text) }
-            next += 1
+            next = place + 1
         }
         return result + changes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }

@@ -1,12 +1,6 @@
 // `--debug Type.test`: the debugger on an image, stopped where the test begins.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import TestSupervision
 
 enum Debugging {

@@ -1,12 +1,6 @@
 // `--watch`: builds and runs again whenever a source of a tested module is saved.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import TestSupervision
 
 struct Watching {

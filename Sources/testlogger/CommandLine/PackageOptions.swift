@@ -99,13 +99,7 @@ struct PackageOptions: Equatable {
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 import TestReporting
 

@@ -1,12 +1,6 @@
 // Finds what a word of the command line names: a module that was built here, an image, or objects.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestSupervision
 
 /// What is to be tested.

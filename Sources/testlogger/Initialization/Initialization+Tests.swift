@@ -1,13 +1,7 @@
 // Tests of the checks before `init` writes, and of taking changes back. A shell command stands for SwiftPM.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 import TestSupervision
 

@@ -1,13 +1,7 @@
 // `swift package testlogger init [TARGET]`: prepares a package for in-class tests and writes a first test. Every check
 // that needs no change comes first. If SwiftPM can't load the changed package, all files are restored.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestSupervision
 
 /// Why a package wasn't prepared.

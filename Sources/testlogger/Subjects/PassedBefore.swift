@@ -2,13 +2,7 @@
 // plugin, and so a step for each of them. The first to come runs the tests, the others wait and believe it. What was
 // skipped is not believed: it may have waited for something that no build knows of, and runs again in every build.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import TestSupervision
 
 /// The record of a module's last pass, beside its objects.

@@ -1,13 +1,7 @@
 // The reports that a run is asked for besides the diagnostics: which there are, where they go, and when they are
 // written. What is in them is TestReporting's business.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 import TestReporting
 import TestSupervision

@@ -1,13 +1,7 @@
 // The tests of `--accept`: what is written where, and what is left alone.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 import TestSupervision
 

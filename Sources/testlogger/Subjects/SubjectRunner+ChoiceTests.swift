@@ -1,13 +1,7 @@
 // The tests of what a run does that leaves out more than anybody meant: by the package's file, or since names are gone.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 import TestSupervision
 

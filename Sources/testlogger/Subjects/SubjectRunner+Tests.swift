@@ -2,13 +2,7 @@
 // exit status and what is printed are compared.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 import TestEvents
 import TestSupervision

@@ -1,12 +1,6 @@
 // Links and runs one subject after another, prints what TerminalText makes of it, and adds up what came of them.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import TestEvents
 import TestReporting
 import TestSupervision
@@ -196,7 +190,7 @@ final class SubjectRunner {
             }
             show(event, on: terminal)
             // Between what the tests print, and before a test can end this process.
-            if options.leavesOutput || event.isFailure { fflush(stdout) }
+            if options.leavesOutput || event.isFailure { fflush(inclass_stdout()) }
         }
         if options.wantsCoverage { CoverageReport(module).begin() }
         do throws(RunError) {

@@ -1,13 +1,7 @@
 // The package that the tests of whole commands run in: a module whose compiler and whose test image are shell scripts.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
+internal import InClassSystem
 import InClassTesting
 import TestSupervision
 

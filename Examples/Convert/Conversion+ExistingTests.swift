@@ -103,7 +103,7 @@ extension Conversion {
                 expectEqual(isEqual, 1, "\(value) in \(type)")
             }
         }
-        expectGreater(refusedCount, 20, "refused")
+        expectGreaterThan(refusedCount, 20, "refused")
     }
 
     /// What is added to a column is what comes back, or there is a warning with the place.

@@ -58,7 +58,7 @@ extension Conversion {
                 if middle == "x.db", outcome == .exact { exactCount += 1 }
             }
         }
-        expectGreater(exactCount, 5, "tables that are exact")
+        expectGreaterThan(exactCount, 5, "tables that are exact")
     }
 
     static func testIsExactForTablesAtRandom() throws {
@@ -92,7 +92,7 @@ extension Conversion {
             if case .changed(let words) = back { fail("\(words) of \(script)") }
             if back == .exact { exactCount += 1 }
         }
-        expectGreater(exactCount, 5, "tables that are exact")
+        expectGreaterThan(exactCount, 5, "tables that are exact")
     }
 }
 #endif

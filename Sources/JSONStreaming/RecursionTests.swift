@@ -202,7 +202,7 @@ extension RecursionTests: SelfTesting {
                 _ = try JSONStreamDecoder().decode(Anything.self, from: arrays(1_000))
             }
             guard case .dataCorrupted(let context) = error else { return fail("another error: \(error as Any)") }
-            expectGreater(context.codingPath.count, 10, "the path")
+            expectGreaterThan(context.codingPath.count, 10, "the path")
             expectEqual((context.underlyingError as? StreamError)?.kind, .limitExceeded, "kind")
         }
     }

@@ -279,7 +279,7 @@ extension PropertyListFormat: SelfTesting {
                 try requireEqual(unsafe pipe(&ends), 0, "pipe")
                 defer { close(ends[0]) }
                 // So much fits into a pipe.
-                expectLess(bytes.count, 1 << 16, "bytes")
+                expectLessThan(bytes.count, 1 << 16, "bytes")
                 expectEqual(unsafe write(ends[1], bytes, bytes.count), bytes.count, "written")
                 close(ends[1])
                 var trace = EventTrace()

@@ -148,7 +148,7 @@ extension KeySetPlacingTests: SelfTesting {
                 if set.seed != seed { changes.append(set.count) }
             }
             expectEqual(changes.isEmpty, !seeksSeed, "a seed was sought")
-            expectLessOrEqual(changes.last ?? 0, 64, "keys when the last seed was sought")
+            expectLessThanOrEqual(changes.last ?? 0, 64, "keys when the last seed was sought")
         }
     }
 

@@ -24,7 +24,7 @@ extension TestloggerTests {
                             "testC": fixture { try await $0.testC() }, "testD": { expectEqual(1, 1) },
                         ] }
                         public static var testSelectorsByType: [TestType: TestSelectors] {
-                            ["slow": .timeout(milliseconds: 5, ["testA": testA])]
+                            ["slow": .timeLimit(.milliseconds(5), ["testA": testA])]
                         }
                         static func testA() throws {}
                         static func testAsync() async throws {}

@@ -6,8 +6,11 @@ import Foundation
 /// The library that tests are linked with.
 private struct CompiledFramework {
     /// The folder of the module to import.
-    let modules: URL
+    private let modules: URL
     let objects: [URL]
+
+    /// The options by which a source imports it. Its C module is declared by a file of this checkout.
+    var importOptions: [String] { ["-I", modules.path, "-I", Self.sources.appending(path: "CInClassSystem").path] }
 
     /// As this build made it, or compiled with a sanitizer, which library and tests must share, once.
     init(_ options: [String]) throws {
@@ -19,21 +22,27 @@ private struct CompiledFramework {
         objects = [modules.appending(path: "Library.o")]
         if FileManager.default.fileExists(atPath: objects[0].path) { return }
         try FileManager.default.createDirectory(at: modules, withIntermediateDirectories: true)
-        let names = try Self.sourceNames()
-        let result = try RunningPrograms.run(
-            [
-                "swiftc", "-swift-version", "6", "-wmo", "-g", "-parse-as-library", "-DDEBUG", "-module-name",
-                "InClassTesting", "-package-name", "inclasstesting", "-emit-module", "-emit-module-path",
-                modules.appending(path: "InClassTesting.swiftmodule").path, "-c", "-o", objects[0].path,
-            ] + options + names.map { Self.sources.appending(path: $0).path }, in: modules)
-        guard result.status == 0 else { throw ProgramError(description: "\(result)") }
+        // The first is imported by the second, and nothing of it is linked.
+        for (module, object) in [
+            ("InClassSystem", modules.appending(path: "System.o")), ("InClassTesting", objects[0]),
+        ] {
+            let result = try RunningPrograms.run(
+                [
+                    "swiftc", "-swift-version", "6", "-wmo", "-g", "-parse-as-library", "-DDEBUG", "-module-name",
+                    module, "-package-name", "inclasstesting", "-emit-module", "-emit-module-path",
+                    modules.appending(path: "\(module).swiftmodule").path, "-c", "-o", object.path,
+                ] + options + importOptions + Self.sources(of: module), in: modules)
+            guard result.status == 0 else { throw ProgramError(description: "\(result)") }
+        }
     }
 
-    private static let sources = Fixtures.checkout.appending(path: "Sources/InClassTesting")
+    private static let sources = Fixtures.checkout.appending(path: "Sources")
 
-    /// The paths of the sources in their folder, in order.
-    private static func sourceNames() throws -> [String] {
-        try FileManager.default.subpathsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }.sorted()
+    /// The paths of a module's sources, in order.
+    private static func sources(of module: String) throws -> [String] {
+        let folder = sources.appending(path: module)
+        return try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+            .sorted().map { folder.appending(path: $0).path }
     }
 
     private init(modules: URL, objects: [URL]) {
@@ -47,7 +56,7 @@ private struct CompiledFramework {
         let modules = products.appending(path: "Modules")
         let folder = products.appending(path: "InClassTesting.build")
         // Objects of sources that have been moved or deleted since may lie there, too.
-        let objects = ((try? sourceNames()) ?? []).map { name in
+        let objects = ((try? sources(of: "InClassTesting")) ?? []).map { name in
             folder.appending(path: "\(URL(filePath: name).lastPathComponent).o")
         }
         let module = modules.appending(path: "InClassTesting.swiftmodule")
@@ -89,7 +98,7 @@ struct CompiledModule {
 
     private func compile(_ words: [String]) throws -> ProgramResult {
         try RunningPrograms.run(
-            ["swiftc", "-g", "-DDEBUG", "-parse-as-library", "-module-name", "M", "-wmo", "-I", framework.modules.path]
+            ["swiftc", "-g", "-DDEBUG", "-parse-as-library", "-module-name", "M", "-wmo"] + framework.importOptions
                 + options + words, in: folder)
     }
 
@@ -144,8 +153,8 @@ extension FixturePackage {
             let result = try RunningPrograms.run(
                 [
                     "swiftc", "-g", "-DDEBUG", "-parse-as-library", "-enable-testing", "-swift-version", "6", "-wmo",
-                    "-module-name", module, "-I", framework.modules.path, "-c", "-o", object.path,
-                ] + options + sources.map(\.path), in: folder)
+                    "-module-name", module, "-c", "-o", object.path,
+                ] + framework.importOptions + options + sources.map(\.path), in: folder)
             guard result.status == 0 else { throw ProgramError(description: "\(fixture) does not build: \(result)") }
             try CompiledModule.describe(
                 module, of: folder, sources: sources, objects: [object] + framework.objects,

@@ -77,7 +77,7 @@ extension PackageTests {
             extension Stack: SelfTesting {
                 static var testSelectors: TestSelectors {
                     // However long a test may take, what hangs with a mutant is ended soon.
-                    .timeout(milliseconds: 3_600_000, [
+                    .timeLimit(.seconds(3600), [
                         "testPushes": {
                             var stack = Stack()
                             expectTrue(stack.push(1) && stack.push(2))

@@ -118,12 +118,12 @@ extension TestloggerTests {
                     sigprocmask(wasBlocked ? SIG_UNBLOCK : SIG_BLOCK, &mask, nil)
                 }
                 static func testNext() {
-                    expectGreaterOrEqual(fcntl(1, F_GETFD), 0, "output")
+                    expectGreaterThanOrEqual(fcntl(1, F_GETFD), 0, "output")
                     expectFalse(String(cString: getcwd(nil, 0)) == "/", "folder")
                     expectNil(getenv("CLAIMED"), "environment")
                     var limit = rlimit()
                     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-                    expectGreater(limit.rlim_cur, 5, "limit")
+                    expectGreaterThan(limit.rlim_cur, 5, "limit")
                     var action = sigaction()
                     sigaction(SIGTERM, nil, &action)
                     expectTrue(unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0, "handler")

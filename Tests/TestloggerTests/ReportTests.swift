@@ -79,7 +79,7 @@ extension TestloggerTests {
             try JUnitReader.expectValid([package.file("all.xml")])
             try Goldens.expect(golden(package.text(of: "all.xml")), is: "reports-junit")
             // The same file as the format of the output.
-            let printed = try package.testlogger(["--format", "junit"] + Self.words)
+            let printed = try package.testlogger(["--junit", "-"] + Self.words)
             #expect(try golden(printed.output) == golden(package.text(of: "all.xml")))
         }
 

@@ -221,7 +221,7 @@ extension CSVPartsTests: SelfTesting {
         let expected = try CSV.decode(Line.self, from: text)
         expectEqual(expected.count, 500, "values")
         let parts = await CSVParts(text, CSVReaderOptions(), count: 4, smallest: 16)
-        expectGreater(parts.starts.count, 2, "parts")
+        expectGreaterThan(parts.starts.count, 2, "parts")
         expectEqual(try await CSV.decode(Line.self, parts, BuilderOptions()), expected, "values of parts")
         expectEqual(try await CSV.decode(Line.self, from: text, workers: 2), expected, "values of small texts")
     }
@@ -266,8 +266,8 @@ extension CSVPartsTests: SelfTesting {
         let distances = try await CSV.map(file, 3) { row in
             Int64(lseek(descriptor, 0, SEEK_CUR)) - (row.integer(at: 0) ?? 0)
         }
-        expectGreater(distances.count, 8_000, "rows")
-        expectLessOrEqual(distances.max() ?? .max, 8_000, "six pieces, the next one, and what is left of the last one")
+        expectGreaterThan(distances.count, 8_000, "rows")
+        expectLessThanOrEqual(distances.max() ?? .max, 8_000, "six pieces, the next one, and the rest of the last one")
     }
 
     private static func testStopsWhenCancelled() async {

@@ -188,7 +188,7 @@ extension ExitExpectationTests: SelfTesting {
                 exit(0)
             }
         }
-        expectGreater(many.count, 100)
+        expectGreaterThan(many.count, 100)
         expectTrue(many.last?.message.hasSuffix("more issues of the child process") ?? false)
     }
 

@@ -171,7 +171,7 @@ public func expectNotNil<Value>(
 // MARK: - Order
 
 /// Expects a value to be less than a bound.
-public func expectLess<Value: Comparable>(
+public func expectLessThan<Value: Comparable>(
     _ got: Value, _ bound: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
@@ -180,7 +180,7 @@ public func expectLess<Value: Comparable>(
 }
 
 /// Expects a value to be less than or equal to a bound.
-public func expectLessOrEqual<Value: Comparable>(
+public func expectLessThanOrEqual<Value: Comparable>(
     _ got: Value, _ bound: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
@@ -189,7 +189,7 @@ public func expectLessOrEqual<Value: Comparable>(
 }
 
 /// Expects a value to be greater than a bound.
-public func expectGreater<Value: Comparable>(
+public func expectGreaterThan<Value: Comparable>(
     _ got: Value, _ bound: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
@@ -198,7 +198,7 @@ public func expectGreater<Value: Comparable>(
 }
 
 /// Expects a value to be greater than or equal to a bound.
-public func expectGreaterOrEqual<Value: Comparable>(
+public func expectGreaterThanOrEqual<Value: Comparable>(
     _ got: Value, _ bound: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
@@ -278,10 +278,10 @@ extension ExpectationTests: SelfTesting {
             expectFalse(false)
             expectNil(nil as Int?)
             expectNotNil(4)
-            expectLess(1, 2)
-            expectLessOrEqual(2, 2)
-            expectGreater(2, 1)
-            expectGreaterOrEqual(2, 2)
+            expectLessThan(1, 2)
+            expectLessThanOrEqual(2, 2)
+            expectGreaterThan(2, 1)
+            expectGreaterThanOrEqual(2, 2)
         }
         expectEqual(issues, [])
     }
@@ -299,10 +299,10 @@ extension ExpectationTests: SelfTesting {
             ({ expectFalse(true) }, "true", "false"),
             ({ expectNil(Optional("x")) }, "\"x\"", "nil"),
             ({ expectNotNil(nil as Int?) }, "nil", "a value"),
-            ({ expectLess(2, 2) }, "2", "less than 2"),
-            ({ expectLessOrEqual(3, 2) }, "3", "at most 2"),
-            ({ expectGreater(2, 2) }, "2", "greater than 2"),
-            ({ expectGreaterOrEqual(1, 2) }, "1", "at least 2"),
+            ({ expectLessThan(2, 2) }, "2", "less than 2"),
+            ({ expectLessThanOrEqual(3, 2) }, "3", "at most 2"),
+            ({ expectGreaterThan(2, 2) }, "2", "greater than 2"),
+            ({ expectGreaterThanOrEqual(1, 2) }, "1", "at least 2"),
             ({ fail("why") }, "", ""),
         ]
         for row in rows {

@@ -53,6 +53,44 @@ public func expectThrows<Failure>(
     return checkedError(thrown, type, message, file, line, column)
 }
 
+/// Expects a closure to throw a certain error.
+///
+/// ```swift
+/// expectThrows(ParseError.unclosed("["), "array") { try parse("[") }
+/// ```
+public func expectThrows<Failure: Error & Equatable>(
+    _ expected: Failure, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column, _ body: () throws -> Void
+) {
+    do {
+        try body()
+        check(nil, is: expected, message, file, line, column)
+    } catch { check(error, is: expected, message, file, line, column) }
+}
+
+/// Expects an asynchronous closure to throw a certain error.
+@_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+public func expectThrows<Failure: Error & Equatable>(
+    _ expected: Failure, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Void
+) async {
+    do {
+        try await body()
+        check(nil, is: expected, message, file, line, column)
+    } catch { check(error, is: expected, message, file, line, column) }
+}
+
+private func check<Failure: Error & Equatable>(
+    _ thrown: (any Error)?, is expected: Failure, _ message: () -> String, _ file: StaticString, _ line: UInt,
+    _ column: UInt
+) {
+    if let skipped = thrown as? TestSkipped { return Recorder.noteSkip(skipped.reason) }
+    if thrown as? Failure == expected { return }
+    let got = thrown.map { "error \(errorText($0))" } ?? "no error"
+    recordIssue(got: got, expected: "error \(errorText(expected))", message, file, line, column)
+}
+
 func checkedError<Failure>(
     _ thrown: (any Error)?, _ type: Failure.Type, _ message: () -> String, _ file: StaticString, _ line: UInt,
     _ column: UInt
@@ -132,6 +170,7 @@ extension ThrowingExpectationTests: SelfTesting {
         expectEqual(expectThrows(Trouble.self) { _ = try make(.small) }, .small)
         expectNotNil(expectThrows((any Error).self) { throw Other() })
         expectEqual(expectNoThrow { try make(nil) }, 4)
+        expectThrows(Trouble.big(2)) { _ = try make(.big(2)) }
     }
 
     private static func testSaysWhatWasThrownInstead() {
@@ -140,6 +179,12 @@ extension ThrowingExpectationTests: SelfTesting {
             ({ expectThrows(Other.self) { _ = try make(.big(2)) } }, "error Trouble.big(2)", "an error of type Other"),
             ({ expectThrows((any Error).self) {} }, "no error", "an error"),
             ({ expectNoThrow { try make(.small) } }, "error Trouble.small", "no error"),
+            ({ expectThrows(Trouble.small) { _ = try make(nil) } }, "no error", "error Trouble.small"),
+            (
+                { expectThrows(Trouble.big(1)) { _ = try make(.big(2)) } }, "error Trouble.big(2)",
+                "error Trouble.big(1)"
+            ),
+            ({ expectThrows(Trouble.small) { throw Other() } }, "error Other()", "error Trouble.small"),
         ]
         for row in rows {
             let issues = Recorder.issues { row.expectation() }
@@ -155,6 +200,7 @@ extension ThrowingExpectationTests: SelfTesting {
         }
         let error = await expectThrows(Trouble.self) { _ = try await later(.small) }
         expectEqual(error, .small)
+        await expectThrows(Trouble.big(3)) { _ = try await later(.big(3)) }
         let value = await expectNoThrow { try await later(nil) }
         expectEqual(value, 4)
         expectThrows(Trouble.self, "a synchronous closure needs no await") { _ = try make(.small) }

@@ -346,11 +346,11 @@ extension ValueTextTests: SelfTesting {
 
     private static func testAbridgesLongValues() {
         let text = valueText(String(repeating: "x", count: 5000))
-        expectLess(text.count, 450)
+        expectLessThan(text.count, 450)
         expectTrue(text.contains("(5002 characters)"), "the length is said")
         let message = String(repeating: "x", count: 1_000_000)
         let issue = RecordedIssue(place: .test, got: "", expected: "", message: message)
-        expectLess(issue.message.count, messageCharacterCountMax + 50)
+        expectLessThan(issue.message.count, messageCharacterCountMax + 50)
     }
 
     private static func testNotesSayWhereValuesDiffer() {

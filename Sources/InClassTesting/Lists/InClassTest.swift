@@ -10,8 +10,8 @@
 /// ```swift
 /// @Test(arguments: await InClassTest.all(inModule: "Stacks"))
 /// func inClassTests(_ test: InClassTest) async {
-///     for issue in await test.issues() {
-///         Issue.record("\(issue)", sourceLocation: issue.place(SourceLocation.init(fileID:filePath:line:column:)))
+///     for issue in await test.run() {
+///         Issue.record("\(issue)", sourceLocation: issue.sourceLocation(SourceLocation.init(fileID:filePath:line:column:)))
 ///     }
 /// }
 /// ```
@@ -49,7 +49,7 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     /// Runs the test; in-class tests run one at a time, however many callers there are.
     ///
     /// - Returns: every issue that is not known; none for a test that skips itself.
-    public func issues() async -> [InClassTestIssue] {
+    public func run() async -> [InClassTestIssue] {
         await SerialExecution.shared.run { await found() }
     }
 
@@ -82,7 +82,7 @@ public struct InClassTestIssue: Sendable, CustomStringConvertible {
     /// ended the test.
     ///
     /// The function makes it of an ID such as `Stacks/Stack.swift`, a path, a line and a column, both from 1.
-    public func place<Location>(
+    public func sourceLocation<Location>(
         _ location: (_ fileID: String, _ filePath: String, _ line: Int, _ column: Int) -> Location,
         fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column
     ) -> Location {
@@ -144,20 +144,20 @@ extension InClassTest: SelfTesting {
     }
 
     private static func place(_ issue: InClassTestIssue) -> String {
-        issue.place { "\($0)|\($1)|\($2)|\($3)" }
+        issue.sourceLocation { "\($0)|\($1)|\($2)|\($3)" }
     }
 
     private static func testTellsWhatWasRecordedAndWhere() async throws {
         let line = #line + 1
-        let issues = await test { expectEqual(1, 2, "a\nb") }.issues()
+        let issues = await test { expectEqual(1, 2, "a\nb") }.run()
         expectEqual(issues.map(\.description), [#"got 1 instead of expected 2 for a\nb"#])
         expectEqual(issues.map(place), ["M/InClassTest.swift|\(#filePath)|\(line)|46"])
-        expectEqual(await test { fail("not reached") }.issues().map(\.description), ["not reached"])
+        expectEqual(await test { fail("not reached") }.run().map(\.description), ["not reached"])
         // An error has no place, but whoever asks for one gets his own.
         struct Refused: Error {}
-        let thrown = try requireNotNil(await test { throw Refused() }.issues().first, "issue")
+        let thrown = try requireNotNil(await test { throw Refused() }.run().first, "issue")
         expectTrue(thrown.description.contains("Refused"))
-        let own = thrown.place(
+        let own = thrown.sourceLocation(
             { "\($0)|\($1)|\($2)|\($3)" }, fileID: "A/a.swift", filePath: "/a.swift", line: 3, column: 4)
         expectEqual(own, "A/a.swift|/a.swift|3|4")
     }
@@ -167,7 +167,7 @@ extension InClassTest: SelfTesting {
             let issues = await test {
                 _ = try TestDirectory.make(named: "inner", in: temporaryDirectory())
                 if isFailing { fail("on purpose") }
-            }.issues()
+            }.run()
             expectEqual(issues.count, isFailing ? 1 : 0)
             guard let words = issues.first?.description.split(separator: "\n"), words.count == 2 else { continue }
             let start = "its temporary directory is kept: "
@@ -177,8 +177,8 @@ extension InClassTest: SelfTesting {
     }
 
     private static func testKnownIssuesAndSkipsPass() async {
-        expectEqual(await test { withKnownIssue("7") { fail("known") } }.issues().count, 0)
-        expectEqual(await test { try skip("not here") }.issues().count, 0)
+        expectEqual(await test { withKnownIssue("7") { fail("known") } }.run().count, 0)
+        expectEqual(await test { try skip("not here") }.run().count, 0)
     }
 }
 #endif

@@ -14,15 +14,15 @@ public protocol SelfTesting: ~Copyable, ~Escapable {
     static var testSelectors: TestSelectors { get }
     /// Further lists by name, which run when `testlogger --test-type NAME` asks for them.
     static var testSelectorsByType: [TestType: TestSelectors] { get }
-    /// How long each test of this type may take, in milliseconds; nil, unless implemented, for the runner's limit.
-    static var testTimeoutMilliseconds: Int? { get }
+    /// How long each test of this type may take, in steps of a millisecond; nil, unless implemented, for the runner's limit.
+    static var testTimeLimit: Duration? { get }
 }
 
 extension SelfTesting where Self: ~Copyable & ~Escapable {
     /// No further lists.
     public static var testSelectorsByType: [TestType: TestSelectors] { [:] }
     /// The runner's limit.
-    public static var testTimeoutMilliseconds: Int? { nil }
+    public static var testTimeLimit: Duration? { nil }
 }
 
 /// A type whose tests may be instance methods, each of which runs on a fresh fixture.
@@ -38,7 +38,7 @@ public protocol FixtureTesting: SelfTesting, ~Copyable {
     nonisolated(nonsending) mutating func tearDown() async throws
     /// Whether it is a failure when a fixture, an instance of a class, is still held by something after its test and
     /// `tearDown()`; no, unless implemented.
-    static var testFixturesMustEnd: Bool { get }
+    static var testDetectsFixtureLeaks: Bool { get }
     /// What names the type of an instance as long as something holds it; nil unless that is a class.
     static func _end(of instance: borrowing Self) -> (() -> String?)?
 }
@@ -49,7 +49,7 @@ extension FixtureTesting where Self: ~Copyable {
     /// Does nothing.
     public nonisolated(nonsending) mutating func tearDown() async throws {}
     /// They may live on.
-    public static var testFixturesMustEnd: Bool { false }
+    public static var testDetectsFixtureLeaks: Bool { false }
     /// Nothing else holds an instance of no class.
     public static func _end(of instance: borrowing Self) -> (() -> String?)? { nil }
 
@@ -70,7 +70,7 @@ extension FixtureTesting where Self: ~Copyable {
             do { instance = try await testFixture() } catch {
                 return try recordThrown(error, from: "testFixture()")
             }
-            let end = testFixturesMustEnd ? _end(of: instance) : nil
+            let end = testDetectsFixtureLeaks ? _end(of: instance) : nil
             // Whatever is thrown, the fixture is torn down before it goes on.
             var thrown: (any Error)?
             do {
@@ -132,7 +132,7 @@ private final class HeldFixture: FixtureTesting {
     nonisolated(unsafe) static var keeps = true
 
     static var testSelectors: TestSelectors { ["testEnds": fixture { _ in }] }
-    static var testFixturesMustEnd: Bool { true }
+    static var testDetectsFixtureLeaks: Bool { true }
     static func testFixture() -> HeldFixture { HeldFixture() }
     func tearDown() { if !Self.keeps { Self.last = nil } }
 }

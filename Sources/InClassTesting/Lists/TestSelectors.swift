@@ -26,7 +26,7 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
         package var name: String
         package var body: TestBody
         /// How long it may take, or nil for the limit of its type.
-        package var timeoutMilliseconds: Int?
+        package var timeLimit: Duration?
         /// The table that it is a row of, if it is.
         package var row: TableRow?
     }
@@ -59,12 +59,25 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
     /// A list of tests each of which may take so long, instead of the runner's limit.
     ///
     /// ```swift
-    /// ["slow": .timeout(milliseconds: 60_000, ["testMillionPushes": testMillionPushes])]
+    /// ["slow": .timeLimit(.seconds(60), ["testMillionPushes": testMillionPushes])]
     /// ```
-    public static func timeout(milliseconds: Int, _ tests: TestSelectors) -> TestSelectors {
+    public static func timeLimit(_ limit: Duration, _ tests: TestSelectors) -> TestSelectors {
         var list = tests
-        for index in list.entries.indices { list.entries[index].timeoutMilliseconds = milliseconds }
+        for index in list.entries.indices { list.entries[index].timeLimit = limit }
         return list
+    }
+}
+
+extension Duration {
+    /// The whole milliseconds, rounded away from zero and limited to what `Int` holds.
+    var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        let (whole, overflows) = Int(seconds).multipliedReportingOverflow(by: 1000)
+        if overflows { return seconds < 0 ? .min : .max }
+        let step = 1_000_000_000_000_000
+        let part = (Int(attoseconds) + (attoseconds < 0 ? 1 - step : step - 1)) / step
+        let (sum, isTooLong) = whole.addingReportingOverflow(part)
+        return isTooLong ? (seconds < 0 ? .min : .max) : sum
     }
 }
 
@@ -93,7 +106,17 @@ extension TestSelectors: SelfTesting {
         [
             "testKeepsTheOrderAndDuplicates": testKeepsTheOrderAndDuplicates,
             "testCarriesALimit": testCarriesALimit,
+            "testRoundsLimits": testRoundsLimits,
         ]
+    }
+
+    private static func testRoundsLimits() {
+        let rows: [(Duration, Int)] = [
+            (.zero, 0), (.milliseconds(5), 5), (.seconds(60), 60_000), (.nanoseconds(1), 1), (.nanoseconds(-1), -1),
+            (.microseconds(1001), 2), (.milliseconds(-5), -5), (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
+            (.milliseconds(Int.max), .max), (.milliseconds(Int.min), .min),
+        ]
+        for (duration, milliseconds) in rows { expectEqual(duration.milliseconds, milliseconds, "\(duration)") }
     }
 
     private static func testKeepsTheOrderAndDuplicates() {
@@ -104,12 +127,12 @@ extension TestSelectors: SelfTesting {
     }
 
     private static func testCarriesALimit() {
-        let lists: [TestType: TestSelectors] = ["slow": .timeout(milliseconds: 50, ["a": {}])]
-        expectEqual(lists["slow"]?.entries.map(\.timeoutMilliseconds), [50])
+        let lists: [TestType: TestSelectors] = ["slow": .timeLimit(.milliseconds(50), ["a": {}])]
+        expectEqual(lists["slow"]?.entries.map(\.timeLimit), [.milliseconds(50)])
         expectEqual(lists["slow"]?.entries.map(\.name), ["a"])
-        let joined: TestSelectors = ["a": {}] + .timeout(milliseconds: 50, ["b": {}]) + ["c": {}]
+        let joined: TestSelectors = ["a": {}] + .timeLimit(.milliseconds(50), ["b": {}]) + ["c": {}]
         expectEqual(joined.entries.map(\.name), ["a", "b", "c"])
-        expectEqual(joined.entries.map(\.timeoutMilliseconds), [nil, 50, nil])
+        expectEqual(joined.entries.map(\.timeLimit), [nil, .milliseconds(50), nil])
     }
 }
 #endif

@@ -149,10 +149,10 @@ extension TableTests: FixtureTesting {
     }
 
     private static func testKnowsTableAndRow() {
-        let list: TestSelectors = ["a": {}] + .timeout(milliseconds: 5, .each("t", [7, 8]) { _ in })
+        let list: TestSelectors = ["a": {}] + .timeLimit(.milliseconds(5), .each("t", [7, 8]) { _ in })
         expectEqual(list.entries.map { $0.row?.table }, [nil, "t", "t"])
         expectEqual(list.entries.map { $0.row?.index }, [nil, 0, 1])
-        expectEqual(list.entries.map(\.timeoutMilliseconds), [nil, 5, 5])
+        expectEqual(list.entries.map(\.timeLimit), [nil, .milliseconds(5), .milliseconds(5)])
     }
 
     private static func testATableWithoutRowsFails() async throws {

@@ -170,9 +170,9 @@ enum ImageMain {
             [(.unit, type.testSelectors)]
                 + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
         }
-        func timeout<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Int? { type.testTimeoutMilliseconds }
+        func limit<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Duration? { type.testTimeLimit }
         let before = tests.count
-        let typeTimeout = timeout(tested.type)
+        let typeLimit = limit(tested.type)
         for (testType, list) in lists(tested.type) {
             let entries = list.entries
             var listNumber = tests.count
@@ -180,7 +180,7 @@ enum ImageMain {
             var index = 0
             while index < entries.count {
                 let entry = entries[index]
-                let timeout = entry.timeoutMilliseconds ?? typeTimeout ?? 0
+                let timeout = (entry.timeLimit ?? typeLimit)?.milliseconds ?? 0
                 if timeout != listTimeout { (listNumber, listTimeout) = (tests.count, timeout) }
                 tests.append(
                     Test(

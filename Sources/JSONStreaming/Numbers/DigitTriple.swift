@@ -84,8 +84,9 @@ extension DigitTriple: SelfTesting {
         for half in [0x2C, 0x2C39, 0x2C_3939, 0x2C39_3939] as [UInt32] {
             let triple = DigitTriple(half)
             expectEqual(largest.leadingZeroBitCount - Int(triple.shift) < 2, true, "room above \(largest)")
-            expectGreaterOrEqual(largest.leadingZeroBitCount, Int(triple.shift), "bits above \(largest)")
-            expectGreaterOrEqual((largest / 10 + 1) << UInt64(triple.shift), 1_000_000_000_000_000_000, "the smallest")
+            expectGreaterThanOrEqual(largest.leadingZeroBitCount, Int(triple.shift), "bits above \(largest)")
+            let smallest = (largest / 10 + 1) << UInt64(triple.shift)
+            expectGreaterThanOrEqual(smallest, 1_000_000_000_000_000_000)
             largest = largest &* 10 &+ 9
         }
     }

@@ -123,7 +123,7 @@ enum MemberLayoutTests {
 
 extension MemberLayoutTests: SelfTesting {
     // Thousands of readings, which take seconds without optimisation on a busy machine.
-    static var testTimeoutMilliseconds: Int? { 60_000 }
+    static var testTimeLimit: Duration? { .seconds(60) }
 
     static var testSelectors: TestSelectors {
         [

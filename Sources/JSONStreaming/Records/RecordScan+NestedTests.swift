@@ -190,7 +190,7 @@ enum NestedRecordTests {
 
 extension NestedRecordTests: SelfTesting {
     // Texts are divided at every place, which takes seconds without optimisation, and many more on a busy machine.
-    static var testTimeoutMilliseconds: Int? { 120_000 }
+    static var testTimeLimit: Duration? { .seconds(120) }
 
     static var testSelectors: TestSelectors {
         [

@@ -431,7 +431,7 @@ extension RecordScan {
             stream.reset()
             expectEqual(unsafe Record.liveCount, before, "objects after a reset")
             try stream.readJSON(manyRecords(300))
-            expectLessOrEqual(unsafe Record.liveCount, before + 1, "objects of a stream")
+            expectLessThanOrEqual(unsafe Record.liveCount, before + 1, "objects of a stream")
         }
         expectEqual(unsafe Record.liveCount, before, "objects after a stream")
     }

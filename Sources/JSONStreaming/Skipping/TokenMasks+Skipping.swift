@@ -192,7 +192,7 @@ extension TokenSkippingTests: SelfTesting {
                 expectEqual(found, expected, "\(text) \(outcome)")
             }
         }
-        expectGreater(skipped, 1_000, "containers that were skipped")
+        expectGreaterThan(skipped, 1_000, "containers that were skipped")
     }
 
     private static func container(_ generator: inout TestRandom, levels: Int) -> String {

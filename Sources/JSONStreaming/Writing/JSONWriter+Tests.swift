@@ -56,7 +56,7 @@ extension JSONWriterTests: SelfTesting {
             expectTrue(
                 rest.unicodeScalars.allSatisfy { $0 != "\u{FFFD}" } && text.hasSuffix(rest.dropLast()), "the rest")
             expectNotNil(String(validating: Array(rest.utf8), as: UTF8.self), "the rest as UTF-8")
-            expectGreater(rest.utf8.count, 100_000, "the rest")
+            expectGreaterThan(rest.utf8.count, 100_000, "the rest")
         }
     }
 
@@ -169,7 +169,7 @@ extension JSONWriterTests: SelfTesting {
         try writer.endArray()
         try writer.finish()
         let text = writer.text
-        expectGreater(text.utf8.count, 2 * LargePages.byteCount, "bytes")
+        expectGreaterThan(text.utf8.count, 2 * LargePages.byteCount, "bytes")
         expectTrue(Array(text.utf8) == writer.bytes, "text and bytes are the same")
         let expected = (0..<70).map { "\($0),\"\(part)\"" }.joined(separator: ",")
         expectTrue(text == "[\(expected)]", "the text is what was written")

@@ -59,7 +59,7 @@ extension ScaledUnits: SelfTesting {
     private static func testHoldsUnitsFromATenthToOne() {
         for biased in 1...2046 {
             let (unit, next) = (table.unit(biased), table.unit(biased + 1))
-            expectGreaterOrEqual(unit.high, 0x1999_9999_9999_9998, "the unit of \(biased)")
+            expectGreaterThanOrEqual(unit.high, 0x1999_9999_9999_9998, "the unit of \(biased)")
             guard biased < 2046 else { continue }
             // The next one is twice as much, or a fifth, but for what is cut off.
             let isSame = scale(biased) == scale(biased + 1)

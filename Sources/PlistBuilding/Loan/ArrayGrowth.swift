@@ -90,7 +90,7 @@ extension ArrayGrowth: SelfTesting {
         var array = [Int](repeating: 7, count: least / 8)
         array.reserveCapacity(array.count)
         reserve(&array, array.capacity - array.count + 1, expecting: 0)
-        expectGreaterOrEqual(array.capacity, least / 2, "capacity of an array of a megabyte")
+        expectGreaterThanOrEqual(array.capacity, least / 2, "capacity of an array of a megabyte")
         expectEqual(array, [Int](repeating: 7, count: least / 8), "elements")
     }
 
@@ -103,7 +103,7 @@ extension ArrayGrowth: SelfTesting {
         var large = [Int](repeating: 7, count: 200_000)
         reserve(&large, large.capacity - large.count + 1, expecting: 1_000_000)
         let capacity = large.capacity
-        expectGreaterOrEqual(capacity, 1_200_001, "capacity for all")
+        expectGreaterThanOrEqual(capacity, 1_200_001, "capacity for all")
         for number in 0..<1_000_000 { large.append(number) }
         expectEqual(large.capacity, capacity, "capacity after appending")
         expectEqual([large[0], large[199_999], large[200_000], large[1_199_999]], [7, 7, 0, 999_999], "elements")

@@ -200,7 +200,7 @@ extension ObjectBuilderTests: SelfTesting {
         let error = expectThrows(StreamError.self, "a long string") {
             _ = try ObjectBuilder<Int>.build("string \"\(String(repeating: "é", count: 1_000))\"")
         }
-        expectLess(error?.description.utf8.count ?? 0, 150, "length of the message")
+        expectLessThan(error?.description.utf8.count ?? 0, 150, "length of the message")
     }
 
     private static func testRejectsNumbersThatDoNotFit() {

@@ -264,7 +264,7 @@ extension ByteOutputTests: SelfTesting {
         try withPipe { read, write in
             var output = ByteOutput(descriptor: write, bufferByteCount: 64)
             for _ in 0..<100 { try output.append(0x61) }
-            expectLessOrEqual(output.count, 64, "bytes in memory")
+            expectLessThanOrEqual(output.count, 64, "bytes in memory")
             try output.flush()
             expectEqual(count(in: read), 100, "bytes in the pipe")
         }
@@ -306,7 +306,7 @@ extension ByteOutputTests: SelfTesting {
                 let count = unsafe read(reading, &buffer, buffer.count)
                 received += buffer[..<max(0, count)]
             }
-            expectGreater(errorCount, 0, "refusals")
+            expectGreaterThan(errorCount, 0, "refusals")
             expectTrue(received == bytes, "all bytes, each once, in order")
             expectEqual(output.count, 0, "bytes in memory")
         }

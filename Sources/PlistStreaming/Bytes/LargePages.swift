@@ -53,8 +53,8 @@ extension LargePages: SelfTesting {
     private static func testMakesWholePages() {
         for count in [0, 1, byteCount - 64, byteCount - 63, byteCount, 5_000_000, 8 * byteCount - 64] {
             let capacity = capacity(for: count)
-            expectGreaterOrEqual(capacity, count, "capacity for \(count)")
-            expectLess(capacity, count + byteCount, "no more than a page for \(count)")
+            expectGreaterThanOrEqual(capacity, count, "capacity for \(count)")
+            expectLessThan(capacity, count + byteCount, "no more than a page for \(count)")
             expectEqual((capacity + 64) % byteCount, 0, "rest for \(count)")
         }
     }

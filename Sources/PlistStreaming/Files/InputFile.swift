@@ -237,7 +237,7 @@ extension InputFileTests: SelfTesting {
             }
             var text = ""
             try file.readChunks(of: chunk) { bytes in
-                expectLessOrEqual(bytes.byteCount, chunk, "bytes of a chunk")
+                expectLessThanOrEqual(bytes.byteCount, chunk, "bytes of a chunk")
                 text += String(validating: bytes) ?? "?"
             }
             expectEqual(text, "0123456", "chunks of \(chunk) behind a look at \(count)")

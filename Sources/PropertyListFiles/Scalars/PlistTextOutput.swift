@@ -172,7 +172,7 @@ extension PlistTextOutputTests: SelfTesting {
             try writer.finish()
         }
         for (count, bytes) in [xml, old] {
-            expectGreater(count, 2, "refusals")
+            expectGreaterThan(count, 2, "refusals")
             var trace = EventTrace()
             try trace.readPropertyList(bytes)
             expectTrue(trace.text == messages.joined(separator: " "), "messages")
@@ -206,7 +206,7 @@ extension PlistTextOutputTests: SelfTesting {
         for _ in 0..<1_000 {
             try output.beginValue()
             try output.append(0x20, count: 100)
-            expectLess(output.bytes.count, 512, "bytes in memory")
+            expectLessThan(output.bytes.count, 512, "bytes in memory")
         }
     }
 }

@@ -230,12 +230,12 @@ extension ImportFailureTests: SelfTesting {
         let records = (0..<3_000 as Range<Int64>).map { ImportSample.record([("id", .integer($0))]) }
         let options = ImportOptions(batchSize: 2, batchSizeLimit: 100)
         let report = try ImportFixture.run(.array(records), ImportFixture.people(), connection, options)
-        expectGreaterOrEqual(report.batchCount, 30, "batches of at most 100")
+        expectGreaterThanOrEqual(report.batchCount, 30, "batches of at most 100")
         expectEqual(try connection.value("SELECT count(*) FROM person"), 3_000, "rows")
         let bytes = try ImportFixture.run(
             .array(records), ImportFixture.people(), connection,
             ImportOptions(batchSize: 1_000, adaptsBatchSize: false, batchByteLimit: 2_000))
-        expectGreater(bytes.batchCount, 50, "batches by their bytes")
+        expectGreaterThan(bytes.batchCount, 50, "batches by their bytes")
     }
 
     private static func testRefusesMisuse() throws {
@@ -304,7 +304,7 @@ extension ImportFailureTests: SelfTesting {
             largest = max(largest, copy.stagedByteCount)
             try copy.endDictionary()
         }
-        expectLess(largest, 11_000, "staged bytes")
+        expectLessThan(largest, 11_000, "staged bytes")
         copy.end()
     }
 }

@@ -164,7 +164,7 @@ extension SQLiteError: SelfTesting {
             let text = SQLiteError(.error, "m", sql: sql, byteOffset: offset).description
             expectTrue(text.contains("é"), "a part of the statement around \(offset)")
             expectFalse(text.contains("\u{FFFD}"), "no broken character around \(offset)")
-            expectLess(text.utf8.count, 230, "length around \(offset)")
+            expectLessThan(text.utf8.count, 230, "length around \(offset)")
         }
     }
 

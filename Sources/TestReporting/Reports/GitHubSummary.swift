@@ -222,8 +222,8 @@ extension GitHubSummary: SelfTesting {
             }
         }
         let text = page.closingText(RunEnd())
-        expectLess(text.utf8.count, byteCountMax)
-        expectGreater(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
+        expectLessThan(text.utf8.count, byteCountMax)
+        expectGreaterThan(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
         expectTrue(text.contains("\nand "), "what is left out is counted")
     }
 

@@ -22,8 +22,8 @@ extension TestRun: SelfTesting {
             "testReportsWhatTheListsLeaveOut": testReportsWhatTheListsLeaveOut,
         ]
             // On a busy machine.
-            + .timeout(
-                milliseconds: 300_000,
+            + .timeLimit(
+                .seconds(300),
                 [
                     "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
                     "testEndsWhatHasALimitOfItsOwn": testEndsWhatHasALimitOfItsOwn,

@@ -30,7 +30,7 @@ extension SourceParser {
         return names
     }
 
-    /// The entries of `{ [...] }`, `= [...]`, `{ .timeout(milliseconds: 5, [...]) }`, `{ .each("testA", rows) {...} }` and
+    /// The entries of `{ [...] }`, `= [...]`, `{ .timeLimit(.milliseconds(5), [...]) }`, `{ .each("testA", rows) {...} }` and
     /// sums of these, or nil for anything else.
     func entries(ofList position: Int) -> [ListedTest]? {
         var entries: [ListedTest] = []
@@ -63,10 +63,12 @@ extension SourceParser {
             entries.append(table.entry)
             return table.end
         }
-        if isPunctuation(".", at: start), isWord("timeout", at: start + 1), isPunctuation("(", at: start + 2) {
-            guard let comma = (start + 3..<min(start + 12, tokens.count)).first(where: { isPunctuation(",", at: $0) }),
-                let end = add(sumAt: comma + 1, to: &entries), isPunctuation(")", at: end)
-            else { return nil }
+        if isPunctuation(".", at: start), isWord("timeLimit", at: start + 1), isPunctuation("(", at: start + 2) {
+            var comma = start + 3
+            while comma < tokens.count, !isPunctuation(",", at: comma) {
+                comma = (isPunctuation("(", at: comma) ? self.end(ofBracket: comma) ?? tokens.count : comma) + 1
+            }
+            guard let end = add(sumAt: comma + 1, to: &entries), isPunctuation(")", at: end) else { return nil }
             return end + 1
         }
         guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }
@@ -137,7 +139,7 @@ extension SourceParser {
 
     private static let declarations: [StaticString] = ["func", "var", "let", "init", "static", "class", "mutating"]
 
-    /// The entries of all lists of `{ ["slow": [...], "network": .timeout(milliseconds: 5, [...])] }`.
+    /// The entries of all lists of `{ ["slow": [...], "network": .timeLimit(.milliseconds(5), [...])] }`.
     func entries(ofLists position: Int) -> [ListedTest]? {
         let start = position + (isWord("return", at: position + 1) ? 2 : 1)
         guard isPunctuation("[", at: start), let end = end(ofBracket: start),
@@ -252,16 +254,17 @@ extension WrittenListTests: SelfTesting {
             ),
             ("testSelectors: TestSelectors { [\"a\": isX ? \"b\" : c] }", ["a"]),
             ("testSelectors: TestSelectors { [\"a\\(1)\": a, \"b\\n\": b, \"c\": c, name: d] }", ["c"]),
-            ("testSelectors: TestSelectors { .timeout(milliseconds: 5 * 1_000, [\"a\": a]) }", ["a"]),
+            ("testSelectors: TestSelectors { .timeLimit(.milliseconds(5 * 1_000), [\"a\": a]) }", ["a"]),
+            ("testSelectors: TestSelectors { .timeLimit(longest(of: a, b), [\"a\": a]) }", ["a"]),
             ("testSelectors: TestSelectors { [\"a\": a] + other }", nil),
             ("testSelectors: TestSelectors = [\"a\": a] + other", nil),
             ("testSelectors: TestSelectors { [\"a\": a] + [\"b\": b] }", ["a", "b"]),
             ("testSelectors: TestSelectors { [\"a\": a] + .each(\"t\", rows) { f() } + [\"b\": b] }", ["a", "t", "b"]),
             (
-                "testSelectors: TestSelectors { .timeout(milliseconds: 5, [\"a\": a] + .each(\"t\", rows, t)) }",
+                "testSelectors: TestSelectors { .timeLimit(.milliseconds(5), [\"a\": a] + .each(\"t\", rows, t)) }",
                 ["a", "t"]
             ),
-            ("testSelectors: TestSelectors { .timeout(milliseconds: 5, .each(\"t\", rows, t)) }", ["t"]),
+            ("testSelectors: TestSelectors { .timeLimit(.milliseconds(5), .each(\"t\", rows, t)) }", ["t"]),
             ("testSelectors: TestSelectors { .each(name, rows, t) }", nil),
             ("testSelectors: TestSelectors = .each(\"t\", rows, t)\n", ["t"]),
             ("testSelectors: TestSelectors { each(\"t\", rows) { $0.t($1) }.x }", nil),
@@ -275,7 +278,7 @@ extension WrittenListTests: SelfTesting {
                 ["a", "b", "c"]
             ),
             (
-                "testSelectorsByType: [TestType: TestSelectors] { [\"slow\": .timeout(milliseconds: 5, [\"a\": a]), \"x\": [:]] }",
+                "testSelectorsByType: [TestType: TestSelectors] { [\"slow\": .timeLimit(.milliseconds(5), [\"a\": a]), \"x\": [:]] }",
                 ["a"]
             ),
             ("testSelectorsByType: [TestType: TestSelectors] { [\"slow\": slow, \"x\": [\"a\": a]] }", nil),

@@ -402,7 +402,7 @@ extension SourceScan: SelfTesting {
                     check(n)
                 } }
                 static var testSelectorsByType: [TestType: TestSelectors] {
-                    ["slow": .timeout(milliseconds: 5, [
+                    ["slow": .timeLimit(.milliseconds(5), [
                         "testSlow": {
                         }])]
                 }

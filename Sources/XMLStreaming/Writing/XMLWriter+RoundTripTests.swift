@@ -131,8 +131,8 @@ extension XMLWriterRoundTripTests: SelfTesting {
                 refused += 1
             }
         }
-        expectGreater(count, 50, "documents")
-        expectGreater(refused, 10, "documents with text behind children")
+        expectGreaterThan(count, 50, "documents")
+        expectGreaterThan(refused, 10, "documents with text behind children")
     }
 
     /// A node as text, without white space between tags.

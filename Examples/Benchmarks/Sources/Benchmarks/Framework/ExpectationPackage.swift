@@ -38,7 +38,7 @@ struct ExpectationPackage {
                     #if DEBUG || IN_CLASS_TESTS
                     import InClassTesting
                     extension Type0: SelfTesting {
-                        public static var testSelectors: TestSelectors { .timeout(milliseconds: 100_000, ["testMillion": testMillion]) }
+                        public static var testSelectors: TestSelectors { .timeLimit(.seconds(100), ["testMillion": testMillion]) }
                         private static func testMillion() throws {
                         \(loop)
                         }

@@ -24,10 +24,10 @@ extension Truth: SelfTesting {
     }
 
     private static func testOrder() {
-        expectLess(2, 2, "small")
-        expectLessOrEqual(3, 2, "small")
-        expectGreater("a", "b", "large")
-        expectGreaterOrEqual(1.5, 2, "large")
+        expectLessThan(2, 2, "small")
+        expectLessThanOrEqual(3, 2, "small")
+        expectGreaterThan("a", "b", "large")
+        expectGreaterThanOrEqual(1.5, 2, "large")
     }
 
     private static func testFail() {

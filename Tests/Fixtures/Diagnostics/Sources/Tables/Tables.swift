@@ -53,7 +53,7 @@ extension Cache: FixtureTesting {
     static var testSelectors: TestSelectors {
         ["testIsAlone": fixture(testIsAlone), "testIsHeld": fixture(testIsHeld)]
     }
-    static var testFixturesMustEnd: Bool { true }
+    static var testDetectsFixtureLeaks: Bool { true }
     static func testFixture() -> Cache { Cache() }
     private func testIsAlone() { expectNil(next) }
     private func testIsHeld() {

@@ -13,7 +13,7 @@ import InClassTesting
 enum Hangs {}
 
 extension Hangs: SelfTesting {
-    static var testTimeoutMilliseconds: Int? { 700 }
+    static var testTimeLimit: Duration? { .milliseconds(700) }
 
     static var testSelectors: TestSelectors { [
         "testLoops": testLoops, "testAfterLoops": { Health.check() },

@@ -34,9 +34,9 @@ enum Health {
         #else
         getrlimit(RLIMIT_NOFILE, &limit)
         #endif
-        expectGreater(Int(limit.rlim_cur), 100, "files that may be open")
+        expectGreaterThan(Int(limit.rlim_cur), 100, "files that may be open")
         let descriptor = open("/dev/null", O_RDONLY)
-        expectGreater(descriptor, 2, "a new descriptor")
+        expectGreaterThan(descriptor, 2, "a new descriptor")
         close(descriptor)
     }
 

@@ -19,9 +19,9 @@ extension Directories: SelfTesting {
         ]
     }
     static var testSelectorsByType: [TestType: TestSelectors] {
-        ["long": .timeout(milliseconds: 60_000, ["testTakesLong": testTakesLong])]
+        ["long": .timeLimit(.seconds(60), ["testTakesLong": testTakesLong])]
     }
-    static var testTimeoutMilliseconds: Int? { 500 }
+    static var testTimeLimit: Duration? { .milliseconds(500) }
 
     /// Makes the directory, checks that it is new, and leaves something in it.
     private static func fill() throws {

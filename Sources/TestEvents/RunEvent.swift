@@ -47,6 +47,8 @@ package struct TestAttempt: Equatable, Sendable {
     package var output: [UInt8] = []
     /// How many bytes of output were left out before `output`.
     package var omittedOutputCount = 0
+    /// The paths of the files that the test has attached and that are kept, when the attempt failed.
+    package var attachments: [String] = []
 
     package init(outcome: TestResult.Outcome) { self.outcome = outcome }
 }
@@ -65,6 +67,8 @@ package struct TestResult: Equatable, Sendable {
     package var output: [UInt8] = []
     /// How many bytes of output were left out before `output`.
     package var omittedOutputCount = 0
+    /// The paths of the files that the test has attached and that are kept, when the test failed.
+    package var attachments: [String] = []
     /// The runs before the one that this result tells of, oldest first; empty unless the test was run again.
     package var earlierAttempts: [TestAttempt] = []
 
@@ -80,6 +84,7 @@ package struct TestResult: Equatable, Sendable {
         attempt.nanoseconds = nanoseconds
         attempt.output = output
         attempt.omittedOutputCount = omittedOutputCount
+        attempt.attachments = attachments
         return attempt
     }
 

@@ -55,7 +55,7 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 ///
 /// A worker sends `version`, `warning` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
 /// table, for each test of the list in order, and `ready`; one that is told that its plan is known sends only `version` and `ready`.
-/// For each run of tests it is then told to run it sends `begin`, at most one `directory`, any number of `issue` and at
+/// For each run of tests it is then told to run it sends `begin`, at most one `directory`, any number of `attachment` and `issue`, and at
 /// most one `skip`, and `end` for each test, and after the last one `idle`; `stray` may come at any time. A worker that dies
 /// sends `crash` or `exit` first when it can.
 package enum TestEvent: Equatable, Sendable {
@@ -71,6 +71,8 @@ package enum TestEvent: Equatable, Sendable {
     case begin(index: Int, outputStart: Int)
     /// The test has a temporary directory.
     case directory(path: String)
+    /// The test has written a file into that directory, to be kept if the test fails.
+    case attachment(name: String)
     /// What a test made is what is expected here, `path:line:column`, or in the golden of this path; only said, and once,
     /// when values may be accepted.
     case met(place: String)
@@ -86,7 +88,7 @@ package enum TestEvent: Equatable, Sendable {
     /// Something about a type's list that the reader of the list should know.
     case warning(typeName: String, text: String)
 
-    package static let currentVersion = 4
+    package static let currentVersion = 5
 }
 
 // MARK: - Reading
@@ -148,6 +150,8 @@ extension TestEvent {
             return .ready(count: count, hash: hash)
         case "directory":
             return reader.next().map(TestEvent.directory(path:))
+        case "attachment":
+            return reader.next().map(TestEvent.attachment(name:))
         case "met":
             return reader.next().map(TestEvent.met(place:))
         case "skip":
@@ -352,6 +356,7 @@ extension TestEvent: SelfTesting {
             ),
             (.ready(count: 0, hash: .min + 1), { $0.add("ready", 0, .min + 1) }),
             (.directory(path: hostile), { $0.add("directory", [hostile]) }),
+            (.attachment(name: hostile), { $0.add("attachment", [hostile]) }),
             (.met(place: hostile), { $0.add("met", [hostile]) }),
             (.begin(index: 7, outputStart: 9), { $0.add("begin", 7, 9) }),
             (.end(index: 7, nanoseconds: .max, outputEnd: 12), { $0.add("end", 7, .max, 12) }),

@@ -86,6 +86,11 @@ extension TestloggerTests {
                 func testAdds(_ row: [Int]) throws {}
             }
             let stack = [1, 2, 3, 4]
+            final class Store {
+                var onChange = {}
+                func add(_ number: Int) { onChange() }
+            }
+            let store = Store()
 
             """,
         ]

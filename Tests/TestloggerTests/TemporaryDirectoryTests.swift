@@ -41,7 +41,8 @@ extension TestloggerTests {
         @Test(arguments: [1, 4])
         func onlyThoseOfFailedTestsStay(jobs: Int) throws {
             let failed = ["testCrashes", "testExits", "testFails", "testHangs"].map { "Directories.\($0)" }
-            let result = try run("Runs", "--jobs", "\(jobs)")
+            let reports = package.file("attached-\(jobs)").path
+            let result = try run("Runs", "--jobs", "\(jobs)", "--json", reports + ".json", "--junit", reports + ".xml")
             #expect(result.status == 1)
             #expect(result.output.contains("8 tests, 2 passed, 5 failed, 1 skipped"), "\(result)")
             #expect(try left(in: folder) == failed)
@@ -51,6 +52,13 @@ extension TestloggerTests {
             .filter { $0.hasPrefix(folder.path) }
             #expect(notes.map { URL(filePath: $0).lastPathComponent }.sorted() == failed)
             for note in notes { #expect(FileManager.default.fileExists(atPath: "\(note)/inner/file"), "\(note)") }
+            let page = try #require(notes.first { $0.hasSuffix("Directories.testFails") }) + "/page.html"
+            #expect(try String(contentsOfFile: page, encoding: .utf8) == "<html/>")
+            #expect(result.lines.filter { $0.hasSuffix(": note: attached: \(page)") }.count == 1, "\(result)")
+            #expect(result.text.components(separatedBy: "attached: ").count == 2, "\(result)")
+            let json = try package.text(of: "attached-\(jobs).json")
+            #expect(json.contains(#""attachments":["\#(page)"]"#), "\(json)")
+            #expect(try package.text(of: "attached-\(jobs).xml").contains("[[ATTACHMENT|\(page)]]"))
 
             // The next run's take their place, also when it runs other tests.
             _ = try run("Runs", "--skip", "Hangs")
@@ -62,6 +70,7 @@ extension TestloggerTests {
         @Test func stableOutputNamesNoPath() throws {
             let result = try run("Runs", "--stable-output", "--skip", "Hangs|Crashes|Exits")
             #expect(result.lines.contains { $0.hasSuffix(": note: its temporary directory is kept") }, "\(result)")
+            #expect(result.lines.contains { $0.hasSuffix(": note: attached: page.html") }, "\(result)")
             #expect(!result.text.contains(folder.path), "\(result)")
             _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
         }

@@ -16,7 +16,8 @@ import TestEvents
 /// - `crashed`: an issue that ended the process. `kind` is `crash`, `exit` or `timeout`; `signal` is its name if known.
 /// - `output`: `text`, what a failed test and its children wrote; `omittedByteCount`, what is left out before it;
 ///   `isRepaired` (true) if it was no valid UTF-8.
-/// - `finished`: `outcome` (`passed`, `failed`, `skipped`), `milliseconds`, `skipReason`. Of a test that was run again,
+/// - `finished`: `outcome` (`passed`, `failed`, `skipped`), `milliseconds`, `skipReason`, and `attachments`, the paths of
+///   the files that a failed test has attached. Of a test that was run again,
 ///   the events of each attempt have `attempt` (from 1), and `finished` has `isFinal`.
 /// - `warning`: `text`, `file`, `line`, `column`, and `fixIt` with a place and the `text` to insert.
 /// - `summary`: always the last line. `planned` is the sum of `passed`, `failed`, `skipped`, `aborted` (begun, without a
@@ -111,6 +112,7 @@ package struct JSONLinesReport: RunReporter {
             json.add("outcome", attempt.outcome.rawValue)
             if attempt.outcome == .skipped, let reason = result.skipReason { json.add("skipReason", reason) }
             if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(attempt.nanoseconds)) }
+            if !attempt.attachments.isEmpty { json.add("attachments", attempt.attachments) }
             lines.append(json.text)
         }
         return lines
@@ -195,7 +197,7 @@ extension JSONLinesReport: SelfTesting {
             {"version":1,"event":"issue","module":"Stacks","type":"Stack","test":"testPush","list":"unit","kind":"expectation","got":"4","expected":"5","message":"count # after\npush","file":"Sources/Stack.swift","line":3,"column":9,"notes":["2 elements differ"]}
             {"version":1,"event":"issue","module":"Stacks","type":"Stack","test":"testPush","list":"unit","kind":"thrownError","got":"error \"<a & b>\"","expected":"no error","file":"Sources/Stack.swift","line":4,"column":9}
             {"version":1,"event":"output","module":"Stacks","type":"Stack","test":"testPush","list":"unit","text":"said: \u001b[31m]]>\n::error::x\n�","isRepaired":true,"omittedByteCount":7}
-            {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testPush","list":"unit","outcome":"failed"}
+            {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testPush","list":"unit","outcome":"failed","attachments":["/tmp/a b.html"]}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testCrash","list":"unit"}
             {"version":1,"event":"crashed","module":"Stacks","type":"Stack","test":"testCrash","list":"unit","kind":"crash","signal":"SIGILL","got":"crash SIGILL 'Index out of range'","expected":"end of test","file":"Sources/Stack.swift","line":8,"column":9,"callers":[{"file":"Sources/Stack.swift","line":2,"column":1}]}
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testCrash","list":"unit","outcome":"failed"}

@@ -119,9 +119,11 @@ extension JUnitReport {
     }
 
     private func outputText(_ attempt: TestAttempt) -> String {
-        guard !attempt.output.isEmpty else { return "" }
-        let text = String(decoding: attempt.output, as: UTF8.self)
-        return attempt.omittedOutputCount > 0 ? "… \(attempt.omittedOutputCount) bytes left out …\n\(text)" : text
+        let omitted = attempt.omittedOutputCount
+        // The line by which GitLab and Jenkins find a file.
+        return (omitted > 0 ? "… \(omitted) bytes left out …\n" : "")
+            + String(decoding: attempt.output, as: UTF8.self)
+            + attempt.attachments.map { "\n[[ATTACHMENT|\($0)]]" }.joined()
     }
 
     private func addOutput(_ output: String, to xml: inout XMLText) {
@@ -170,7 +172,8 @@ extension JUnitElementTests: SelfTesting {
                   <system-out>… 7 bytes left out …
             said: [31m]]&gt;
             ::error::x
-            �</system-out>
+            �
+            [[ATTACHMENT|/tmp/a b.html]]</system-out>
                 </testcase>
                 <testcase classname="Stacks.Stack" name="testCrash" file="Sources/Stack.swift" line="8">
                   <error message="got crash SIGILL &apos;Index out of range&apos; instead of expected end of test" type="crash">Sources/Stack.swift:8:9: error: got crash SIGILL &apos;Index out of range&apos; instead of expected end of test (Stack.testCrash)

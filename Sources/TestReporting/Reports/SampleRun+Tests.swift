@@ -33,6 +33,7 @@ enum SampleRun {
         result.issues[0].notes = ["2 elements differ"]
         result.output = Array("said: \u{1B}[31m]]>\n::error::x\n".utf8) + [0xFF]
         result.omittedOutputCount = 7
+        result.attachments = ["/tmp/a b.html"]
         return result
     }
 

@@ -99,12 +99,7 @@ final class RunResults {
         var result = result
         if result.nanoseconds >= LastRun.slowTime { slowTimes[result.test.name] = result.nanoseconds }
         done[index] = true
-        if result.outcome == .failed, let directory, let place = directories.keep(directory),
-            let last = result.issues.lastIndex(where: { $0.knownReason == nil })
-        {
-            result.issues[last].notes.append(
-                options.isStable ? "its temporary directory is kept" : "its temporary directory is kept: \(place)")
-        }
+        keepFiles(of: &result, directory)
         if result.outcome == .failed, !isFinal, attempts[index, default: []].count < options.retryCount {
             attempts[index, default: []].append(placed(result))
             return true
@@ -112,6 +107,22 @@ final class RunResults {
         result.earlierAttempts = takeAttempts(index)
         passOn(result, index)
         return false
+    }
+
+    /// Has the files of a failed test stay, and says with its last failure where they are.
+    private func keepFiles(of result: inout TestResult, _ directory: String?) {
+        let attached = result.attachments
+        result.attachments = []
+        guard result.outcome == .failed, let directory, let place = directories.keep(directory),
+            let last = result.issues.lastIndex(where: { $0.knownReason == nil })
+        else { return }
+        for path in attached where FileAccess.exists(path) {
+            let text = options.isStable ? FileAccess.name(of: path) : path
+            result.issues[last].notes.append("attached: \(text)")
+            result.attachments.append(text)
+        }
+        result.issues[last].notes.append(
+            options.isStable ? "its temporary directory is kept" : "its temporary directory is kept: \(place)")
     }
 
     private func takeAttempts(_ index: Int) -> [TestAttempt] {

@@ -37,6 +37,8 @@ final class WorkerSession {
         var issues: [TestIssue] = []
         var skipReason: String?
         var directory: String?
+        /// The names of the files in it that are attached.
+        var attachments: [String] = []
     }
 
     enum State: Equatable { case starting, idle, running, closing, dead }
@@ -266,6 +268,8 @@ final class WorkerSession {
             current?.skipReason = reason
         case .directory(let path):
             current?.directory = path
+        case .attachment(let name):
+            current?.attachments.append(name)
         case .met(let place):
             return .met(place: place)
         case .idle:
@@ -330,6 +334,7 @@ final class WorkerSession {
             test: plan[ended.index], outcome: isFailed ? .failed : ended.skipReason != nil ? .skipped : .passed)
         result.issues = ended.issues
         result.skipReason = ended.skipReason
+        result.attachments = ended.directory.map { folder in ended.attachments.map { "\(folder)/\($0)" } } ?? []
         result.nanoseconds = nanoseconds
         if isFailed { (result.output, result.omittedOutputCount) = output(ended.outputStart, outputEnd) }
         return result

@@ -32,13 +32,17 @@ extension Directories: SelfTesting {
         try "text".write(toFile: "\(path)/inner/file", atomically: false, encoding: .utf8)
     }
 
-    private static func testPasses() throws { try fill() }
+    private static func testPasses() throws {
+        try fill()
+        attach([1, 2], named: "bytes")
+    }
     private static func testSkips() throws {
         try fill()
         try skip("not here")
     }
     private static func testFails() throws {
         try fill()
+        attach("<html/>", named: "page.html")
         fail("on purpose")
     }
     private static func testFailsWithNothingInIt() throws {

@@ -1,0 +1,94 @@
+// Files that stay with a failed test, for whoever reads its failure.
+
+#if DEBUG || IN_CLASS_TESTS
+
+internal import InClassSystem
+
+/// Keeps a text as a file if the running test fails.
+///
+/// It is written as UTF-8. See ``attach(_:named:file:line:column:)-(Sequence<UInt8>,_,_,_,_)``.
+public func attach(
+    _ text: String, named name: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+) {
+    attach(text.utf8, named: name, file: file, line: line, column: column)
+}
+
+/// Keeps bytes, such as `Data`, as a file if the running test fails.
+///
+/// The file is written at once, into the test's temporary directory, so that one that crashes has it, too. Reports name it
+/// with the failure. When the test passes, the file is removed with the directory. A second file of the same name gets a
+/// number: `page-2.html`. A name that is no file name, or a file that can't be written, fails the test.
+public func attach(
+    _ bytes: some Sequence<UInt8>, named name: String, file: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+) {
+    do { try TestDirectory.attach(Array(bytes), named: name) } catch {
+        recordIssue(got: error.description, expected: "attachment", { quoted(name) }, file, line, column)
+    }
+}
+
+extension TestDirectory {
+    fileprivate static func attach(_ bytes: [UInt8], named name: String) throws(MissingError) {
+        if ["", ".", ".."].contains(name) || name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }) {
+            throw MissingError(description: "a name that is no file name")
+        }
+        let folder = try path()
+        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+        var unused = name
+        var number = 1
+        var file = open("\(folder)/\(name)", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        while file < 0, errno == EEXIST {
+            number += 1
+            unused = "\(name[..<dot])-\(number)\(name[dot...])"
+            file = open("\(folder)/\(unused)", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        }
+        guard file >= 0 else { throw MissingError(description: String(cString: strerror(errno))) }
+        defer { close(file) }
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { inclass_write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw MissingError(description: String(cString: strerror(errno))) }
+            sent += count
+        }
+        Recorder.send { $0.add("attachment", text: unused) }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+enum AttachmentTests {}
+
+extension AttachmentTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testWritesFiles": testWritesFiles, "testRefusesNames": testRefusesNames]
+    }
+
+    private static func testWritesFiles() throws {
+        attach("text", named: "page.html")
+        attach("", named: "page.html")
+        attach([0, 255] as [UInt8], named: ".hidden")
+        attach([1].lazy.map(UInt8.init), named: ".hidden")
+        let folder = try temporaryDirectory()
+        expectEqual(
+            Set(TestDirectory.names(in: folder)), ["page.html", "page-2.html", ".hidden", ".hidden-2"])
+        for (name, size) in [("page.html", 4), ("page-2.html", 0), (".hidden", 2), (".hidden-2", 1)] {
+            var status = stat()
+            expectEqual(stat("\(folder)/\(name)", &status), 0, name)
+            expectEqual(Int(status.st_size), size, name)
+        }
+    }
+
+    private static func testRefusesNames() {
+        for name in ["", ".", "..", "a/b", "a\0b"] {
+            expectEqual(
+                Recorder.issues { attach("", named: name) }.map(\.got), ["a name that is no file name"], quoted(name))
+        }
+        let long = String(repeating: "x", count: 300)
+        expectEqual(Recorder.issues { attach("", named: long) }.map(\.got), ["File name too long"])
+    }
+}
+#endif
+
+#endif

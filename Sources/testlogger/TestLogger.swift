@@ -34,16 +34,15 @@ struct TestLogger {
                 fflush(nil)
                 _exit(status.rawValue)
             }
-            var options = try CommandLineOptions(Array(words))
+            let options = try CommandLineOptions(Array(words))
             if options.wantsHelp {
-                print(CommandLineOptions.help)
+                print(CommandLineOption.help, terminator: "")
                 return
             }
             if options.wantsVersion {
                 print("testlogger \(version), worker protocol \(TestEvent.currentVersion)")
                 return
             }
-            if options.isShuffled, options.seed == nil { options.seed = .random(in: 1...99_999) }
             Starter.endWithIt()
             // A debugger takes the place of this process.
             if options.debuggedTest == nil { waitForChild(options) }
@@ -108,7 +107,7 @@ struct TestLogger {
                 try options.add(package)
                 watch(package)
             }
-            runOptions = try makeRunOptions()
+            runOptions = try options.runOptions()
         } catch let error as PackageOptionsError {
             Self.complain(error.description, severity: nil)
             return .usage
@@ -143,7 +142,7 @@ struct TestLogger {
             runOptions.isRepetition = repetition > 1
             for subject in subjects { runner.run(subject, runOptions) }
             if options.isUntilFailure, runner.status != .passed { break }
-            if options.isListing || runner.tally.planned == 0 { break }
+            if options.run.isListing || runner.tally.planned == 0 { break }
         }
         let elapsed = (ContinuousClock.now - start).components
         let nanoseconds = Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000)
@@ -154,7 +153,7 @@ struct TestLogger {
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }
         printSlowest(runner)
         printSummary(runner, nanoseconds)
-        if options.isAccepting {
+        if options.run.isAccepting {
             let paths = options.paths(root: SubjectFinder.here.root)
             let unaccepted = runner.unaccepted
             if runner.tally.notRun > 0 || Interruption.reason != nil {
@@ -163,6 +162,9 @@ struct TestLogger {
             } else if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
                 return .notRun
             }
+        }
+        if options.fixesLists, !ListFixes.apply(runner.listFixes, paths: options.paths(root: SubjectFinder.here.root)) {
+            return .notRun
         }
         if status == .failed { printProgram() }
         return finish(status)
@@ -191,39 +193,6 @@ struct TestLogger {
         print("run the failed tests again with \(place.products)/\(FileAccess.name(of: BuildPlace.program)) --failed")
     }
 
-    private func makeRunOptions() throws -> RunOptions {
-        var run = RunOptions()
-        run.choice.testTypes = options.testTypes
-        func pattern(_ text: String) throws(PatternError) -> TestPattern {
-            try options.isExact ? TestPattern(exactly: text) : TestPattern(text)
-        }
-        // Those of the package are patterns whatever the command line's are.
-        let areOwn = options.given.contains("--skip")
-        for filter in options.filters { run.choice.filters.append(try pattern(filter)) }
-        for exclusion in options.exclusions {
-            run.choice.exclusions.append(areOwn ? try pattern(exclusion) : try TestPattern(exclusion))
-        }
-        run.choice.isUsual = options.given.isDisjoint(with: ["--test-type", "--skip"])
-        run.choice.lines = options.lines
-        run.choice.isFailedOnly = options.isFailedOnly
-        run.choice.isChangedOnly = options.isChangedOnly
-        run.choice.shard = options.shard
-        run.timeoutMilliseconds = options.timeoutMilliseconds
-        run.slowMilliseconds = options.slowMilliseconds
-        run.workerCountMax = workerCountMax
-        run.shuffleSeed = options.isShuffled ? options.seed : nil
-        run.retryCount = options.retryCount
-        run.isStable = options.isStable
-        // What is accepted is what all tests want.
-        run.stopsAtFirstFailure = options.stopsAtFirstFailure && !options.isAccepting
-        run.isListing = options.isListing
-        run.isAccepting = options.isAccepting
-        run.leavesOutput = options.leavesOutput
-        run.isBuildStep = options.marker != nil
-        run.leavesProfiles = options.wantsCoverage
-        return run
-    }
-
     /// Makes a new `.testlogger` an input of the native build's steps, for which the plugin has created an empty file.
     private func watch(_ package: PackageOptions) {
         guard let marker = options.marker else { return }
@@ -241,14 +210,6 @@ struct TestLogger {
     static func isOn(_ variable: String) -> Bool {
         guard let value = Environment.value(of: variable)?.lowercased() else { return false }
         return !["", "0", "false", "no", "off"].contains(value)
-    }
-
-    /// How many workers there may be: a build's step leaves half of the machine to the compiler, which works beside it.
-    private var workerCountMax: Int {
-        if options.leavesOutput { return 1 }
-        if let count = options.jobCount { return count }
-        let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        return max(1, options.marker == nil ? processors : processors / 2)
     }
 
     /// Finds what is to be tested, and what the paths of sources mean.
@@ -281,9 +242,10 @@ struct TestLogger {
         if !runner.goneFailures.isEmpty { complain(ofGone: runner.goneFailures.sorted()) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
         // A shard of some tests, or the tests that failed last, may well be none.
-        let isPart = options.shard != nil && runner.plan.contains(where: runOptions.choice.includes)
+        let isPart = options.run.choice.shard != nil && runner.plan.contains(where: runOptions.choice.includes)
         let mayBeEmpty =
-            options.emptyChoice.map { $0 == .pass } ?? (isPart || options.isFailedOnly || options.isChangedOnly)
+            options.emptyChoice.map { $0 == .pass }
+            ?? (isPart || options.run.choice.isFailedOnly || options.run.choice.isChangedOnly)
         if !runner.goneFailures.isEmpty { return .nothingToRun }
         if !isEmpty || mayBeEmpty, mistakes.isEmpty { return .passed }
         if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence, severity: nil) } }
@@ -305,17 +267,17 @@ struct TestLogger {
 
     private func printSummary(_ runner: SubjectRunner, _ nanoseconds: Int) {
         let tally = runner.tally
-        if options.isListing { return }
+        if options.run.isListing { return }
         if tally.planned == 0, !tally.isRed {
-            if options.isFailedOnly, runner.goneFailures.isEmpty {
+            if options.run.choice.isFailedOnly, runner.goneFailures.isEmpty {
                 print("nothing failed in the last run")
-            } else if options.isChangedOnly {
+            } else if options.run.choice.isChangedOnly {
                 print("no source has changed since its tests ran")
             }
             return
         }
         if options.verbosity == .quiet, !tally.isRed, tally.flaky == 0 { return }
-        print(tally.line(nanoseconds: nanoseconds, isStable: options.isStable))
+        print(tally.line(nanoseconds: nanoseconds, isStable: options.run.isStable))
     }
 
     /// Lets the build go on. Only a missing marker is made: a build does not compile again what has not changed.

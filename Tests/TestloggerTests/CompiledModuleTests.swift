@@ -204,6 +204,78 @@ extension TestloggerTests {
             #endif
             """
 
+        // MARK: Options
+
+        /// Each of the tests finds what the ones before it have left in their process.
+        @Test(arguments: [1, 2])
+        func isolatedTestsHaveAProcessEach(jobs: Int) throws {
+            let module = try CompiledModule(
+                named: "isolated\(jobs)",
+                source: Self.head + """
+                    enum Counted {
+                        nonisolated(unsafe) static var count = 0
+                        static func add() {
+                            count += 1
+                            expectEqual(count, 1, "tests of this process")
+                        }
+                    }
+                    extension Counted: SelfTesting {
+                        static var testSelectors: TestSelectors {
+                            .each("testCounts", Array(1...6)) { _ in add() } + ["testCrashes": { fatalError("crash") }]
+                        }
+                    }
+                    """)
+            #expect(try module.testlogger(["--jobs", "1"]).output.contains("7 tests, 1 passed, 6 failed"))
+            let result = try module.testlogger(["--isolate", "--jobs", "\(jobs)"])
+            #expect(result.output.contains("7 tests, 6 passed, 1 failed"), "\(result)")
+            #expect(result.status == 1)
+        }
+
+        @Test func unlistedTestsAreAddedToTheirLists() throws {
+            let head = """
+                import InClassTesting
+                struct Stack { init() {} }
+
+                """
+            let tests = """
+                    static func testA() {}
+                    static func testB() async throws {}
+                }
+                extension Stack: FixtureTesting {
+                    static func testFixture() -> Stack { Stack() }
+                    func testC() {}
+                    func testD() throws {}
+                }
+
+                """
+            let module = try CompiledModule(
+                named: "unlisted",
+                source: head + """
+                    extension Stack {
+                        static var testSelectors: TestSelectors { ["testD": fixture { try $0.testD() }] }
+
+                    """ + tests)
+            let result = try module.testlogger(["--fix-lists", "--stable-output"])
+            #expect(result.status == 0)
+            let note = #"Source.swift:4:48: note: added "testA": testA; build to run it"#
+            #expect(result.output.contains(note), "\(result)")
+            let fixed = try String(contentsOf: module.source, encoding: .utf8)
+            #expect(
+                fixed == head + """
+                    extension Stack {
+                        static var testSelectors: TestSelectors { ["testA": testA, "testB": testB, \
+                    "testC": fixture(testC), "testD": fixture { try $0.testD() }] }
+
+                    """ + tests)
+            let again = try CompiledModule(named: "listed", source: fixed).testlogger(["--fix-lists"])
+            #expect(
+                again.output == """
+                    4 tests, 4 passed
+                    there is nothing to add: every test that can be added is in a list
+
+                    """)
+        }
+
         // MARK: Processes and files
 
         @Test func whatAPassedTestSetsIsPutBack() throws {

@@ -33,6 +33,8 @@ extension TestloggerTests {
         }
 
         @Test func nothingBeginsAfterAFailure() throws {
+            // What has failed comes first in the next run.
+            _ = try run("--jobs", "1")
             let result = try run("--jobs", "1", "--fail-fast")
             #expect(result.lines.contains("24 tests, 0 passed, 1 failed, 23 not run"), "\(result)")
         }

@@ -164,7 +164,7 @@ package struct TestChoice: Sendable {
                 sources.scan.place(of: plan[index]).map { lastRun.changed.contains($0.path) } ?? true
             }
         }
-        return shard?.part(of: indices) ?? indices
+        return shard?.part(of: indices) { plan[$0].name } ?? indices
     }
 
     package func includes(_ test: PlannedTest) -> Bool {

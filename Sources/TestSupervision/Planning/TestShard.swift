@@ -1,8 +1,7 @@
 // Which part of the selected tests is this machine's.
 
-/// A part of the selected tests, for one of several machines: every `count`-th, beginning with the one of an index, so
-/// that all parts are alike in length. That a new test moves others to another part costs nothing, since all machines
-/// run the same build; parts by a hash of the name would stay, and be uneven.
+/// A part of the selected tests, for one of several machines: those whose names have a hash of this remainder. A new test
+/// moves no other one to another part.
 package struct TestShard: Equatable, Sendable {
     /// From 0.
     package var index: Int
@@ -22,8 +21,13 @@ package struct TestShard: Equatable, Sendable {
     }
 
     /// The part of the selected tests that this is, in the order they had.
-    package func part(of selected: [Int]) -> [Int] {
-        stride(from: index, to: selected.count, by: count).map { selected[$0] }
+    package func part(of selected: [Int], name: (Int) -> String) -> [Int] {
+        selected.filter { Self.hash(name($0)) % UInt64(count) == UInt64(index) }
+    }
+
+    /// FNV-1a of 64 bits, the same on every machine.
+    private static func hash(_ name: String) -> UInt64 {
+        name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }
 
@@ -46,15 +50,21 @@ extension TestShard: SelfTesting {
     }
 
     private static func testPartsAreTheWhole() {
+        func shards(_ all: [Int], _ count: Int) -> [[Int]] {
+            (0..<count).map { TestShard(index: $0, count: count).part(of: all) { "Stack.testRow(\($0))" } }
+        }
         for count in [0, 1, 7, 100] {
             for parts in 1...8 {
                 let all = (0..<count).map { $0 * 3 }
-                let shards = (0..<parts).map { TestShard(index: $0, count: parts).part(of: all) }
+                let shards = shards(all, parts)
                 expectEqual(shards.flatMap(\.self).sorted(), all)
                 for shard in shards { expectEqual(shard, shard.sorted(), "the order stays") }
-                let counts = shards.map(\.count).sorted()
-                expectLessThanOrEqual(counts[parts - 1] - counts[0], 1, "evenness")
             }
+        }
+        let (few, many) = (shards(Array(0..<1000), 4), shards(Array(0..<1100), 4))
+        for (few, many) in zip(few, many) {
+            expectEqual(many.filter { $0 < 1000 }, few, "those that were there stay")
+            expectTrue((225...325).contains(many.count), "\(many.count) of 1100 in one of 4 parts")
         }
     }
 }

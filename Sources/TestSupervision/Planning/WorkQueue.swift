@@ -9,6 +9,7 @@ struct WorkQueue {
     private static let rangeCountMax = 1024
 
     private let workerCountMax: Int
+    private let isolatesTests: Bool
     /// The tests that took long in the last run, of which the longest come first.
     private let long: Set<Int>
     private var rest: [Int]
@@ -20,7 +21,9 @@ struct WorkQueue {
     /// - Parameters:
     ///   - indices: the tests, in the order they are to run.
     ///   - known: the times of slow tests in the last run, in nanoseconds.
-    init(_ indices: [Int], known: [Int: Int], workerCountMax: Int) {
+    ///   - isolatesTests: whether each piece is one test.
+    init(_ indices: [Int], known: [Int: Int], workerCountMax: Int, isolatesTests: Bool = false) {
+        self.isolatesTests = isolatesTests
         self.workerCountMax = workerCountMax
         let isLong = { (index: Int) in workerCountMax > 1 && known[index, default: 0] > Self.longTime }
         // no mutants: all of them have times, and none is there twice
@@ -43,7 +46,7 @@ struct WorkQueue {
     /// Takes the next piece, in ranges of neighbors: a quarter of each worker's share of the rest, or one long test.
     mutating func takePiece() -> [Range<Int>] {
         // One worker alone runs all there is.
-        let countMax = workerCountMax == 1 ? count : max(1, count / (workerCountMax * 4))
+        let countMax = isolatesTests ? 1 : workerCountMax == 1 ? count : max(1, count / (workerCountMax * 4))
         var ranges: [Range<Int>] = []
         var taken = 0
         while next < rest.count, taken < countMax {
@@ -87,6 +90,8 @@ extension WorkQueue: SelfTesting {
         expectEqual(queue.takePiece(), [0..<5000])
         expectTrue(queue.isEmpty)
         expectEqual(queue.takePiece(), [])
+        queue = WorkQueue([0, 1], known: [:], workerCountMax: 1, isolatesTests: true)
+        expectEqual([queue.takePiece(), queue.takePiece(), queue.takePiece()], [[0..<1], [1..<2], []])
     }
 
     private static func testNamesNeighborsTogether() {

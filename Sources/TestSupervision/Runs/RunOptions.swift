@@ -10,6 +10,8 @@ package struct RunOptions: Sendable {
     package var slowMilliseconds = 0
     /// How many workers may run at once.
     package var workerCountMax = 1
+    /// Run each test in a worker of its own.
+    package var isolatesTests = false
     /// Run in a random order that this number decides.
     package var shuffleSeed: UInt64?
     /// Run nothing more after the first failure.

@@ -109,7 +109,7 @@ package final class TestRun {
         let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
         return WorkQueue(
             ordered(runnable, lastRun), known: workerCountMax > 1 ? lastRun.times(in: plan) : [:],
-            workerCountMax: workerCountMax)
+            workerCountMax: workerCountMax, isolatesTests: options.isolatesTests)
     }
 
     private func ordered(_ indices: [Int], _ lastRun: LastRun) -> [Int] {
@@ -247,7 +247,8 @@ package final class TestRun {
             }
             // Whether the first failure is one is decided by the test's last attempt.
             let isWaiting = options.stopsAtFirstFailure && results.hasOpenAttempts
-            let piece = isWaiting || session.isForAttempt ? [] : queue.takePiece()
+            let isOver = session.isForAttempt || options.isolatesTests && session.begunCount > 0
+            let piece = isWaiting || isOver ? [] : queue.takePiece()
             if piece.isEmpty { session.finish() } else { session.run(piece) }
         }
     }

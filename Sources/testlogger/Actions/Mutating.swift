@@ -60,7 +60,7 @@ final class Mutating {
 
     private func run(_ module: ModuleDescription, until deadline: ContinuousClock.Instant) throws {
         var tried = TriedSources(of: module)
-        let sources = chosenSources(module).filter { !options.isChangedOnly || !tried.contains($0) }
+        let sources = chosenSources(module).filter { !options.run.choice.isChangedOnly || !tried.contains($0) }
         if sources.isEmpty { return }
         let trials = try MutantTrials(module, options: runOptions)
         defer { showProgress("") }
@@ -70,12 +70,14 @@ final class Mutating {
             if case .ended(let result) = event, result.outcome != .failed { return }
             for line in terminal.lines(for: event) { print(line) }
         }
-        var generator = SeededGenerator(seed: options.seed ?? 1)
+        var generator = SeededGenerator(seed: options.run.shuffleSeed ?? 1)
         mutants = mutants.shuffled(using: &generator).filter { mutant in
             let lines = places.filter { $0.names(mutant.place.path) }.map(\.line)
             return places.isEmpty || lines.contains(0) || lines.contains(mutant.place.line)
         }
-        if let shard = options.shard { mutants = shard.part(of: Array(mutants.indices)).map { mutants[$0] } }
+        if let shard = options.run.choice.shard {
+            mutants = shard.part(of: Array(mutants.indices)) { "\($0)" }.map { mutants[$0] }
+        }
         total += mutants.count
         var untried = mutants[...]
         try trials.tryMutants(mutants) { mutant, outcome in
@@ -105,11 +107,11 @@ final class Mutating {
     }
 
     private func verdict(after elapsed: Duration) -> ExitStatus {
-        if total == 0, options.isChangedOnly {
+        if total == 0, options.run.choice.isChangedOnly {
             print("no source has changed since all its mutants were tried")
             return .passed
         }
-        if total == 0, options.shard == nil {
+        if total == 0, options.run.choice.shard == nil {
             TestLogger.complain("no line that the tests reach has anything to change")
             return .nothingToRun
         }
@@ -119,9 +121,9 @@ final class Mutating {
         if let count = counts[.notCompiled] { parts.append("\(count) not compiled") }
         let left = total - counts.values.reduce(0, +)
         if left > 0 { parts.append("\(left) not tried") }
-        if options.isShuffled, let seed = options.seed { parts.append("seed \(seed)") }
+        if let seed = options.run.shuffleSeed { parts.append("seed \(seed)") }
         let time = TerminalText.duration(Int(elapsed / .nanoseconds(1)))
-        print("mutants: \(parts.joined(separator: ", "))\(options.isStable ? "" : " (\(time))")")
+        print("mutants: \(parts.joined(separator: ", "))\(options.run.isStable ? "" : " (\(time))")")
         return .passed
     }
 }

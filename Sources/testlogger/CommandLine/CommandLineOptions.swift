@@ -1,5 +1,6 @@
 // The words of the command line and what they mean.
 
+internal import InClassSystem
 import TestEvents
 import TestReporting
 import TestSupervision
@@ -21,7 +22,7 @@ enum ColourChoice: String, CaseIterable {
     case always, never
 }
 
-struct CommandLineOptions: Equatable {
+struct CommandLineOptions {
     /// Modules, descriptions, objects and images, as they were written.
     var subjects: [String] = []
     /// Everything else, as it was written: options and their values.
@@ -30,54 +31,41 @@ struct CommandLineOptions: Equatable {
     var lines: [ChosenLine] = []
     /// Whole sources, of which mutants are to be made.
     var sources: [String] = []
-    var testTypes: [String] = []
+    /// What each run is asked to do; `runOptions` completes it.
+    var run = RunOptions()
     var filters: [String] = []
     var exclusions: [String] = []
-    var isFailedOnly = false
-    var isChangedOnly = false
     /// Filters and exclusions are whole names.
     var isExact = false
-    var shard: TestShard?
     /// What a choice without any test ends with; nil for what is usual.
     var emptyChoice: EmptyChoice?
     var verbosity = Verbosity.summary
-    var timeoutMilliseconds = 10_000
-    var slowMilliseconds = 0
-    var jobCount: Int?
-    /// How often a failed test is run again.
-    var retryCount = 0
+    /// How many workers may run at once; 0 for as many as there are processors.
+    var jobCount = 0
     var failsOnFlaky = false
     var repetitionCount = 1
     /// Repeat until a test fails, or so often at the most.
     var isUntilFailure = false
-    var isShuffled = false
     /// Try small changes of the sources instead of the sources themselves.
     var isMutating = false
     /// How long that may take.
     var budgetSeconds = 300
     /// Run again whenever a source is saved.
     var isWatching = false
-    var seed: UInt64?
     /// What follows `--shuffle` and isn't a seed: a subject, or a mistake.
     private(set) var wordAfterShuffle: String?
-    var stopsAtFirstFailure = false
-    var isListing = false
-    var isStable = false
     var wantsHelp = false
     var wantsVersion = false
     var colour = ColourChoice.automatic
-    /// Leave to the terminal what tests write, one worker's.
-    var leavesOutput = false
     /// Where reports go; `standardOutput` means in place of the text.
     var junitPath: String?
     var jsonPath: String?
     /// Print annotations for GitHub's pages, also elsewhere.
     var isOnGitHub = false
-    /// Write what was got in place of the literals that were expected.
-    var isAccepting = false
+    /// Add unlisted tests to their lists.
+    var fixesLists = false
     /// The test to start a debugger on.
     var debuggedTest: String?
-    var wantsCoverage = false
     /// The file that a build waits for: created when the tests pass, so that the build goes on.
     var marker: String?
     /// The path that stands for the standard output.
@@ -90,21 +78,6 @@ struct CommandLineOptions: Equatable {
     private(set) var given: Set<String> = []
     /// What the package's file has chosen.
     private(set) var packageChoices: [PackageChoice] = []
-
-    /// Every option, with the name of its value if it has one; its last name is the one that it is set by.
-    private static let known: [(names: [String], value: String?)] = [
-        (["-h", "--help"], nil), (["--version"], nil), (["-l", "--list"], nil), (["-v", "--verbose"], nil),
-        (["-vv"], nil), (["--test-type"], "NAME"), (["--filter"], "PATTERN"), (["--skip"], "PATTERN"),
-        (["--exact"], nil), (["--failed"], nil), (["--changed"], nil), (["--shard"], "I/N"),
-        (["--no-tests"], "pass or fail"), (["--timeout"], "MS"), (["--slow"], "MS"), (["-j", "--jobs"], "N"),
-        (["--repeat"], "N"), (["--until-failure"], nil), (["--retries"], "N"), (["--fail-on-flaky"], nil),
-        (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--no-capture"], nil), (["--color"], "WHEN"),
-        (["--stable-output"], nil), (["--accept"], nil), (["--debug"], "TEST"), (["--junit"], "PATH"),
-        (["--json"], "PATH"), (["--github"], nil), (["--watch"], nil), (["--coverage"], nil), (["--mutants"], nil),
-        (["--budget"], "SECONDS"),
-        // What the build plugin says, and nobody else.
-        (["--marker"], "FILE"),
-    ]
 
     /// Reads the words after the program's name.
     init(_ words: [String]) throws(UsageError) {
@@ -129,9 +102,9 @@ struct CommandLineOptions: Equatable {
             }
             optionWords.append(word)
             let parts = Self.parts(of: word)
-            let (name, valueName) = try Self.option(named: parts[0])
+            let option = try Self.option(named: parts[0])
             var value = ""
-            if name == "--shuffle" {
+            if option.name == "--shuffle" {
                 // The one option that may do without its value.
                 if parts.count == 2 {
                     value = parts[1]
@@ -141,7 +114,7 @@ struct CommandLineOptions: Equatable {
                 } else {
                     wordAfterShuffle = rest.first
                 }
-            } else if let valueName {
+            } else if let valueName = option.value {
                 guard let given = parts.count == 2 ? parts[1] : rest.popFirst() else {
                     throw UsageError(description: "option '\(parts[0])' expects \(valueName) after it")
                 }
@@ -150,33 +123,37 @@ struct CommandLineOptions: Equatable {
             } else if parts.count == 2 {
                 throw UsageError(description: "option '\(parts[0])' takes no value, but is given '\(parts[1])'")
             }
-            given.insert(name)
-            try set(name, value)
+            given.insert(option.name)
+            try option.set(&self, value)
         }
-        try checkMutants()
-        let actions = ["--junit", "--json", "--accept", "--coverage", "--watch"]
-        if isListing, let other = actions.first(where: given.contains) {
-            throw UsageError(description: "option '\(other)' does not go with '--list', which runs nothing")
+        try checkCombinations()
+    }
+
+    /// Which options make no sense with which others.
+    private func checkCombinations() throws(UsageError) {
+        let rows = [
+            (
+                "--list", ["--junit", "--json", "--accept", "--fix-lists", "--coverage", "--watch"],
+                ", which runs nothing"
+            ),
+            // Among what they leave out may be what a literal is right for.
+            ("--accept", ["--failed", "--changed", "--shard"], ""),
+            (
+                "--mutants",
+                [
+                    "--list", "--failed", "--repeat", "--until-failure", "--watch", "--accept", "--fix-lists",
+                    "--debug", "--no-capture", "--coverage", "--junit", "--json", "--github",
+                ], ""
+            ),
+        ]
+        for (option, others, reason) in rows where given.contains(option) {
+            guard let other = others.first(where: given.contains) else { continue }
+            throw UsageError(description: "option '\(other)' does not go with '\(option)'\(reason)")
         }
         if jsonPath == Self.standardOutput, junitPath == Self.standardOutput {
             throw UsageError(description: "options '--json' and '--junit' can't both print to the standard output")
         }
-        // Among what they leave out may be what a literal is right for.
-        if isAccepting, let other = ["--failed", "--changed", "--shard"].first(where: given.contains) {
-            throw UsageError(description: "option '\(other)' does not go with '--accept'")
-        }
-    }
-
-    /// What has no meaning with mutants, or none without.
-    private func checkMutants() throws(UsageError) {
-        if isMutating {
-            let others = [
-                "--list", "--failed", "--repeat", "--until-failure", "--watch", "--accept", "--debug", "--no-capture",
-                "--coverage", "--junit", "--json", "--github",
-            ]
-            guard let other = others.first(where: given.contains) else { return }
-            throw UsageError(description: "option '\(other)' does not go with '--mutants'")
-        }
+        if isMutating { return }
         if given.contains("--budget") { throw UsageError(description: "option '--budget' is for '--mutants'") }
         guard let source = sources.first else { return }
         throw UsageError(description: "'\(source)' names no line; '\(source):1' would, and '--mutants' needs none")
@@ -186,20 +163,18 @@ struct CommandLineOptions: Equatable {
     private static func parts(of word: String) -> [String] {
         let short = String(word.prefix(2))
         if short != "--", word.utf8.count > 2, !word.contains("="),
-            known.contains(where: { $0.names.contains(short) && $0.value != nil })
+            CommandLineOption.all.contains(where: { $0.names.contains(short) && $0.value != nil })
         {
             return [short, String(word.dropFirst(2))]
         }
         return word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// The name that an option is set by, and that of its value.
-    private static func option(named word: String) throws(UsageError) -> (name: String, valueName: String?) {
-        if let option = known.first(where: { $0.names.contains(word) }), let name = option.names.last {
-            return (name, option.value)
-        }
-        let names = known.flatMap(\.names)
-        throw UsageError(description: "unknown option '\(word)'" + suggestion(for: word, among: names))
+    private static func option(named word: String) throws(UsageError) -> CommandLineOption {
+        let all = CommandLineOption.all
+        if let option = all.first(where: { $0.names.contains(word) }) { return option }
+        throw UsageError(
+            description: "unknown option '\(word)'" + suggestion(for: word, among: all.flatMap(\.names)))
     }
 
     /// Takes from a package's options those that were not given.
@@ -207,26 +182,26 @@ struct CommandLineOptions: Equatable {
         for line in package.lines {
             var column = line.column
             do throws(UsageError) {
-                let (name, valueName) = try Self.option(named: line.name)
-                guard PackageOptions.names.contains(name) else {
+                let option = try Self.option(named: line.name)
+                guard option.isOfPackage else {
                     throw UsageError(description: "option '\(line.name)' is of one command, not of a package")
                 }
-                if let valueName, line.value == nil {
+                if let valueName = option.value, line.value == nil {
                     throw UsageError(description: "option '\(line.name)' expects \(valueName) after it")
                 }
                 column = line.valueColumn
-                if valueName == nil, let value = line.value {
+                if option.value == nil, let value = line.value {
                     throw UsageError(description: "option '\(line.name)' takes no value, but is given '\(value)'")
                 }
                 // What the command line wins over must make sense, too.
                 var changed = self
-                try changed.set(name, line.value ?? "")
-                if name == "--skip" { try Self.checkPattern(line.value ?? "") }
-                if given.contains(name) { continue }
+                try option.set(&changed, line.value ?? "")
+                if option.name == "--skip" { try Self.checkPattern(line.value ?? "") }
+                if given.contains(option.name) { continue }
                 self = changed
-                if ["--test-type", "--skip"].contains(name), let value = line.value {
+                if ["--test-type", "--skip"].contains(option.name), let value = line.value {
                     let place = SourcePlace(path: package.path, line: line.number, column: line.valueColumn)
-                    packageChoices.append(PackageChoice(name: name, value: value, place: place))
+                    packageChoices.append(PackageChoice(name: option.name, value: value, place: place))
                 }
             } catch {
                 throw package.error(error.description, line, column)
@@ -238,85 +213,32 @@ struct CommandLineOptions: Equatable {
         do throws(PatternError) { _ = try TestPattern(text) } catch { throw UsageError(description: error.description) }
     }
 
-    private mutating func set(_ name: String, _ value: String) throws(UsageError) {
-        switch name {
-        case "--help": wantsHelp = true
-        case "--version": wantsVersion = true
-        case "--list": isListing = true
-        case "--verbose": verbosity = max(verbosity, .tests)
-        case "-vv": verbosity = .progress
-        case "--test-type": testTypes.append(try notEmpty(name, value, "NAME"))
-        case "--filter": filters.append(try notEmpty(name, value, "PATTERN"))
-        case "--skip": exclusions.append(try notEmpty(name, value, "PATTERN"))
-        case "--failed": isFailedOnly = true
-        case "--changed": isChangedOnly = true
-        case "--exact": isExact = true
-        case "--shard":
-            guard let part = TestShard(value) else {
-                throw UsageError(description: "option '--shard' expects I/N with I from 1 to N, not '\(value)'")
-            }
-            shard = part
-        case "--no-tests": emptyChoice = try oneOf(EmptyChoice.self, name, value)
-        case "--timeout": timeoutMilliseconds = try number(name, value, "a number of milliseconds")
-        case "--slow": slowMilliseconds = try number(name, value, "a number of milliseconds")
-        case "--jobs": jobCount = try number(name, value, "a number of workers")
-        case "--repeat": repetitionCount = try number(name, value, "a number of runs")
-        case "--retries": retryCount = try number(name, value, "a number of further attempts", least: 0)
-        case "--fail-on-flaky": failsOnFlaky = true
-        case "--until-failure": isUntilFailure = true
-        case "--shuffle":
-            isShuffled = true
-            guard value.isEmpty || UInt64(value) != nil else {
-                throw UsageError(description: "option '--shuffle' expects a whole number as its seed, not '\(value)'")
-            }
-            seed = UInt64(value)
-        case "--junit": junitPath = value
-        case "--json": jsonPath = value
-        case "--github": isOnGitHub = true
-        case "--watch": isWatching = true
-        case "--accept": isAccepting = true
-        case "--no-capture": leavesOutput = true
-        case "--color": colour = try oneOf(ColourChoice.self, name, value)
-        case "--debug": debuggedTest = value
-        case "--coverage": wantsCoverage = true
-        case "--mutants": isMutating = true
-        case "--budget": budgetSeconds = try number(name, value, "a number of seconds")
-        case "--fail-fast": stopsAtFirstFailure = true
-        case "--stable-output": isStable = true
-        case "--marker":
-            marker = value
-            verbosity = .quiet
-        default: break
+    /// What each run is asked to do, the package's options included.
+    func runOptions() throws(PatternError) -> RunOptions {
+        func patterns(_ texts: [String], areExact: Bool) throws(PatternError) -> [TestPattern] {
+            var patterns: [TestPattern] = []
+            for text in texts { patterns.append(areExact ? TestPattern(exactly: text) : try TestPattern(text)) }
+            return patterns
         }
-    }
-
-    /// An empty pattern would be found in every name.
-    private func notEmpty(_ name: String, _ value: String, _ what: String) throws(UsageError) -> String {
-        if !value.isEmpty { return value }
-        throw UsageError(description: "option '\(name)' expects \(what), which is not empty")
-    }
-
-    private func number(_ name: String, _ value: String, _ what: String, least: Int = 1) throws(UsageError) -> Int {
-        guard let number = Int(value), number >= least else {
-            let limit = least == 1 ? " above 0" : ""
-            throw UsageError(description: "option '\(name)' expects \(what)\(limit), not '\(value)'")
-        }
-        return number
-    }
-
-    private func oneOf<Choice: RawRepresentable<String> & CaseIterable>(
-        _ type: Choice.Type, _ name: String, _ value: String
-    ) throws(UsageError) -> Choice {
-        if let choice = Choice(rawValue: value) { return choice }
-        let names = Choice.allCases.map(\.rawValue)
-        throw UsageError(
-            description: "option '\(name)' expects one of \(names.joined(separator: ", ")), not '\(value)'"
-                + suggestion(for: value, among: names))
+        var run = run
+        run.choice.filters = try patterns(filters, areExact: isExact)
+        // Those of the package are patterns whatever the command line's are.
+        run.choice.exclusions = try patterns(exclusions, areExact: isExact && given.contains("--skip"))
+        run.choice.isUsual = given.isDisjoint(with: ["--test-type", "--skip"])
+        run.choice.lines = lines
+        // What is accepted is what all tests want.
+        if run.isAccepting { run.stopsAtFirstFailure = false }
+        run.isBuildStep = marker != nil
+        let processors = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        // A build's step leaves half of the machine to the compiler, which works beside it.
+        let usual = run.isBuildStep ? max(1, processors / 2) : processors
+        run.workerCountMax = run.leavesOutput ? 1 : jobCount > 0 ? jobCount : usual
+        return run
     }
 
     /// How paths are printed that belong to a package in this folder.
     func paths(root: String, isRelative: Bool? = nil) -> PathStyle {
-        PathStyle(root: root, isRelative: isRelative ?? isStable)
+        PathStyle(root: root, isRelative: isRelative ?? run.isStable)
     }
 }
 
@@ -339,25 +261,25 @@ extension CommandLineOptions: SelfTesting {
             "--test-type", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50", "M", "--",
             "-x",
         ])
-        expectEqual(options.testTypes, ["slow", "unit"])
+        expectEqual(options.run.choice.testTypes, ["slow", "unit"])
         expectEqual(options.filters, ["a"])
         expectEqual(options.exclusions, ["b"])
         expectEqual(options.verbosity, .tests)
-        expectEqual(options.timeoutMilliseconds, 50)
+        expectEqual(options.run.timeoutMilliseconds, 50)
         expectEqual(options.subjects, ["M", "-x"])
         expectEqual(
             options.optionWords,
             ["--test-type", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50"])
         expectEqual(try CommandLineOptions(["-vv", "-v"]).verbosity, .progress)
-        expectEqual(try CommandLineOptions(["--shuffle", "7", "M"]).seed, 7)
+        expectEqual(try CommandLineOptions(["--shuffle", "7", "M"]).run.shuffleSeed, 7)
         expectEqual(try CommandLineOptions(["--shuffle", "M"]).subjects, ["M"])
         expectEqual(try CommandLineOptions(["--shuffle", "M"]).wordAfterShuffle, "M")
         expectEqual(try CommandLineOptions(["-j2", "-vv", "M"]).jobCount, 2)
         expectEqual(try CommandLineOptions(["Sources/S.swift:42"]).lines.map(\.line), [42])
-        expectEqual(try CommandLineOptions(["--retries", "0"]).retryCount, 0)
+        expectEqual(try CommandLineOptions(["--retries", "0"]).run.retryCount, 0)
         expectFalse(try CommandLineOptions(["--json", "-", "--junit", "a"]).printsText)
         expectTrue(try CommandLineOptions(["--json", "b", "--junit", "a"]).printsText)
-        expectEqual(try CommandLineOptions(["--shard", "2/3"]).shard, TestShard(index: 1, count: 3))
+        expectEqual(try CommandLineOptions(["--shard", "2/3"]).run.choice.shard, TestShard(index: 1, count: 3))
         expectEqual(try CommandLineOptions(["--color", "never"]).colour, .never)
         expectEqual(try CommandLineOptions(["--no-tests", "fail"]).emptyChoice, .fail)
         let mutants = try CommandLineOptions(["--mutants", "S.swift", "T.swift:4", "M", "--budget", "9"])
@@ -375,6 +297,7 @@ extension CommandLineOptions: SelfTesting {
             (["--skip", ""], "option '--skip' expects PATTERN, which is not empty"),
             (["--test-type", ""], "option '--test-type' expects NAME, which is not empty"),
             (["--list=x"], "option '--list' takes no value, but is given 'x'"),
+            (["--fix-lists", "--list"], "option '--fix-lists' does not go with '--list', which runs nothing"),
             (["--timeout", "0"], "option '--timeout' expects a number of milliseconds above 0, not '0'"),
             (
                 ["--color", "alway"],
@@ -400,9 +323,14 @@ extension CommandLineOptions: SelfTesting {
     }
 
     private static func testHelpNamesEveryOption() {
+        let help = CommandLineOption.help
         let words = Set(help.split(whereSeparator: { " ,\n".contains($0) }).map(String.init))
-        for name in known.flatMap(\.names) where name != "--marker" { expectTrue(words.contains(name), name) }
+        for name in CommandLineOption.all.flatMap(\.names) where name != "--marker" {
+            expectTrue(words.contains(name), name)
+        }
         expectFalse(help.contains("--marker"), "what only the build plugin says")
+        let lines = help.split(separator: "\n").map(String.init)
+        expectEqual(lines.filter { $0.count > 100 }, [])
     }
 }
 #endif

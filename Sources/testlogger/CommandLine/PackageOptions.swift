@@ -30,12 +30,6 @@ struct PackageOptions: Equatable {
 
     static let fileName = ".testlogger"
 
-    /// The options that a package can have.
-    static let names: Set<String> = [
-        "--test-type", "--skip", "--timeout", "--slow", "--jobs", "--retries", "--fail-on-flaky", "--fail-fast",
-        "--color",
-    ]
-
     let path: String
     private(set) var lines: [Line] = []
 
@@ -131,21 +125,21 @@ extension PackageOptions: SelfTesting {
             --skip a b#c # d
             --fail-fast
             """)
-        expectEqual(options.timeoutMilliseconds, 20_000)
+        expectEqual(options.run.timeoutMilliseconds, 20_000)
         expectEqual(options.jobCount, 4, "the last one counts")
         expectEqual(options.exclusions, ["a b#c"])
-        expectTrue(options.stopsAtFirstFailure)
-        expectEqual(try self.options(""), try CommandLineOptions([]))
-        expectEqual(try self.options("--timeout 5\r\n--fail-on-flaky\r\n").timeoutMilliseconds, 5)
+        expectTrue(options.run.stopsAtFirstFailure)
+        expectEqual(try self.options("").packageChoices, [])
+        expectEqual(try self.options("--timeout 5\r\n--fail-on-flaky\r\n").run.timeoutMilliseconds, 5)
     }
 
     private static func testTheCommandLineWins() throws {
         let text = "--test-type slow\n--test-type unit\n--timeout 5\n--skip a\n"
         let options = try options(text, ["--test-type", "network", "--timeout", "6"])
-        expectEqual(options.testTypes, ["network"])
-        expectEqual(options.timeoutMilliseconds, 6)
+        expectEqual(options.run.choice.testTypes, ["network"])
+        expectEqual(options.run.timeoutMilliseconds, 6)
         expectEqual(options.exclusions, ["a"])
-        expectEqual(try self.options(text).testTypes, ["slow", "unit"])
+        expectEqual(try self.options(text).run.choice.testTypes, ["slow", "unit"])
         expectEqual(try self.options(text, ["--skip", "b"]).exclusions, ["b"])
     }
 

@@ -26,14 +26,14 @@ final class RequestedReports {
         let paths = options.paths(root: root, isRelative: true)
         var junitOptions = JUnitReport.Options()
         junitOptions.paths = paths
-        junitOptions.isStable = options.isStable
+        junitOptions.isStable = options.run.isStable
         junitOptions.timestamp = Self.timestamp
-        if let seed = options.seed, options.isShuffled { junitOptions.properties = [("seed", "\(seed)")] }
+        if let seed = options.run.shuffleSeed { junitOptions.properties = [("seed", "\(seed)")] }
         func add(_ reporter: any RunReporter, _ path: String) {
             let isPrinted = path == CommandLineOptions.standardOutput
             destinations.append(Destination(reporter: reporter, path: isPrinted ? nil : path))
         }
-        if let path = options.jsonPath { add(JSONLinesReport(paths: paths, isStable: options.isStable), path) }
+        if let path = options.jsonPath { add(JSONLinesReport(paths: paths, isStable: options.run.isStable), path) }
         let isOnGitHub = options.isOnGitHub || Environment.value(of: "GITHUB_ACTIONS") == "true"
         let workspace = options.paths(root: Environment.value(of: "GITHUB_WORKSPACE") ?? root, isRelative: true)
         if isOnGitHub {
@@ -43,7 +43,7 @@ final class RequestedReports {
         if let path = options.junitPath { add(JUnitReport(options: junitOptions), path) }
         if isOnGitHub, let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
             // Each step of a job gets the same file.
-            let summary = GitHubSummary(paths: workspace, isStable: options.isStable)
+            let summary = GitHubSummary(paths: workspace, isStable: options.run.isStable)
             destinations.append(Destination(reporter: summary, path: path, isShared: true))
         }
     }

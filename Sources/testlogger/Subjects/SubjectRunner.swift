@@ -26,6 +26,8 @@ final class SubjectRunner {
     private var met: Set<String> = []
     /// What could not.
     private(set) var unaccepted: [UnacceptedValue] = []
+    /// What adds unlisted tests to their lists.
+    private(set) var listFixes: [SourceFixIt] = []
     /// The names of the tests that were skipped.
     private var skippedTests: Set<String> = []
     /// Images that have been linked already, in an earlier repetition.
@@ -40,7 +42,7 @@ final class SubjectRunner {
 
     /// Writes the reports, however far the run has come.
     func finishReports(_ end: RunEnd) {
-        if options.isListing { return }
+        if options.run.isListing { return }
         do throws(SystemError) { try reports.finish(end) } catch {
             TestLogger.complain(error.description)
             add(.notRun)
@@ -179,20 +181,23 @@ final class SubjectRunner {
         let paths = options.paths(root: module.root)
         let terminal = options.terminal(paths)
         var runOptions = runOptions
-        runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowMilliseconds == 0 && reports.isEmpty
+        runOptions.reportsOnlyNews = options.verbosity < .tests && options.run.slowMilliseconds == 0 && reports.isEmpty
         let run = TestRun(module, options: runOptions) { [self, runOptions] event in
-            if case .planned(_, let tests) = event, options.isListing {
+            if case .planned(_, let tests) = event, options.run.isListing {
                 for test in tests { print(test.name) }
             }
             if case .ended(let result) = event {
                 if result.outcome == .skipped { skippedTests.insert(result.test.name) }
                 if result.outcome != .skipped, runOptions.isSlow(nanoseconds: result.nanoseconds) { noteSlow(result) }
             }
+            if case .warning(let warning) = event, let fix = warning.fixIt, !listFixes.contains(fix) {
+                listFixes.append(fix)
+            }
             show(event, on: terminal)
             // Between what the tests print, and before a test can end this process.
-            if options.leavesOutput || event.isFailure { fflush(inclass_stdout()) }
+            if options.run.leavesOutput || event.isFailure { fflush(inclass_stdout()) }
         }
-        if options.wantsCoverage { CoverageReport(module).begin() }
+        if options.run.leavesProfiles { CoverageReport(module).begin() }
         do throws(RunError) {
             let result = try run.run()
             plan += run.plan
@@ -201,7 +206,7 @@ final class SubjectRunner {
             unaccepted += run.unaccepted
             goneFailures.formUnion(run.goneFailures)
             for mistake in run.lineMistakes where !lineMistakes.contains(mistake) { lineMistakes.append(mistake) }
-            if options.wantsCoverage { printCoverage(module) }
+            if options.run.leavesProfiles { printCoverage(module) }
             tally = tally + result
             if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }
             // What was not run has not passed.
@@ -219,7 +224,7 @@ final class SubjectRunner {
 
     /// Gives an event to the reports, and to the terminal what it shows of it.
     private func show(_ event: RunEvent, on terminal: TerminalText) {
-        if !options.isListing { reports.add(event) }
+        if !options.run.isListing { reports.add(event) }
         if options.printsText { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
     }
 
@@ -252,7 +257,8 @@ final class SubjectRunner {
         let name = name(of: module)
         let text = DiagnosticText(paths: paths)
         // A build goes on, but not in silence: its steps know one module each, and others may have what is chosen.
-        if let (place, what) = options.packageChoices.obstacle(in: plan, of: name, chosen: options.testTypes) {
+        if let (place, what) = options.packageChoices.obstacle(in: plan, of: name, chosen: options.run.choice.testTypes)
+        {
             absences.append(text.line(.error, at: place, what))
             if options.marker != nil { print(text.line(.warning, at: place, what)) }
             return
@@ -266,7 +272,7 @@ final class SubjectRunner {
     }
 
     private func warnOfTypes(_ module: ModuleDescription, _ plan: [PlannedTest], _ terminal: TerminalText) {
-        if options.isListing { return }
+        if options.run.isListing { return }
         for (place, what) in options.packageChoices.misspeltTypes(in: plan, of: name(of: module)) {
             show(.warning(SourceWarning(place: place, text: what)), on: terminal)
             tally.warnings += 1
@@ -278,7 +284,8 @@ extension CommandLineOptions {
     /// What a terminal shows of a run.
     func terminal(_ paths: PathStyle) -> TerminalText {
         TerminalText(
-            paths: paths, verbosity: verbosity, isStable: isStable, isColoured: isColoured, failsOnFlaky: failsOnFlaky,
+            paths: paths, verbosity: verbosity, isStable: run.isStable, isColoured: isColoured,
+            failsOnFlaky: failsOnFlaky,
             showsReplacements: Environment.isXcode)
     }
 

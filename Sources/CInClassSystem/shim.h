@@ -51,6 +51,20 @@ static inline const void *inclass_memmem(const void *bytes, size_t count, const 
     return memmem(bytes, count, pattern, length);
 }
 
+/// A hash of bytes. Two texts that differ in 8 bytes only never have the same.
+static inline uint64_t inclass_hash(const void *bytes, size_t count) {
+    uint64_t hash = 0x9E3779B97F4A7C15ULL ^ count;
+    const unsigned char *next = (const unsigned char *)bytes;
+    for (; count >= 8; count -= 8, next += 8) {
+        uint64_t word;
+        memcpy(&word, next, 8);
+        hash = (hash ^ word) * 0x9FB21C651E98DF25ULL;
+        hash ^= hash >> 32;
+    }
+    for (; count > 0; count--, next++) hash = (hash ^ *next) * 0x100000001B3ULL;
+    return hash ^ hash >> 32;
+}
+
 /// When a file was last written, and when anything of it has changed, in nanoseconds.
 #ifdef __APPLE__
 #define INCLASS_TIME(status, which) (status->st_##which##timespec)

@@ -32,7 +32,9 @@ public final class Confirmation: Sendable {
             return isOver ? expected(calls).map { (calls, $0) } : nil
         }
         guard let (calls, expected) = wrong else { return }
-        Recorder.record(RecordedIssue(place: place, got: calls == 1 ? "1 call" : "\(calls) calls", expected: expected, message: message))
+        Recorder.record(
+            RecordedIssue(
+                place: place, got: calls == 1 ? "1 call" : "\(calls) calls", expected: expected, message: message))
     }
 }
 

@@ -30,6 +30,12 @@ package enum FileAccess {
         return try contents(of: descriptor, from: start, to: end, name: path)
     }
 
+    /// A hash of a file's contents, or nil if it can't be read.
+    package static func contentHash(of path: String) -> UInt64? {
+        guard let bytes = try? contents(of: path) else { return nil }
+        return bytes.withUnsafeBytes { inclass_hash($0.baseAddress, $0.count) }
+    }
+
     /// Reads a part of an open file without moving its offset.
     package static func contents(
         of descriptor: Int32, from start: Int, to end: Int, name: String

@@ -213,7 +213,10 @@ extension SubjectRunner: SelfTesting {
         try expectRuns("b", "the one that was skipped")
         try expectRuns("", "all have passed")
         utimes(scene.module.objects[0], nil)
-        try expectRuns("abc", "an object is newer")
+        try expectRuns("", "an object is newer, and the same")
+        let object = scene.module.objects[0]
+        try FileAccess.write(FileAccess.contents(of: object) + [0], to: object)
+        try expectRuns("abc", "an object is another")
         try expectRuns("", "again")
         try FileAccess.write([], to: "\(scene.folder)/M.in-class-passed")
         try expectRuns("abc", "nothing is known")

@@ -57,7 +57,7 @@ final class SubjectRunner {
             if module.isIndirect, !module.usesLibrary {
                 return absences.append("error: \(name(of: module)) lists no tests")
             }
-            if options.marker != nil, let earlier = PassedBefore(module) {
+            if options.marker != nil, let earlier = PassCache(module) {
                 return run(module, runOptions, after: earlier)
             }
             guard prepare(module) else { return }
@@ -77,7 +77,7 @@ final class SubjectRunner {
     }
 
     /// Runs a module's tests in a build: none that has passed already, but each that was skipped.
-    private func run(_ module: ModuleDescription, _ runOptions: RunOptions, after earlier: PassedBefore) {
+    private func run(_ module: ModuleDescription, _ runOptions: RunOptions, after earlier: PassCache) {
         let skippedBefore = earlier.skippedTests
         if skippedBefore?.isEmpty ?? false { return }
         guard prepare(module) else { return }

@@ -5,8 +5,8 @@
 internal import InClassSystem
 import TestSupervision
 
-/// The record of a module's last pass, beside its objects.
-final class PassedBefore {
+/// The record of a module's last pass, by the contents of what it was made of, beside its objects.
+final class PassCache {
     private let path: String
     private let key: String
     private let lock: Int32
@@ -21,7 +21,7 @@ final class PassedBefore {
         key =
             module.identity
             + (objects + module.sources + module.resourceFiles + [tool, "\(module.root)/\(PackageOptions.fileName)"])
-            .map { "\($0)\t\(FileAccess.modificationTime(of: $0) ?? 0)\n" }.joined()
+            .map { "\($0)\t\(FileAccess.contentHash(of: $0) ?? 0)\n" }.joined()
         lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard lock >= 0 else { return nil }
         while flock(lock, LOCK_EX) != 0 {
@@ -34,7 +34,7 @@ final class PassedBefore {
 
     deinit { close(lock) }
 
-    /// The tests that were skipped when all others of these very objects passed; nil when that is not known.
+    /// The tests that were skipped when all others of the same contents passed; nil when that is not known.
     var skippedTests: Set<String>? {
         guard let bytes = try? FileAccess.contents(of: path) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -50,7 +50,7 @@ final class PassedBefore {
 
     private static let mark = "skipped\t"
 
-    /// Records that the objects have passed; without a record they are merely tested again.
+    /// Records that these contents have passed; without a record they are merely tested again.
     func record(skipped: Set<String>) {
         let text = key + skipped.sorted().map { "\(Self.mark)\($0)\n" }.joined()
         try? FileAccess.write(Array(text.utf8), to: path)

@@ -146,8 +146,7 @@ struct TestLogger {
         }
         let elapsed = (ContinuousClock.now - start).components
         let nanoseconds = Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000)
-        runner.finishReports(
-            RunEnd(earlyReason: Interruption.reason.map { "ended by \($0)" }, nanoseconds: nanoseconds))
+        runner.finishReports(earlyReason: Interruption.reason.map { "ended by \($0)" }, nanoseconds: nanoseconds)
         let status = verdict(runner, runOptions)
         guard options.printsText else { return finish(status) }
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }

@@ -3,12 +3,12 @@
 import TestEvents
 
 /// Makes a Markdown page that says what a run came to and lists everything a person may want to look at.
-package struct GitHubSummary: RunReporter {
+package struct GitHubSummary {
     /// The size of a step's summary that GitHub still accepts, in bytes.
     package static let byteCountMax = 1 << 20
 
     /// A heading with a table below it, as long as it may become.
-    private struct Section: Sendable {
+    private struct Section {
         let title: String
         let header: String
         let byteCountMax: Int
@@ -40,73 +40,6 @@ package struct GitHubSummary: RunReporter {
     }
 
     private let paths: PathStyle
-    private let isStable: Bool
-    private var rollCall = RollCall()
-    // Together they stay below the limit, with the headings.
-    private var failures = Section(title: "Failures", columns: ["Test", "Place", "Issue"], byteCountMax: 512 << 10)
-    private var flaky = Section(title: "Flaky", columns: ["Test", "Attempts", "Issue"], byteCountMax: 96 << 10)
-    private var knownIssues = Section(title: "Known issues", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
-    private var skipped = Section(title: "Skipped", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
-    private var warnings = Section(title: "Warnings", columns: ["Place", "Warning"], byteCountMax: 96 << 10)
-
-    /// Creates a page.
-    ///
-    /// - Parameters:
-    ///   - paths: best relative to the checkout.
-    ///   - isStable: leave out times, so that two runs print the same.
-    package init(paths: PathStyle = PathStyle(), isStable: Bool = false) {
-        self.paths = paths
-        self.isStable = isStable
-    }
-
-    @discardableResult
-    package mutating func add(_ event: RunEvent) -> [String] {
-        rollCall.add(event)
-        switch event {
-        case .planned, .began: break
-        case .ended(let result): add(result)
-        case .failedLate(let test, let issue):
-            failures.add([Self.escaped(test.name), text(issue.knownPlace), text(issue)])
-        case .moduleIssue(let module, let issue):
-            failures.add([Self.escaped("module \(module)"), text(issue.knownPlace), text(issue)])
-        case .warning(let warning): warnings.add([text(warning.place), Self.escaped(warning.text)])
-        }
-        return []
-    }
-
-    private mutating func add(_ result: TestResult) {
-        let name = Self.escaped(result.test.name)
-        if result.outcome == .failed {
-            for issue in result.issues.failures { failures.add([name, text(issue.knownPlace), text(issue)]) }
-            if result.issues.failures.isEmpty { failures.add([name, "", "failed without an issue"]) }
-        }
-        if result.isFlaky, let worst = result.earlierAttempts.flatMap(\.issues.failures).worst {
-            flaky.add([name, String(result.earlierAttempts.count + 1), text(worst)])
-        }
-        for issue in result.issues {
-            if let reason = issue.knownReason { knownIssues.add([name, Self.escaped(reason)]) }
-        }
-        if result.outcome == .skipped { skipped.add([name, Self.escaped(result.skipReason ?? "")]) }
-    }
-
-    /// Makes the page, which is shorter than GitHub's limit.
-    package func closingText(_ end: RunEnd) -> String {
-        var failures = failures
-        for test in rollCall.running {
-            failures.add([Self.escaped(test.name), "", Self.escaped(end.reasonForRunning)])
-        }
-        var skipped = skipped
-        for test in rollCall.waiting { skipped.add([Self.escaped(test.name), Self.escaped(end.reasonForWaiting)]) }
-        let isRed = failures.count > 0 || rollCall.tally.failed > 0 || end.earlyReason != nil
-        let open = rollCall.running.count + rollCall.waiting.count
-        var text = "## In-class tests \(isRed ? "failed" : "passed")\n\n"
-        text += rollCall.tally.line(nanoseconds: end.nanoseconds, isStable: isStable)
-        if open > 0 { text += "; \(open) without a result" }
-        if let reason = end.earlyReason { text += "; ended early: \(Self.escaped(reason))" }
-        text += "\n"
-        for section in [failures, flaky, knownIssues, skipped, warnings] { text += section.text }
-        return text
-    }
 
     private func text(_ issue: TestIssue) -> String { Self.escaped(DiagnosticText.message(for: issue, of: nil)) }
 
@@ -114,10 +47,57 @@ package struct GitHubSummary: RunReporter {
         place.map { Self.escaped(paths.text($0)) } ?? ""
     }
 
+    /// Makes the page, which is shorter than GitHub's limit.
+    ///
+    /// - Parameters:
+    ///   - paths: best relative to the checkout.
+    ///   - isStable: leave out times, so that two runs print the same.
+    package static func text(of record: RunRecord, _ paths: PathStyle, isStable: Bool = false) -> String {
+        let isRed = record.tally.isRed || !record.running.isEmpty || record.earlyReason != nil
+        let open = record.running.count + record.waiting.count
+        var text = "## In-class tests \(isRed ? "failed" : "passed")\n\n"
+        text += record.tally.line(nanoseconds: record.nanoseconds, isStable: isStable)
+        if open > 0 { text += "; \(open) without a result" }
+        if let reason = record.earlyReason { text += "; ended early: \(escaped(reason))" }
+        return text + "\n" + GitHubSummary(paths: paths).sections(of: record).map(\.text).joined()
+    }
+
+    private func sections(of record: RunRecord) -> [Section] {
+        // Together they stay below the limit, with the headings.
+        var failures = Section(title: "Failures", columns: ["Test", "Place", "Issue"], byteCountMax: 512 << 10)
+        var flaky = Section(title: "Flaky", columns: ["Test", "Attempts", "Issue"], byteCountMax: 96 << 10)
+        var knownIssues = Section(title: "Known issues", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
+        var skipped = Section(title: "Skipped", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
+        var warnings = Section(title: "Warnings", columns: ["Place", "Warning"], byteCountMax: 96 << 10)
+        for result in record.results {
+            let name = Self.escaped(result.test.name)
+            if result.outcome == .failed {
+                for issue in result.issues.failures { failures.add([name, text(issue.knownPlace), text(issue)]) }
+                if result.issues.failures.isEmpty { failures.add([name, "", "failed without an issue"]) }
+            }
+            if result.isFlaky, let worst = result.earlierAttempts.flatMap(\.issues.failures).worst {
+                flaky.add([name, String(result.earlierAttempts.count + 1), text(worst)])
+            }
+            for issue in result.issues {
+                if let reason = issue.knownReason { knownIssues.add([name, Self.escaped(reason)]) }
+            }
+            if result.outcome == .skipped { skipped.add([name, Self.escaped(result.skipReason ?? "")]) }
+        }
+        for (module, issue) in record.moduleIssues {
+            failures.add([Self.escaped("module \(module)"), text(issue.knownPlace), text(issue)])
+        }
+        for test in record.running {
+            failures.add([Self.escaped(test.name), "", Self.escaped(record.reasonForRunning)])
+        }
+        for test in record.waiting { skipped.add([Self.escaped(test.name), Self.escaped(record.reasonForWaiting)]) }
+        for warning in record.warnings { warnings.add([text(warning.place), Self.escaped(warning.text)]) }
+        return [failures, flaky, knownIssues, skipped, warnings]
+    }
+
     /// Makes a text stand for itself in a cell of a table, on one line and not longer than people read.
     static func escaped(_ text: String) -> String {
         var result = ""
-        for scalar in DiagnosticText.escaped(GitHubReport.cut(text, to: 1000)).unicodeScalars {
+        for scalar in DiagnosticText.escaped(GitHubAnnotations.cut(text, to: 1000)).unicodeScalars {
             switch scalar {
             case "&": result += "&amp;"
             case "<": result += "&lt;"
@@ -150,10 +130,8 @@ extension GitHubSummary: SelfTesting {
     }
 
     private static func testGoldenOfAnEarlyEnd() {
-        var page = GitHubSummary(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
-        for event in SampleRun.events { page.add(event) }
         expectEqual(
-            page.closingText(RunEnd(earlyReason: "Timed out")),
+            text(of: SampleRun.record, PathStyle(root: SampleRun.root, isRelative: true), isStable: true),
             ##"""
             ## In-class tests failed
 
@@ -198,15 +176,16 @@ extension GitHubSummary: SelfTesting {
     }
 
     private static func testGoldenOfSuccess() {
-        var page = GitHubSummary()
-        page.add(.ended(SampleRun.result("testA", .passed)))
+        var record = RunRecord()
+        record.nanoseconds = 3_100_000
+        record.add(.ended(SampleRun.result("testA", .passed)))
         expectEqual(
-            page.closingText(RunEnd(nanoseconds: 3_100_000)),
+            text(of: record, PathStyle()),
             "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")
     }
 
     private static func testStaysBelowTheLimit() {
-        var page = GitHubSummary()
+        var record = RunRecord()
         var issue = SampleRun.issue(.expectation, line: 1, got: String(repeating: "&", count: 1000), expected: "b")
         let failed = SampleRun.result("testA", .failed, [issue])
         issue.knownReason = String(repeating: "&", count: 1000)
@@ -218,10 +197,10 @@ extension GitHubSummary: SelfTesting {
         let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: issue.knownReason ?? "")
         for _ in 0..<120 {
             for event in [.ended(failed), .ended(known), .ended(flaky), .warning(warning)] as [RunEvent] {
-                page.add(event)
+                record.add(event)
             }
         }
-        let text = page.closingText(RunEnd())
+        let text = text(of: record, PathStyle())
         expectLessThan(text.utf8.count, byteCountMax)
         expectGreaterThan(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
         expectTrue(text.contains("\nand "), "what is left out is counted")

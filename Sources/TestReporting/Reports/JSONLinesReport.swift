@@ -23,12 +23,11 @@ import TestEvents
 /// - `summary`: always the last line. `planned` is the sum of `passed`, `failed`, `skipped`, `aborted` (begun, without a
 ///   result) and `notRun`; `flaky` are among the passed. `knownIssues`, `moduleIssues`, `warnings`; `milliseconds` of the
 ///   whole run; `endedEarly` with the reason if it was cut short.
-package struct JSONLinesReport: RunReporter {
+package struct JSONLinesReport {
     package static let version = 1
 
     private let paths: PathStyle
     private let isStable: Bool
-    private var rollCall = RollCall()
 
     /// Creates a report.
     ///
@@ -38,8 +37,8 @@ package struct JSONLinesReport: RunReporter {
         self.isStable = isStable
     }
 
-    package mutating func add(_ event: RunEvent) -> [String] {
-        rollCall.add(event)
+    /// The lines that an event is told by, without their newlines.
+    package func lines(for event: RunEvent) -> [String] {
         switch event {
         case .planned(let module, let tests):
             var json = Self.object("plan")
@@ -70,22 +69,23 @@ package struct JSONLinesReport: RunReporter {
         }
     }
 
-    package func closingText(_ end: RunEnd) -> String {
-        let tally = rollCall.tally
+    /// The last line.
+    package func summary(of record: RunRecord) -> String {
+        let tally = record.tally
         var json = Self.object("summary")
         json.add("planned", tally.planned)
         json.add("passed", tally.passed)
         json.add("failed", tally.failed)
         json.add("skipped", tally.skipped)
-        json.add("aborted", rollCall.running.count)
-        json.add("notRun", rollCall.waiting.count)
+        json.add("aborted", record.running.count)
+        json.add("notRun", record.waiting.count)
         json.add("flaky", tally.flaky)
         json.add("knownIssues", tally.knownIssues)
         json.add("moduleIssues", tally.moduleIssues)
         json.add("warnings", tally.warnings)
-        if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(end.nanoseconds)) }
-        if let reason = end.earlyReason { json.add("endedEarly", reason) }
-        return json.text + "\n"
+        if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(record.nanoseconds)) }
+        if let reason = record.earlyReason { json.add("endedEarly", reason) }
+        return json.text
     }
 
     private func lines(for result: TestResult) -> [String] {
@@ -184,11 +184,9 @@ extension JSONLinesReport: SelfTesting {
     }
 
     private static func testGoldenOfAnEarlyEnd() {
-        var report = JSONLinesReport(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
-        var lines: [String] = []
-        for event in SampleRun.events { lines += report.add(event) }
+        let report = JSONLinesReport(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
         expectEqual(
-            lines.joinedLines + report.closingText(RunEnd(earlyReason: "Timed out")),
+            (SampleRun.events.flatMap(report.lines) + [report.summary(of: SampleRun.record)]).joinedLines,
             #"""
             {"version":1,"event":"plan","module":"Stacks","tests":[{"module":"Stacks","type":"Stack","test":"testEmpty","list":"unit"},{"module":"Stacks","type":"Stack","test":"testPush","list":"unit"},{"module":"Stacks","type":"Stack","test":"testCrash","list":"unit"},{"module":"Stacks","type":"Stack","test":"testSkip","list":"unit"},{"module":"Stacks","type":"Stack","test":"testKnown","list":"unit"},{"module":"Stacks","type":"Stack","test":"testFlaky","list":"unit"},{"module":"Stacks","type":"Stack","test":"testHang","list":"unit"},{"module":"Stacks","type":"Stack","test":"testNever","list":"unit"}]}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testEmpty","list":"unit"}
@@ -220,15 +218,18 @@ extension JSONLinesReport: SelfTesting {
     }
 
     private static func testTimesAreInMilliseconds() {
-        var report = JSONLinesReport()
+        let report = JSONLinesReport()
+        var record = RunRecord()
+        record.nanoseconds = 2_000_000_000
+        record.add(.ended(SampleRun.result("testA", .passed)))
         let test = #""module":"Stacks","type":"Stack","test":"testA","list":"unit""#
         expectEqual(
-            report.add(.ended(SampleRun.result("testA", .passed))),
+            report.lines(for: .ended(SampleRun.result("testA", .passed))),
             [#"{"version":1,"event":"finished",\#(test),"outcome":"passed","milliseconds":1.500000}"#])
         expectEqual(
-            report.closingText(RunEnd(nanoseconds: 2_000_000_000)),
+            report.summary(of: record),
             #"{"version":1,"event":"summary","planned":1,"passed":1,"failed":0,"skipped":0,"aborted":0,"notRun":0,"#
-                + #""flaky":0,"knownIssues":0,"moduleIssues":0,"warnings":0,"milliseconds":2000.000000}"# + "\n")
+                + #""flaky":0,"knownIssues":0,"moduleIssues":0,"warnings":0,"milliseconds":2000.000000}"#)
     }
 }
 #endif

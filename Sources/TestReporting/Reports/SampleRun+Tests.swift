@@ -87,5 +87,13 @@ enum SampleRun {
             .warning(warning), .moduleIssue(module: "Stacks", moduleIssue), .began(test("testHang")),
         ]
     }()
+
+    /// The events as a value, of a run that was cut short.
+    static var record: RunRecord {
+        var record = RunRecord()
+        for event in events { record.add(event) }
+        record.earlyReason = "Timed out"
+        return record
+    }
 }
 #endif

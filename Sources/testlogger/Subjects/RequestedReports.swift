@@ -7,84 +7,80 @@ import TestReporting
 import TestSupervision
 
 final class RequestedReports {
-    /// A report and the file it is written to; nil for the standard output.
-    private struct Destination {
-        var reporter: any RunReporter
-        var path: String?
-        /// What is to be written so far.
-        var text = ""
-        /// Write behind what the file has, which others write to as well.
-        var isShared = false
-    }
+    /// The run so far.
+    private(set) var record = RunRecord()
+    private let options: CommandLineOptions
+    private let paths: PathStyle
+    private let json: JSONLinesReport?
+    private var jsonText = ""
+    private let timestamp = RequestedReports.timestamp
+    /// Of the checkout, on GitHub; nil elsewhere.
+    private let workspace: PathStyle?
+    /// What ends the wrapping of lines that could act on GitHub.
+    private let guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
 
-    private var destinations: [Destination] = []
-    /// What ends the wrapping of lines that could act on GitHub; nil elsewhere.
-    private var guardToken: String?
-
-    /// Makes the reports that the options and the environment ask for.
+    /// Prepares the reports that the options and the environment ask for.
     init(_ options: CommandLineOptions, root: String) {
-        let paths = options.paths(root: root, isRelative: true)
-        var junitOptions = JUnitReport.Options()
-        junitOptions.paths = paths
-        junitOptions.isStable = options.run.isStable
-        junitOptions.timestamp = Self.timestamp
-        if let seed = options.run.shuffleSeed { junitOptions.properties = [("seed", "\(seed)")] }
-        func add(_ reporter: any RunReporter, _ path: String) {
-            let isPrinted = path == CommandLineOptions.standardOutput
-            destinations.append(Destination(reporter: reporter, path: isPrinted ? nil : path))
-        }
-        if let path = options.jsonPath { add(JSONLinesReport(paths: paths, isStable: options.run.isStable), path) }
+        self.options = options
+        paths = options.paths(root: root, isRelative: true)
+        json = options.jsonPath.map { [paths] _ in JSONLinesReport(paths: paths, isStable: options.run.isStable) }
         let isOnGitHub = options.isOnGitHub || Environment.value(of: "GITHUB_ACTIONS") == "true"
-        let workspace = options.paths(root: Environment.value(of: "GITHUB_WORKSPACE") ?? root, isRelative: true)
-        if isOnGitHub {
-            guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
-            destinations.append(Destination(reporter: GitHubReport(paths: workspace)))
-        }
-        if let path = options.junitPath { add(JUnitReport(options: junitOptions), path) }
-        if isOnGitHub, let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
-            // Each step of a job gets the same file.
-            let summary = GitHubSummary(paths: workspace, isStable: options.run.isStable)
-            destinations.append(Destination(reporter: summary, path: path, isShared: true))
-        }
+        let folder = Environment.value(of: "GITHUB_WORKSPACE") ?? root
+        workspace = isOnGitHub ? options.paths(root: folder, isRelative: true) : nil
     }
 
     /// Whether nobody follows the run but the person at the terminal.
-    var isEmpty: Bool { destinations.isEmpty }
+    var isEmpty: Bool { json == nil && options.junitPath == nil && workspace == nil }
 
     /// Makes lines of diagnostics safe to print where this run's output is read.
     func printable(_ lines: [String]) -> [String] {
-        guardToken.map { GitHubReport.guarded(lines, token: $0) } ?? lines
+        workspace == nil ? lines : GitHubAnnotations.guarded(lines, token: guardToken)
     }
 
     /// Takes the next event and prints what belongs on the standard output now.
     func add(_ event: RunEvent) {
-        for index in destinations.indices {
-            let lines = destinations[index].reporter.add(event)
-            if destinations[index].path == nil {
-                for line in lines { print(line) }
-            } else {
-                destinations[index].text += lines.joinedLines
-            }
+        if isEmpty { return }
+        record.add(event)
+        guard let text = json?.lines(for: event).joinedLines else { return }
+        if options.jsonPath == CommandLineOptions.standardOutput {
+            print(text, terminator: "")
+        } else {
+            jsonText += text
         }
     }
 
     /// Writes everything, however far the run has come.
     ///
     /// - Throws: `SystemError` for the first file that cannot be written; the others are written all the same.
-    func finish(_ end: RunEnd) throws(SystemError) {
+    func finish(earlyReason: String?, nanoseconds: Int) throws(SystemError) {
+        record.earlyReason = earlyReason
+        record.nanoseconds = nanoseconds
         var failure: SystemError?
-        for destination in destinations {
-            let text = destination.text + destination.reporter.closingText(end)
-            guard let path = destination.path else {
-                print(text, terminator: "")
-                continue
-            }
-            let before = destination.isShared ? (try? FileAccess.contents(of: path)) ?? [] : []
+        func write(_ text: String, to path: String, before: [UInt8] = []) {
+            if path == CommandLineOptions.standardOutput { return print(text, terminator: "") }
             do throws(SystemError) { try FileReplacement.writeOutput(before + Array(text.utf8), to: path) } catch {
                 failure = failure ?? error
             }
         }
+        if let json, let path = options.jsonPath { write(jsonText + json.summary(of: record) + "\n", to: path) }
+        if let workspace { print(GitHubAnnotations.lines(of: record, workspace).joinedLines, terminator: "") }
+        if let path = options.junitPath { write(junitText, to: path) }
+        if let workspace, let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
+            // Each step of a job gets the same file.
+            let before = (try? FileAccess.contents(of: path)) ?? []
+            let text = GitHubSummary.text(of: record, workspace, isStable: options.run.isStable)
+            write(text, to: path, before: before)
+        }
         if let failure { throw failure }
+    }
+
+    private var junitText: String {
+        var junit = JUnitReport.Options()
+        junit.paths = paths
+        junit.isStable = options.run.isStable
+        junit.timestamp = timestamp
+        if let seed = options.run.shuffleSeed { junit.properties = [("seed", "\(seed)")] }
+        return JUnitReport.text(of: record, junit)
     }
 
     /// The present moment as JUnit writes it, in UTC.

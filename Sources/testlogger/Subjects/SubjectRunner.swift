@@ -41,9 +41,9 @@ final class SubjectRunner {
     }
 
     /// Writes the reports, however far the run has come.
-    func finishReports(_ end: RunEnd) {
+    func finishReports(earlyReason: String?, nanoseconds: Int) {
         if options.run.isListing { return }
-        do throws(SystemError) { try reports.finish(end) } catch {
+        do throws(SystemError) { try reports.finish(earlyReason: earlyReason, nanoseconds: nanoseconds) } catch {
             TestLogger.complain(error.description)
             add(.notRun)
         }

@@ -8,95 +8,64 @@ import TestEvents
 /// GitHub shows 10 errors and 10 warnings of a step and drops the rest, so no more are made, when the run is over:
 /// crashes before timeouts, thrown errors and expectations, and the first issue of every test before any second one.
 // SPEC: actions/runner, ActionCommand.cs (escapes) and ExecutionContext.cs (limits).
-package struct GitHubReport: RunReporter {
+package enum GitHubAnnotations {
     /// How many annotations of one severity GitHub shows for a step.
-    package static let annotationCountMax = 10
+    package static let countMax = 10
     /// How many UTF-16 units of a message GitHub keeps.
     package static let messageLengthMax = 4096
 
-    struct Annotation: Sendable {
-        var severity: Severity
+    private struct Annotation {
         var place: SourcePlace?
-        var title: String
+        var title = ""
         var message: String
         /// The lowest comes first.
-        var rank: (kind: Int, index: Int)
+        var rank = (kind: 0, index: 0)
     }
 
-    private let paths: PathStyle
-    private var errors: [Annotation] = []
-    private var warnings: [Annotation] = []
-    private var rollCall = RollCall()
-
-    /// Creates a report.
+    /// Makes the lines of a step's output that are its annotations.
     ///
     /// - Parameter paths: best relative to the checkout.
-    package init(paths: PathStyle = PathStyle()) { self.paths = paths }
-
-    @discardableResult
-    package mutating func add(_ event: RunEvent) -> [String] {
-        rollCall.add(event)
-        switch event {
-        case .planned, .began: break
-        case .ended(let result):
-            if result.isFlaky, let issue = result.earlierAttempts.flatMap(\.issues.failures).first {
-                addWarning(
-                    DiagnosticText.flakyMessage(for: result, after: issue), at: issue.knownPlace,
-                    title: result.test.name)
-            }
-            guard result.outcome == .failed else { break }
-            for (index, issue) in result.issues.failures.enumerated() {
-                add(issue, title: result.test.name, of: result.test, index: index)
-            }
-        case .failedLate(let test, let issue): add(issue, title: test.name, of: test, index: 0)
-        case .moduleIssue(let module, let issue):
-            add(issue, title: module.isEmpty ? "outside tests" : "module \(module)", of: nil, index: 0)
-        case .warning(let warning):
-            addWarning(DiagnosticText.escaped(warning.text), at: warning.place)
+    package static func lines(of record: RunRecord, _ paths: PathStyle) -> [String] {
+        func annotation(_ issue: TestIssue, title: String, of test: PlannedTest?, index: Int = 0) -> Annotation {
+            let notes = issue.notes.map(DiagnosticText.escaped)
+            let callers = issue.callers.map { "called from \(paths.text($0))" }
+            let lines = [DiagnosticText.message(for: issue, of: test)] + notes + callers
+            return Annotation(
+                place: issue.knownPlace, title: title, message: lines.joined(separator: "\n"),
+                rank: (issue.kind.rank, index))
         }
-        return []
-    }
-
-    private mutating func addWarning(_ message: String, at place: SourcePlace?, title: String = "") {
-        guard warnings.count < Self.annotationCountMax else { return }
-        warnings.append(Annotation(severity: .warning, place: place, title: title, message: message, rank: (0, 0)))
-    }
-
-    /// The annotations, as lines of the step's output.
-    package func closingText(_ end: RunEnd) -> String {
-        var report = self
-        for test in rollCall.running {
-            report.insert(
+        var errors: [Annotation] = []
+        var warnings: [Annotation] = []
+        for result in record.results {
+            if result.isFlaky, let issue = result.earlierAttempts.flatMap(\.issues.failures).first {
+                let message = DiagnosticText.flakyMessage(for: result, after: issue)
+                warnings.append(Annotation(place: issue.knownPlace, title: result.test.name, message: message))
+            }
+            guard result.outcome == .failed else { continue }
+            for (index, issue) in result.issues.failures.enumerated() {
+                errors.append(annotation(issue, title: result.test.name, of: result.test, index: index))
+            }
+        }
+        for (module, issue) in record.moduleIssues {
+            errors.append(annotation(issue, title: module.isEmpty ? "outside tests" : "module \(module)", of: nil))
+        }
+        for test in record.running {
+            let reason = DiagnosticText.escaped(record.reasonForRunning)
+            errors.append(
                 Annotation(
-                    severity: .error, place: nil, title: test.name,
-                    message: "got \(DiagnosticText.escaped(end.reasonForRunning)) instead of expected end of test",
+                    title: test.name, message: "got \(reason) instead of expected end of test",
                     rank: (TestIssue.Kind.timeout.rank, 0)))
         }
-        return (report.errors + report.warnings).map(line).joinedLines
+        for warning in record.warnings {
+            warnings.append(Annotation(place: warning.place, message: DiagnosticText.escaped(warning.text)))
+        }
+        // Of equal rank in the order of the run.
+        let ranked = errors.enumerated().map { (rank: ($1.rank.kind, $1.rank.index, $0), annotation: $1) }
+        return ranked.sorted { $0.rank < $1.rank }.prefix(countMax).map { line(.error, $0.annotation, paths) }
+            + warnings.prefix(countMax).map { line(.warning, $0, paths) }
     }
 
-    private mutating func add(_ issue: TestIssue, title: String, of test: PlannedTest?, index: Int) {
-        let rank = (kind: issue.kind.rank, index: index)
-        guard isWorthShowing(rank) else { return }
-        var message = DiagnosticText.message(for: issue, of: test)
-        for note in issue.notes { message += "\n\(DiagnosticText.escaped(note))" }
-        for caller in issue.callers { message += "\ncalled from \(paths.text(caller))" }
-        insert(Annotation(severity: .error, place: issue.knownPlace, title: title, message: message, rank: rank))
-    }
-
-    private func isWorthShowing(_ rank: (kind: Int, index: Int)) -> Bool {
-        guard errors.count >= Self.annotationCountMax, let last = errors.last else { return true }
-        return rank < last.rank
-    }
-
-    /// Inserts behind what is as bad or worse, and drops the least.
-    private mutating func insert(_ annotation: Annotation) {
-        let index = errors.firstIndex { annotation.rank < $0.rank } ?? errors.count
-        errors.insert(annotation, at: index)
-        if errors.count > Self.annotationCountMax { errors.removeLast() }
-    }
-
-    private func line(_ annotation: Annotation) -> String {
+    private static func line(_ severity: Severity, _ annotation: Annotation, _ paths: PathStyle) -> String {
         var properties: [(name: String, value: String)] = []
         if let place = annotation.place {
             properties += [
@@ -104,10 +73,10 @@ package struct GitHubReport: RunReporter {
             ]
         }
         if !annotation.title.isEmpty { properties.append(("title", annotation.title)) }
-        let text = properties.map { "\($0.name)=\(Self.escaped(DiagnosticText.escaped($0.value), isProperty: true))" }
+        let text = properties.map { "\($0.name)=\(escaped(DiagnosticText.escaped($0.value), isProperty: true))" }
             .joined(separator: ",")
-        let message = Self.escaped(Self.cut(annotation.message, to: Self.messageLengthMax))
-        return "::\(annotation.severity.rawValue)\(text.isEmpty ? "" : " \(text)")::\(message)"
+        let message = escaped(cut(annotation.message, to: messageLengthMax))
+        return "::\(severity.rawValue)\(text.isEmpty ? "" : " \(text)")::\(message)"
     }
 
     /// Escapes what would end a workflow command or one of its properties.
@@ -166,7 +135,7 @@ package struct GitHubReport: RunReporter {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension GitHubReport: SelfTesting {
+extension GitHubAnnotations: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
@@ -178,10 +147,8 @@ extension GitHubReport: SelfTesting {
     }
 
     private static func testGoldenOfAnEarlyEnd() {
-        var report = GitHubReport(paths: PathStyle(root: SampleRun.root, isRelative: true))
-        for event in SampleRun.events { report.add(event) }
         expectEqual(
-            report.closingText(RunEnd(earlyReason: "Timed out")),
+            lines(of: SampleRun.record, PathStyle(root: SampleRun.root, isRelative: true)).joinedLines,
             #"""
             ::error file=Sources/Stack.swift,line=8,col=9,title=Stack.testCrash::got crash SIGILL 'Index out of range' instead of expected end of test (Stack.testCrash)%0Acalled from Sources/Stack.swift:2:1
             ::error title=Stack.testHang::got Timed out instead of expected end of test
@@ -195,18 +162,18 @@ extension GitHubReport: SelfTesting {
     }
 
     private static func testShowsTheTenWorst() {
-        var report = GitHubReport()
+        var record = RunRecord()
         let expectation = SampleRun.issue(.expectation, line: 1, got: "1", expected: "2")
-        report.add(.ended(SampleRun.result("testMany", .failed, Array(repeating: expectation, count: 20))))
-        for number in 0..<4 { report.add(.ended(SampleRun.result("testOne\(number)", .failed, [expectation]))) }
+        record.add(.ended(SampleRun.result("testMany", .failed, Array(repeating: expectation, count: 20))))
+        for number in 0..<4 { record.add(.ended(SampleRun.result("testOne\(number)", .failed, [expectation]))) }
         for (number, kind) in [TestIssue.Kind.thrownError, .timeout, .crash].enumerated() {
             let issue = SampleRun.issue(kind, line: 2, got: "", expected: "")
-            report.add(.ended(SampleRun.result("testBad\(number)", .failed, [issue])))
+            record.add(.ended(SampleRun.result("testBad\(number)", .failed, [issue])))
         }
         for _ in 0..<12 {
-            report.add(.warning(SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: "w")))
+            record.add(.warning(SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: "w")))
         }
-        let lines = report.closingText(RunEnd()).split(separator: "\n")
+        let lines = lines(of: record, PathStyle())
         expectEqual(lines.count, 20)
         expectEqual(lines.filter { $0.hasPrefix("::warning file=/a,line=1,col=1::w") }.count, 10)
         let titles = lines.prefix(10).compactMap { $0.split(separator: ".").last?.dropLast(1) }

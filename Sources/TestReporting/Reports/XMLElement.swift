@@ -1,47 +1,45 @@
 // Writes XML 1.0 that every parser accepts, whatever the texts hold.
 
-struct XMLText: Sendable {
-    private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-    private var openNames: [String] = []
+/// An element with other elements in it, or with text.
+struct XMLElement: Sendable {
+    let name: String
+    /// One without a value is left out.
+    let attributes: [(name: String, value: String?)]
+    let content: String
+    /// Nil for an element of text.
+    let children: [XMLElement]?
 
-    /// Starts an element on a line of its own; an attribute without a value is left out.
-    mutating func begin(_ name: String, _ attributes: [(name: String, value: String?)] = []) {
-        addTag(name, attributes)
-        text += ">\n"
-        openNames.append(name)
+    init(
+        _ name: String, _ attributes: [(name: String, value: String?)] = [], content: String = "",
+        children: [XMLElement]? = nil
+    ) {
+        self.name = name
+        self.attributes = attributes
+        self.content = content
+        self.children = children
     }
 
-    mutating func end() {
-        guard let name = openNames.popLast() else { return }
-        indent()
-        text += "</\(name)>\n"
+    /// The element as a document.
+    var document: String {
+        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        add(to: &text, indentation: "")
+        return text
     }
 
-    /// Adds an element that holds nothing but text.
-    mutating func add(_ name: String, _ attributes: [(name: String, value: String?)] = [], content: String = "") {
-        addTag(name, attributes)
-        if content.isEmpty {
+    private func add(to text: inout String, indentation: String) {
+        text += "\(indentation)<\(name)"
+        for case (let name, let value?) in attributes {
+            text += " \(name)=\"\(Self.escaped(value, isAttribute: true))\""
+        }
+        if let children {
+            text += ">\n"
+            for child in children { child.add(to: &text, indentation: indentation + "  ") }
+            text += "\(indentation)</\(name)>\n"
+        } else if content.isEmpty {
             text += "/>\n"
         } else {
-            text += ">"
-            text += Self.escaped(content)
-            text += "</\(name)>\n"
+            text += ">\(Self.escaped(content))</\(name)>\n"
         }
-    }
-
-    private mutating func addTag(_ name: String, _ attributes: [(name: String, value: String?)]) {
-        indent()
-        text += "<\(name)"
-        for attribute in attributes {
-            guard let value = attribute.value else { continue }
-            text += " \(attribute.name)=\""
-            text += Self.escaped(value, isAttribute: true)
-            text += "\""
-        }
-    }
-
-    private mutating func indent() {
-        for _ in openNames { text += "  " }
     }
 
     /// Escapes what has a meaning in XML and drops what may not stand in it.
@@ -88,7 +86,7 @@ struct XMLText: Sendable {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension XMLText: SelfTesting {
+extension XMLElement: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testEscapesWhatHasAMeaning": testEscapesWhatHasAMeaning,
@@ -122,18 +120,16 @@ extension XMLText: SelfTesting {
     }
 
     private static func testNestsElements() {
-        var xml = XMLText()
-        xml.begin("a", [("b", "1"), ("c", nil)])
-        xml.add("d")
-        xml.add("e", content: "<")
-        xml.end()
+        let children = [XMLElement("d"), XMLElement("e", content: "<"), XMLElement("f", children: [])]
         expectEqual(
-            xml.text,
+            XMLElement("a", [("b", "1"), ("c", nil)], children: children).document,
             """
             <?xml version="1.0" encoding="UTF-8"?>
             <a b="1">
               <d/>
               <e>&lt;</e>
+              <f>
+              </f>
             </a>
 
             """)

@@ -1,0 +1,216 @@
+// A run as a value: the planned tests with what is known of each, and everything else that was reported. JUnit's XML and
+// GitHub's annotations and page are functions of it, which may be called at any moment of the run.
+//
+// A test's way through this module begins with the RunEvent of its result, of which JSONLinesReport and TerminalText make
+// lines at once; DiagnosticText finds the words. All of the way is in the overview of InClassTesting.
+
+import TestEvents
+
+package struct RunRecord: Sendable {
+    struct Entry: Equatable, Sendable {
+        let test: PlannedTest
+        /// Whether the test has begun.
+        var hasBegun = false
+        /// Nil before the end.
+        var result: TestResult?
+    }
+
+    /// What was planned, in order, and then what ended without having been planned.
+    private(set) var entries: [Entry] = []
+    /// The failures that belong to no test.
+    private(set) var moduleIssues: [(module: String, issue: TestIssue)] = []
+    private(set) var warnings: [SourceWarning] = []
+    /// The counts, of which `notRun` stays zero: what has no result yet may still get one.
+    private(set) var tally = RunTally()
+    /// Why tests that were planned have no result, such as `Timed out`; nil for a run that was not cut short.
+    package var earlyReason: String?
+    /// How long the run took.
+    package var nanoseconds = 0
+    /// The entries of a test without a result yet, in order; more than one when a list names it twice.
+    private var open: [PlannedTest: [Int]] = [:]
+
+    package init() {}
+
+    /// Takes the next event.
+    package mutating func add(_ event: RunEvent) {
+        switch event {
+        case .planned(_, let tests): for test in tests { append(test) }
+        case .began(let test): entries[open[test]?.first ?? append(test)].hasBegun = true
+        case .ended(let result):
+            let index = open[result.test]?.first ?? append(result.test)
+            entries[index].result = result
+            open[result.test]?.removeFirst()
+            if open[result.test]?.isEmpty == true { open[result.test] = nil }
+            tally.add(result)
+        case .failedLate(let test, let issue):
+            guard let index = entries.lastIndex(where: { $0.test == test && $0.result != nil }),
+                var result = entries[index].result
+            else { break }
+            tally.fail(after: result.outcome, isFlaky: result.isFlaky)
+            result.outcome = .failed
+            result.issues.append(issue)
+            entries[index].result = result
+        case .moduleIssue(let module, let issue):
+            moduleIssues.append((module, issue))
+            tally.moduleIssues += 1
+        case .warning(let warning):
+            warnings.append(warning)
+            tally.warnings += 1
+        }
+    }
+
+    @discardableResult
+    private mutating func append(_ test: PlannedTest) -> Int {
+        entries.append(Entry(test: test))
+        tally.planned += 1
+        open[test, default: []].append(entries.count - 1)
+        return entries.count - 1
+    }
+
+    /// The results so far, in the order of the plan.
+    var results: [TestResult] { entries.compactMap(\.result) }
+
+    /// The tests that have begun and not ended.
+    var running: [PlannedTest] { entries.filter { $0.hasBegun && $0.result == nil }.map(\.test) }
+
+    /// The tests that have not begun.
+    var waiting: [PlannedTest] { entries.filter { !$0.hasBegun && $0.result == nil }.map(\.test) }
+
+    /// What became of a test that began and has no result.
+    var reasonForRunning: String { earlyReason ?? "no result" }
+
+    /// What became of a test that never began.
+    var reasonForWaiting: String { earlyReason.map { "not run: \($0)" } ?? "not run" }
+}
+
+extension Sequence<String> {
+    /// The lines as text, each with its newline.
+    package var joinedLines: String { map { "\($0)\n" }.joined() }
+}
+
+extension TestIssue.Kind {
+    /// The order in which a reader with little patience should see issues: what stops a test first.
+    var rank: Int {
+        switch self {
+        case .crash: 0
+        case .exit: 1
+        case .timeout: 2
+        case .list: 3
+        case .thrownError: 4
+        case .expectation: 5
+        }
+    }
+}
+
+extension Sequence<TestIssue> {
+    /// The issues that nobody expected.
+    var failures: [TestIssue] { filter { $0.knownReason == nil } }
+
+    /// The first of the gravest issues.
+    var worst: TestIssue? { self.min { $0.kind.rank < $1.kind.rank } }
+}
+
+/// Decimal fractions, which the standard library does not write.
+enum DecimalText {
+    /// Seconds with six digits and always a point, because some readers take a number without one for milliseconds.
+    static func seconds(_ nanoseconds: Int) -> String { fraction(max(0, nanoseconds) / 1000) }
+
+    /// Milliseconds with six digits.
+    static func milliseconds(_ nanoseconds: Int) -> String { fraction(max(0, nanoseconds)) }
+
+    private static func fraction(_ millionths: Int) -> String {
+        "\(millionths / 1_000_000).\(String(millionths % 1_000_000 + 1_000_000).dropFirst())"
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension RunRecord: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testSumsAddUpAtEveryMoment": testSumsAddUpAtEveryMoment,
+            "testATestListedTwiceHasTwoEntries": testATestListedTwiceHasTwoEntries,
+            "testKeepsWhatWasNotPlanned": testKeepsWhatWasNotPlanned,
+            "testKeepsLateFailures": testKeepsLateFailures,
+            "testTimesAlwaysHaveAPoint": testTimesAlwaysHaveAPoint,
+            "testRanksWhatStopsATestFirst": testRanksWhatStopsATestFirst,
+        ]
+    }
+
+    private static func test(_ name: String) -> PlannedTest {
+        PlannedTest(typeName: "S", testName: name, testType: "unit", module: "M")
+    }
+
+    private var states: [String] {
+        entries.map { "\($0.test.testName) \($0.result?.outcome.rawValue ?? ($0.hasBegun ? "running" : "waiting"))" }
+    }
+
+    private static func testSumsAddUpAtEveryMoment() {
+        var record = RunRecord()
+        for event in SampleRun.events {
+            record.add(event)
+            let ended = record.tally.passed + record.tally.failed + record.tally.skipped
+            expectEqual(ended + record.running.count + record.waiting.count, record.tally.planned)
+            expectEqual(record.tally.planned, record.entries.count)
+        }
+        expectEqual(record.running.map(\.name), ["Stack.testHang"])
+        expectEqual(record.waiting.map(\.name), ["Stack.testNever"])
+        expectEqual(record.tally.flaky, 1)
+        expectEqual(record.tally.knownIssues, 1)
+    }
+
+    private static func testATestListedTwiceHasTwoEntries() {
+        var record = RunRecord()
+        record.add(.planned(module: "M", tests: [test("a"), test("b"), test("a")]))
+        record.add(.planned(module: "M", tests: [test("a")]))
+        let ended = RunEvent.ended(TestResult(test: test("a"), outcome: .passed))
+        record.add(ended)
+        expectEqual(record.states, ["a passed", "b waiting", "a waiting", "a waiting"])
+        record.add(.began(test("a")))
+        expectEqual(record.states, ["a passed", "b waiting", "a running", "a waiting"])
+        record.add(ended)
+        record.add(ended)
+        expectEqual(record.states, ["a passed", "b waiting", "a passed", "a passed"])
+    }
+
+    private static func testKeepsLateFailures() {
+        var record = RunRecord()
+        let late = RunEvent.failedLate(test("a"), TestIssue(kind: .expectation, got: "1", expected: "2"))
+        record.add(.planned(module: "M", tests: [test("b"), test("a")]))
+        record.add(late)
+        expectEqual(record.tally.failed, 0, "of a test that has not ended")
+        record.add(.ended(TestResult(test: test("a"), outcome: .passed)))
+        for _ in 0..<2 { record.add(late) }
+        expectEqual([record.tally.passed, record.tally.failed], [0, 1])
+        expectEqual(record.states, ["b waiting", "a failed"])
+        expectEqual(record.results.map(\.issues.count), [2])
+    }
+
+    private static func testKeepsWhatWasNotPlanned() {
+        var record = RunRecord()
+        record.add(.began(test("a")))
+        record.add(.ended(TestResult(test: test("a"), outcome: .skipped)))
+        record.add(.ended(TestResult(test: test("a"), outcome: .passed)))
+        expectEqual(record.states, ["a skipped", "a passed"])
+    }
+
+    private static func testTimesAlwaysHaveAPoint() {
+        let rows = [
+            (0, "0.000000"), (999, "0.000000"), (1000, "0.000001"), (4_000_000, "0.004000"),
+            (12_345_678_901, "12.345678"), (-5, "0.000000"),
+        ]
+        for (nanoseconds, text) in rows { expectEqual(DecimalText.seconds(nanoseconds), text) }
+        expectEqual(DecimalText.milliseconds(1_500_001), "1.500001")
+    }
+
+    private static func testRanksWhatStopsATestFirst() {
+        let kinds: [TestIssue.Kind] = [.expectation, .thrownError, .crash, .timeout, .crash]
+        let issues = kinds.enumerated().map { TestIssue(kind: $1, got: "\($0)", expected: "") }
+        expectEqual(issues.worst?.got, "2", "the first crash")
+        expectNil([TestIssue]().worst)
+    }
+}
+#endif

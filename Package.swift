@@ -124,7 +124,7 @@ let package = Package(
             ],
             path: "Examples/Convert", swiftSettings: lifetimes,
             plugins: ["InClassTests"]),
-        .target(name: "TestCorpora", path: "Tests/TestCorpora"),
+        .target(name: "TestCorpora", path: "Tests/Streams/TestCorpora"),
         .testTarget(
             name: "JSONConformanceTests",
             dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "TestCorpora"]),
@@ -141,7 +141,7 @@ let package = Package(
         .executableTarget(
             name: "SQLiteWorker",
             dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteImporting", "SQLiteStreaming"],
-            path: "Tests/SQLiteWorker"),
+            path: "Tests/Streams/SQLiteWorker"),
         .testTarget(
             name: "SQLiteDurabilityTests",
             dependencies: [
@@ -154,3 +154,13 @@ let package = Package(
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]
 )
+
+// What belongs to the framework lies in folders named Testing, what belongs to the streams in those named Streams.
+let testing: Set = [
+    "CInClassSystem", "InClassSystem", "InClassTesting", "SelfTests", "TestEvents", "TestReporting", "TestSupervision",
+    "TestloggerTests", "testlogger",
+]
+for target in package.targets where target.path == nil && target.type != .plugin {
+    let product = testing.contains(target.name) ? "Testing" : "Streams"
+    target.path = "\(target.type == .test ? "Tests" : "Sources")/\(product)/\(target.name)"
+}

@@ -1,0 +1,383 @@
+// A run as JUnit XML, for GitLab, Jenkins and whoever else reads it, in the order that Surefire's schema asks for.
+
+import TestEvents
+
+/// Makes JUnit XML of a run, which may still go on.
+///
+/// One `testsuite` stands for each type, one `testcase` for each planned test, and one more, `outside tests`, for the
+/// failures of a module that belong to none. What was planned and has no result is in the report, too: as an error when
+/// the test had begun, as skipped with `status="notrun"` when it had not. A test that was run again is written in
+/// Surefire's form: `flakyFailure` and `flakyError` before a success; `rerunFailure` and `rerunError` after a failure.
+package struct JUnitReport {
+    package struct Options: Sendable {
+        /// How paths are written; relative to the repository is what readers make links of.
+        package var paths = PathStyle()
+        /// What readers may want to know of the run, such as its seed; repeated in every suite.
+        package var properties: [(name: String, value: String)] = []
+        /// When the run began, in ISO 8601; left out when nil.
+        package var timestamp: String?
+        package var hostname: String?
+        /// Leave out times, so that two runs print the same.
+        package var isStable = false
+        /// How long a report may become before captured output is left out; GitLab refuses more than 30 MB.
+        package var byteCountMax = 24 << 20
+        /// How much of the lines about one test's issues is written.
+        package var issueByteCountMax = 64 << 10
+
+        package init() {}
+    }
+
+    private struct Suite {
+        let name: String
+        var cases: [XMLElement] = []
+        var names: Set<String> = []
+        var nanoseconds = 0
+
+        /// How many of the cases have an element of this name.
+        func count(_ name: String) -> Int {
+            cases.count { $0.children?.contains { $0.name == name } ?? false }
+        }
+    }
+
+    private let options: Options
+    private var suites: [Suite] = []
+    private var indices: [String: Int] = [:]
+    /// How much has been written of issues and output.
+    private var byteCount = 0
+
+    private init(_ options: Options) { self.options = options }
+
+    /// Makes the report.
+    package static func text(of record: RunRecord, _ options: Options = Options()) -> String {
+        var report = JUnitReport(options)
+        for entry in record.entries { report.add(entry, of: record) }
+        var modules: [String] = []
+        for (module, _) in record.moduleIssues where !modules.contains(module) { modules.append(module) }
+        for module in modules {
+            var attempt = TestAttempt(outcome: .failed)
+            attempt.issues = record.moduleIssues.filter { $0.module == module }.map(\.issue)
+            let element = report.problem(attempt, of: nil)
+            report.add("outside tests", to: module.isEmpty ? "testlogger" : module, attempt, [element])
+        }
+        return report.document(warnings: record.warnings)
+    }
+
+    private mutating func add(_ entry: RunRecord.Entry, of record: RunRecord) {
+        let test = entry.test
+        let suite = test.module.isEmpty ? test.typeName : "\(test.module).\(test.typeName)"
+        guard let result = entry.result else {
+            let element =
+                entry.hasBegun
+                ? XMLElement("error", [("message", record.reasonForRunning), ("type", "aborted")])
+                : XMLElement("skipped", [("message", record.reasonForWaiting)])
+            return add(test.testName, of: test, to: suite, nil, [element], isRun: entry.hasBegun)
+        }
+        let failed = (result.earlierAttempts + [result.lastAttempt]).filter { $0.outcome == .failed }
+        switch result.outcome {
+        case .failed:
+            // Surefire's order: the first failure is the test's, the others are reruns.
+            let first = failed.first ?? result.lastAttempt
+            let element = problem(first, of: test)
+            add(test.testName, of: test, to: suite, first, [element] + reruns(failed.dropFirst(), "rerun", test))
+        case .skipped:
+            let element = XMLElement("skipped", [("message", result.skipReason)])
+            add(test.testName, of: test, to: suite, result.lastAttempt, [element])
+        case .passed:
+            add(test.testName, of: test, to: suite, result.lastAttempt, reruns(failed[...], "flaky", test))
+        }
+    }
+
+    /// Adds a case to a suite.
+    ///
+    /// - Parameter attempt: what stands for the test, if it was run.
+    private mutating func add(
+        _ name: String, of test: PlannedTest? = nil, to suiteName: String, _ attempt: TestAttempt?,
+        _ elements: [XMLElement], isRun: Bool = true
+    ) {
+        let suiteName = XMLElement.allowed(suiteName)
+        let suite = indices[suiteName] ?? suites.count
+        if suite == suites.count {
+            indices[suiteName] = suite
+            suites.append(Suite(name: suiteName))
+        }
+        let issues = attempt?.issues ?? []
+        let place = (issues.failures.first { $0.knownPlace != nil } ?? issues.first)?.knownPlace
+        let known = issues.filter { $0.knownReason != nil }.map {
+            ("known issue", "\($0.knownReason ?? ""): \(DiagnosticText.message(for: $0, of: nil))")
+        }
+        let children = properties(known) + elements + output(attempt)
+        suites[suite].nanoseconds += attempt?.nanoseconds ?? 0
+        suites[suite].cases.append(
+            XMLElement(
+                "testcase",
+                [
+                    ("classname", suiteName), ("name", uniqueName(name, of: test, in: suite)),
+                    ("file", place.map { options.paths.text($0.path) }), ("line", place.map { String($0.line) }),
+                    ("time", time(attempt?.nanoseconds ?? 0)), ("status", isRun ? nil : "notrun"),
+                ], children: children.isEmpty ? nil : children))
+    }
+
+    /// A name that no other case has, because GitLab keeps only one of each name.
+    private mutating func uniqueName(_ anyName: String, of test: PlannedTest?, in suite: Int) -> String {
+        let name = XMLElement.allowed(anyName)
+        if suites[suite].names.insert(name).inserted { return name }
+        let base = XMLElement.allowed("\(name) (\(test?.testType ?? "again"))")
+        var unique = base
+        var number = 1
+        while !suites[suite].names.insert(unique).inserted {
+            number += 1
+            unique = "\(base) \(number)"
+        }
+        return unique
+    }
+
+    private func time(_ nanoseconds: Int) -> String? { options.isStable ? nil : DecimalText.seconds(nanoseconds) }
+
+    private func properties(_ properties: [(name: String, value: String)]) -> [XMLElement] {
+        if properties.isEmpty { return [] }
+        let children = properties.map { XMLElement("property", [("name", $0.name), ("value", $0.value)]) }
+        return [XMLElement("properties", children: children)]
+    }
+
+    private mutating func reruns(
+        _ attempts: ArraySlice<TestAttempt>, _ prefix: String, _ test: PlannedTest
+    ) -> [XMLElement] {
+        var elements: [XMLElement] = []
+        for attempt in attempts { elements.append(problem(attempt, of: test, prefix: prefix)) }
+        return elements
+    }
+
+    /// One element with all issues of an attempt: readers show the first of several and forget the rest.
+    ///
+    /// A failure is an expectation that was not met; anything else is an error. With a prefix it is in Surefire's form,
+    /// which has the stack trace in an element of its own.
+    private mutating func problem(_ attempt: TestAttempt, of test: PlannedTest?, prefix: String = "") -> XMLElement {
+        let failures = attempt.issues.failures
+        let worst = failures.worst
+        let name = worst?.kind == .expectation && test != nil ? "failure" : "error"
+        var message = worst.map { DiagnosticText.message(for: $0, of: nil) } ?? "failed without an issue"
+        if failures.count > 1 { message += " (and \(failures.count - 1) more)" }
+        let attributes = [("message", message), ("type", worst?.kind.rawValue ?? "aborted")]
+        let body = body(of: failures, test)
+        byteCount += body.utf8.count
+        if prefix.isEmpty { return XMLElement(name, attributes, content: body) }
+        return XMLElement(
+            prefix + name.prefix(1).uppercased() + name.dropFirst(), attributes,
+            children: [XMLElement("stackTrace", content: body)] + output(attempt))
+    }
+
+    /// The lines of all issues, as a terminal shows them.
+    private func body(of failures: [TestIssue], _ test: PlannedTest?) -> String {
+        let text = DiagnosticText(paths: options.paths)
+        var body = ""
+        for (index, issue) in failures.enumerated() {
+            guard body.utf8.count < options.issueByteCountMax else {
+                return body + "\n… \(failures.count - index) more issues left out …"
+            }
+            if index > 0 { body += "\n" }
+            body += text.lines(for: issue, of: test).joined(separator: "\n")
+        }
+        return body
+    }
+
+    private mutating func output(_ attempt: TestAttempt?) -> [XMLElement] {
+        guard let attempt, !attempt.output.isEmpty || !attempt.attachments.isEmpty else { return [] }
+        let omitted = attempt.omittedOutputCount
+        var text =
+            (omitted > 0 ? "… \(omitted) bytes left out …\n" : "") + String(decoding: attempt.output, as: UTF8.self)
+        if byteCount > options.byteCountMax {
+            text = "… \(text.utf8.count) bytes left out, because the report is long …"
+        }
+        // The line by which GitLab and Jenkins find a file.
+        text += attempt.attachments.map { "\n[[ATTACHMENT|\($0)]]" }.joined()
+        byteCount += text.utf8.count
+        return [XMLElement("system-out", content: text)]
+    }
+
+    private func document(warnings: [SourceWarning]) -> String {
+        func counts(_ suites: [Suite]) -> [(name: String, value: String?)] {
+            func sum(_ count: (Suite) -> Int) -> Int { suites.reduce(0) { $0 + count($1) } }
+            return [
+                ("tests", String(sum(\.cases.count))), ("failures", String(sum { $0.count("failure") })),
+                ("errors", String(sum { $0.count("error") })), ("skipped", String(sum { $0.count("skipped") })),
+                ("time", time(sum(\.nanoseconds))),
+            ]
+        }
+        var elements: [XMLElement] = []
+        for (index, suite) in suites.enumerated() {
+            var children = properties(options.properties) + suite.cases
+            // No element is made for what fails nothing; people find it where the readers show the suite's errors.
+            if index == suites.count - 1, !warnings.isEmpty {
+                let text = DiagnosticText(paths: options.paths)
+                let lines = warnings.flatMap { text.lines(for: $0).prefix(1) }
+                children.append(XMLElement("system-err", content: lines.joined(separator: "\n")))
+            }
+            let origin = [("timestamp", options.timestamp), ("hostname", options.hostname)]
+            elements.append(
+                XMLElement(
+                    "testsuite", [("name", suite.name)] + counts([suite]) + (options.isStable ? [] : origin),
+                    children: children))
+        }
+        return XMLElement("testsuites", [("name", "testlogger")] + counts(suites), children: elements).document
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension JUnitReport: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
+            "testEmptyRunIsValid": testEmptyRunIsValid,
+            "testTellsOfTheRun": testTellsOfTheRun,
+            "testStaysShortOfTheLimits": testStaysShortOfTheLimits,
+            "testNamesAreUniqueWithinASuite": testNamesAreUniqueWithinASuite,
+            "testFirstFailureStandsForATestThatWasRunAgain": testFirstFailureStandsForATestThatWasRunAgain,
+        ]
+    }
+
+    private static func testGoldenOfAnEarlyEnd() {
+        var options = JUnitReport.Options()
+        options.paths = PathStyle(root: SampleRun.root, isRelative: true)
+        options.isStable = true
+        expectEqual(
+            text(of: SampleRun.record, options),
+            #"""
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites name="testlogger" tests="9" failures="0" errors="4" skipped="2">
+              <testsuite name="Stacks.Stack" tests="8" failures="0" errors="3" skipped="2">
+                <testcase classname="Stacks.Stack" name="testEmpty"/>
+                <testcase classname="Stacks.Stack" name="testPush" file="Sources/Stack.swift" line="3">
+                  <error message="got error &quot;&lt;a &amp; b&gt;&quot; instead of expected no error (and 1 more)" type="thrownError">Sources/Stack.swift:3:9: error: got 4 instead of expected 5 for count # after\npush (Stack.testPush)
+            Sources/Stack.swift:3:9: note: 2 elements differ
+            Sources/Stack.swift:4:9: error: got error &quot;&lt;a &amp; b&gt;&quot; instead of expected no error (Stack.testPush)</error>
+                  <system-out>… 7 bytes left out …
+            said: [31m]]&gt;
+            ::error::x
+            �
+            [[ATTACHMENT|/tmp/a b.html]]</system-out>
+                </testcase>
+                <testcase classname="Stacks.Stack" name="testCrash" file="Sources/Stack.swift" line="8">
+                  <error message="got crash SIGILL &apos;Index out of range&apos; instead of expected end of test" type="crash">Sources/Stack.swift:8:9: error: got crash SIGILL &apos;Index out of range&apos; instead of expected end of test (Stack.testCrash)
+            Sources/Stack.swift:2:1: note: called from here</error>
+                </testcase>
+                <testcase classname="Stacks.Stack" name="testSkip">
+                  <skipped message="no &quot;network&quot;"/>
+                </testcase>
+                <testcase classname="Stacks.Stack" name="testKnown" file="Sources/Stack.swift" line="6">
+                  <properties>
+                    <property name="known issue" value="issue #7: got 1 instead of expected 2"/>
+                  </properties>
+                </testcase>
+                <testcase classname="Stacks.Stack" name="testFlaky">
+                  <flakyError message="got no end after 50 ms instead of expected end of test" type="timeout">
+                    <stackTrace>Sources/Stack.swift:7:9: error: got no end after 50 ms instead of expected end of test (Stack.testFlaky)</stackTrace>
+                    <system-out>slow</system-out>
+                  </flakyError>
+                </testcase>
+                <testcase classname="Stacks.Stack" name="testHang">
+                  <error message="Timed out" type="aborted"/>
+                </testcase>
+                <testcase classname="Stacks.Stack" name="testNever" status="notrun">
+                  <skipped message="not run: Timed out"/>
+                </testcase>
+              </testsuite>
+              <testsuite name="Stacks" tests="1" failures="0" errors="1" skipped="0">
+                <testcase classname="Stacks" name="outside tests" file="Sources/Stack.swift" line="1">
+                  <error message="got 6 results instead of expected 7" type="list">Sources/Stack.swift:1:1: error: got 6 results instead of expected 7</error>
+                </testcase>
+                <system-err>Sources/Stack.swift:12:5: warning: &apos;testOld&apos; is in no list</system-err>
+              </testsuite>
+            </testsuites>
+
+            """#)
+    }
+
+    private static func testEmptyRunIsValid() {
+        expectEqual(
+            text(of: RunRecord()),
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites name="testlogger" tests="0" failures="0" errors="0" skipped="0" time="0.000000">
+            </testsuites>
+
+            """)
+    }
+
+    private static func testTellsOfTheRun() {
+        var options = JUnitReport.Options()
+        options.properties = [("seed", "12345")]
+        options.timestamp = "2026-09-25T01:37:05Z"
+        options.hostname = "h"
+        var record = RunRecord()
+        record.add(.ended(SampleRun.result("testA", .passed)))
+        record.add(.planned(module: "Stacks", tests: [SampleRun.test("testB")]))
+        expectEqual(
+            text(of: record, options),
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites name="testlogger" tests="2" failures="0" errors="0" skipped="1" time="0.001500">
+              <testsuite name="Stacks.Stack" tests="2" failures="0" errors="0" skipped="1" time="0.001500" \
+            timestamp="2026-09-25T01:37:05Z" hostname="h">
+                <properties>
+                  <property name="seed" value="12345"/>
+                </properties>
+                <testcase classname="Stacks.Stack" name="testA" time="0.001500"/>
+                <testcase classname="Stacks.Stack" name="testB" time="0.000000" status="notrun">
+                  <skipped message="not run"/>
+                </testcase>
+              </testsuite>
+            </testsuites>
+
+            """)
+    }
+
+    private static func testStaysShortOfTheLimits() {
+        var options = JUnitReport.Options()
+        options.byteCountMax = 1000
+        options.issueByteCountMax = 100
+        var record = RunRecord()
+        var result = SampleRun.result(
+            "testA", .failed,
+            Array(repeating: SampleRun.issue(.expectation, line: 1, got: "a", expected: "b"), count: 9))
+        result.output = Array(repeating: UInt8(ascii: "x"), count: 2000)
+        record.add(.ended(result))
+        record.add(.ended(result))
+        let xml = text(of: record, options)
+        expectTrue(xml.contains("\n… 7 more issues left out …</failure>"), "issues are left out")
+        let output = "<system-out>\(String(repeating: "x", count: 2000))</system-out>"
+        expectTrue(xml.contains(output), "output of the first test")
+        expectTrue(xml.contains("<system-out>… 2000 bytes left out, because the report is long …</system-out>"))
+    }
+
+    private static func testNamesAreUniqueWithinASuite() {
+        let tests = ["unit", "unit", "slow", "unit"].map { SampleRun.test("testA", list: $0) }
+        var record = RunRecord()
+        record.add(.planned(module: "M", tests: tests + [SampleRun.test("testA", type: "Other")]))
+        let names = text(of: record).matches(of: /<test(?:suite|case)(?: [a-z]+="[^"]*")*? name="([^"]*)"/)
+            .map { String($0.1) }
+        expectEqual(
+            names,
+            ["Stacks.Stack", "testA", "testA (unit)", "testA (slow)", "testA (unit) 2", "Stacks.Other", "testA"])
+    }
+
+    private static func testFirstFailureStandsForATestThatWasRunAgain() {
+        let kinds: [TestIssue.Kind] = [.expectation, .crash]
+        var attempts = kinds.map { kind in
+            var attempt = TestAttempt(outcome: .failed)
+            attempt.issues = [SampleRun.issue(kind, line: 1, got: "a", expected: "b")]
+            return attempt
+        }
+        attempts.insert(TestAttempt(outcome: .passed), at: 0)
+        var result = SampleRun.result("testA", .failed, [SampleRun.issue(.timeout, line: 2, got: "c", expected: "d")])
+        result.earlierAttempts = attempts
+        var record = RunRecord()
+        record.add(.ended(result))
+        let elements = text(of: record).matches(of: /<(\w+) message=.*? type="(\w+)"/).map { "\($0.1) \($0.2)" }
+        expectEqual(elements, ["failure expectation", "rerunError crash", "rerunError timeout"])
+    }
+}
+#endif

@@ -1,0 +1,160 @@
+// The README shows files of the repository; they are the same, word for word. Other examples, its own and those of the
+// modules' articles, compile.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite
+    struct ReadmeTests {
+        @Test func showsFilesAsTheyAre() throws {
+            let readme = try String(contentsOf: Fixtures.checkout.appending(path: "README.md"), encoding: .utf8)
+            var shown: [String] = []
+            for part in readme.components(separatedBy: "<!-- ").dropFirst() {
+                let path = try #require(part.components(separatedBy: " -->").first)
+                let block = try #require(part.components(separatedBy: "```swift\n").dropFirst().first)
+                let text = try #require(block.components(separatedBy: "```").first)
+                #expect(
+                    try String(contentsOf: Fixtures.checkout.appending(path: path), encoding: .utf8) == text, "\(path)")
+                shown.append(path)
+            }
+            #expect(shown.count == 2, "every file is marked: \(shown)")
+        }
+
+        @Test func walksThroughFilesThatAreThere() throws {
+            let sources = Fixtures.checkout.appending(path: "Sources/Streams")
+            let walk = sources.appending(path: "PlistStreaming/PlistStreaming.docc/ReadingTheCode.md")
+            let paths = try String(contentsOf: walk, encoding: .utf8).matches(of: /`([^`]+\.swift)`/).map(\.1)
+            #expect(paths.count > 20)
+            for path in paths {
+                #expect(FileManager.default.fileExists(atPath: sources.appending(path: String(path)).path), "\(path)")
+            }
+        }
+
+        @Test func namesEveryOption() throws {
+            let article = try String(
+                contentsOf: Fixtures.checkout.appending(
+                    path: "Sources/Testing/InClassTesting/InClassTesting.docc/RunningTests.md"), encoding: .utf8)
+            let help = try String(
+                contentsOf: Fixtures.checkout.appending(path: "Tests/Testing/TestloggerTests/Goldens/help.txt"),
+                encoding: .utf8
+            )
+            let options = help.matches(of: /--[a-z-]+/).map { String($0.output) }
+            #expect(options.count > 20)
+            for option in Set(options)
+            where !["--help", "--enable-code-coverage", "--verbose"].contains(option) {
+                #expect(article.contains(option), "\(option) is in no table")
+            }
+        }
+
+        #if os(Linux)
+        /// The modules that were built, which examples import.
+        private static let modules = Fixtures.testlogger.deletingLastPathComponent().appending(path: "Modules")
+
+        /// What the examples of an article are about, where it does not show that itself.
+        private static let preludes = [
+            "CrashesAndTimeouts.md": """
+            import InClassTesting
+            struct Stack {
+                var elements: [Int] = []
+                subscript(index: Int) -> Int { elements[index] }
+                static func testDeep() {}
+                static func testAnswers() {}
+            }
+            enum Tool { static func main(_ words: [String]) {} }
+
+            """,
+            "FixingAndLookingCloser.md": """
+            import InClassTesting
+            struct Stack {}
+            struct Menu { var text = "" }
+            let menu = Menu()
+
+            """,
+            "WritingTests.md": """
+            import InClassTesting
+            struct Account {
+                init(owner: String) throws {}
+                static func testStartsEmpty() {}
+                func testReport() {}
+                mutating func testDeposit() throws {}
+            }
+            struct Sum {
+                var value = 0
+                init() {}
+                init(_ text: String) throws {}
+                static func testIsEmpty() {}
+                func testAdds(_ row: [Int]) throws {}
+            }
+            let stack = [1, 2, 3, 4]
+            final class Store {
+                var onChange = {}
+                func add(_ number: Int) { onChange() }
+            }
+            let store = Store()
+
+            """,
+        ]
+
+        /// All blocks of Swift in README and the articles, but for those that are files of this checkout.
+        @Test(.enabled(if: FileManager.default.fileExists(atPath: modules.path), "the modules lie elsewhere"))
+        func examplesCompile() throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "examples-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let stack = Fixtures.checkout.appending(path: "Examples/QuickStart/Sources/Stacks/Stack.swift").path
+            try compile(
+                ["-emit-module", "-module-name", "Stacks", "-enable-testing", "-parse-as-library", stack], in: folder)
+            var count = 0
+            for article in try Article.all.get() {
+                var blocks = article.blocks.filter { $0.language == "swift" }.map(\.text)
+                let isFirst = article.path.hasSuffix("/\(article.name.dropLast(3)).docc/\(article.name)")
+                #expect(!isFirst || blocks.contains { $0.contains("import ") }, "\(article.path) has no example")
+                if article.name == "README.md" { blocks.removeFirst(2) }
+                count += blocks.count
+                // Cases of swift-testing stand in a target of their own, and manifests are compiled as such.
+                let tests = blocks.filter { $0.contains("import Testing") }
+                let manifests = blocks.filter { $0.contains("import PackageDescription") }
+                blocks.removeAll { (tests + manifests).contains($0) }
+                for text in tests {
+                    try typecheck(text, of: article, as: "Tests.swift", ["-parse-as-library"], in: folder)
+                }
+                for text in manifests {
+                    try typecheck(
+                        text, of: article, try ["-I", Self.manifestModules, "-package-description-version", "6.2.0"],
+                        in: folder)
+                }
+                guard !blocks.isEmpty else { continue }
+                // What comes later in an article may use what came before.
+                let text = (Self.preludes[article.name] ?? "") + blocks.joined(separator: "\n")
+                try typecheck(text, of: article, in: folder)
+            }
+            #expect(count > 30, "\(count) blocks")
+        }
+
+        /// Where the toolchain has what manifests import.
+        private static var manifestModules: String {
+            get throws {
+                let information = try RunningPrograms.run(["swiftc", "-print-target-info"], in: Fixtures.folder)
+                let path = try #require(information.output.firstMatch(of: /"runtimeResourcePath"\s*:\s*"([^"]+)"/)).1
+                return "\(path)/pm/ManifestAPI"
+            }
+        }
+
+        /// As `main.swift` a file's statements are those of a program.
+        private func typecheck(
+            _ text: String, of article: Article, as name: String = "main.swift", _ options: [String] = [],
+            in folder: URL
+        ) throws {
+            try Data(text.utf8).write(to: folder.appending(path: name))
+            try compile(["-typecheck", "-warnings-as-errors", name] + options, in: folder, for: article.path)
+        }
+
+        private func compile(_ words: [String], in folder: URL, for name: String = "") throws {
+            let options = ["-swift-version", "6", "-DDEBUG", "-I", Self.modules.path, "-I", folder.path]
+            let result = try RunningPrograms.run(["swiftc"] + words + options + Fixtures.moduleMaps, in: folder)
+            #expect(result.status == 0, "\(name): \(result)")
+        }
+        #endif
+    }
+}

@@ -6,7 +6,9 @@
 #ifndef CINCLASSSYSTEM_SHIM_H
 #define CINCLASSSYSTEM_SHIM_H
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -106,6 +108,81 @@ static inline int inclass_has_ended(pid_t process) {
     memset(&found, 0, sizeof found);
     int code = waitid(P_PID, (id_t)process, &found, WEXITED | WNOHANG | WNOWAIT);
     return code == 0 ? found.si_signo != 0 : errno == ECHILD;
+}
+
+// The calls by which a process is set, from here without a name that the linker sees: which of them the code of an image
+// names tells what its tests may change.
+#ifdef __GLIBC__
+#define INCLASS_CALL(name) ((__typeof__(&name))dlsym((void *)0, #name))
+#else
+#define INCLASS_CALL(name) (&name)
+#endif
+
+/// Has a function called with each signal of this number, what is known of it, and the registers of the thread.
+static inline int inclass_report(int number, void (*handler)(int, siginfo_t *, void *), int flags) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | flags;
+    return INCLASS_CALL(sigaction)(number, &action, 0);
+}
+
+/// Has a signal ignored, or handled as the system does.
+static inline int inclass_ignore(int number, int ignores) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = ignores ? SIG_IGN : SIG_DFL;
+    return INCLASS_CALL(sigaction)(number, &action, 0);
+}
+
+/// Sets the signals that the calling thread doesn't get, and gives those that it hasn't got so far.
+static inline int inclass_block(const sigset_t *signals, sigset_t *before) {
+    return INCLASS_CALL(pthread_sigmask)(SIG_SETMASK, signals, before);
+}
+
+/// Has no core written when this process crashes.
+static inline int inclass_write_no_core(void) {
+    struct rlimit limit = {0, 0};
+    return INCLASS_CALL(setrlimit)(RLIMIT_CORE, &limit);
+}
+
+/// What a test may set for its whole process: handlers, signals that its thread doesn't get, limits, timers, priority and
+/// locale.
+struct inclass_settings {
+    const void *handlers[65];
+    int flags[65];
+    sigset_t mask;
+    struct rlimit limits[16];
+    int timers;
+    int priority;
+    uint64_t locale;
+};
+
+/// Reads the present settings.
+static inline void inclass_read_settings(struct inclass_settings *settings) {
+    memset(settings, 0, sizeof *settings);
+    __typeof__(&sigaction) action_of = INCLASS_CALL(sigaction);
+    for (int number = 1; number < 65; number++) {
+        struct sigaction action;
+        if (action_of(number, 0, &action) != 0) continue;
+        settings->handlers[number] = (const void *)action.sa_handler;
+        settings->flags[number] = action.sa_flags;
+    }
+    INCLASS_CALL(pthread_sigmask)(SIG_BLOCK, 0, &settings->mask);
+    for (int resource = 0; resource < 16; resource++)
+        getrlimit((__typeof__(RLIMIT_CORE))resource, &settings->limits[resource]);
+    for (int timer = 0; timer < 3; timer++) {
+        struct itimerval value;
+        if (getitimer((__typeof__(ITIMER_REAL))timer, &value) != 0) continue;
+        settings->timers += value.it_value.tv_sec != 0 || value.it_value.tv_usec != 0;
+    }
+    settings->priority = getpriority(PRIO_PROCESS, 0);
+    const char *locale = INCLASS_CALL(setlocale)(LC_ALL, (const char *)0);
+    if (locale) settings->locale = inclass_hash(locale, strlen(locale));
+}
+
+static inline int inclass_are_equal(const struct inclass_settings *one, const struct inclass_settings *other) {
+    return memcmp(one, other, sizeof *one) == 0;
 }
 
 /// How much memory this process, and those that it starts, may have for their data.

@@ -56,7 +56,7 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 /// A worker sends `version`, `warning` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
 /// table, for each test of the list in order, and `ready`; one that is told that its plan is known sends only `version` and `ready`.
 /// For each run of tests it is then told to run it sends `begin`, at most one `directory`, any number of `attachment` and `issue`, and at
-/// most one `skip`, and `end` for each test, and after the last one `idle`; `stray` may come at any time. A worker that dies
+/// most one `skip`, and `end` for each test, and after the last one `idle`, or after any of them `changed`; `stray` may come at any time. A worker that dies
 /// sends `crash` or `exit` first when it can.
 package enum TestEvent: Equatable, Sendable {
     /// The version of this vocabulary; a reader refuses any other.
@@ -82,13 +82,15 @@ package enum TestEvent: Equatable, Sendable {
     case skip(reason: String)
     case end(index: Int, nanoseconds: Int, outputEnd: Int)
     case idle
+    /// A test has changed the state of its process: the worker ends, and runs no more of its tests.
+    case changed
     /// Return addresses relative to the start of the image, innermost first.
     case crash(signal: Int, frames: [Int])
     case exit(frames: [Int])
     /// Something about a type's list that the reader of the list should know.
     case warning(typeName: String, text: String)
 
-    package static let currentVersion = 5
+    package static let currentVersion = 6
 }
 
 // MARK: - Reading
@@ -158,6 +160,8 @@ extension TestEvent {
             return reader.next().map(TestEvent.skip(reason:))
         case "idle":
             return .idle
+        case "changed":
+            return .changed
         case "crash":
             guard let signal = reader.nextNumber(), let frames = reader.remainingNumbers() else { return nil }
             return .crash(signal: signal, frames: frames)
@@ -362,7 +366,7 @@ extension TestEvent: SelfTesting {
             (.end(index: 7, nanoseconds: .max, outputEnd: 12), { $0.add("end", 7, .max, 12) }),
             (.end(index: 0, nanoseconds: -123, outputEnd: 0), { $0.add("end", 0, -123, 0) }),
             (.skip(reason: hostile), { $0.add("skip", [hostile]) }),
-            (.idle, { $0.add("idle") }),
+            (.idle, { $0.add("idle") }), (.changed, { $0.add("changed") }),
             (.crash(signal: 11, frames: [1, 2]), { $0.add("crash", 11, 1, 2) }),
             (.exit(frames: []), { $0.add("exit") }),
             (.warning(typeName: "T", text: hostile), { $0.add("warning", ["T", hostile]) }),

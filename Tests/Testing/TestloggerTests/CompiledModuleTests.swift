@@ -278,7 +278,7 @@ extension TestloggerTests {
 
         // MARK: Processes and files
 
-        @Test func whatAPassedTestSetsIsPutBack() throws {
+        @Test func noTestFindsWhatAPassedTestHasSet() throws {
             let module = try CompiledModule(
                 named: "settings",
                 source: Self.head + """

@@ -1,6 +1,6 @@
 // The main function of a test image: announces the plan to the supervisor, then runs the tests it is asked for. Its parts
 // are TypeDiscovery (which types), TestLoop (one test after another), Recorder (issues), EventWriter (the protocol),
-// Surroundings (state that is restored between tests) and LastWords (crashes and exits).
+// ProcessState (what a test may change of its process) and LastWords (crashes and exits).
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -58,7 +58,6 @@ enum ImageMain {
         Recorder.connect(EventWriter(descriptor: events))
         notesWhatIsMet = getenv("IN_CLASS_ACCEPTING") != nil
         LastWords.install(descriptor: events)
-        ProcessSettings.keepMaskOfMainThread()
         let tests = announcePlan(module: module, isKnown: isPlanKnown)
         drainMainQueue {
             let loop = TestLoop(tests, commands: commands)

@@ -36,15 +36,13 @@ enum LastWords {
         imageStart = SystemSymbol.image.start
         backtrace = SystemSymbol.address(of: "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
-        var action = sigaction()
-        action.sa_flags = Int32(SA_ONSTACK) | Int32(bitPattern: UInt32(SA_RESETHAND))
-        action.call { number, _, context in LastWords.report(signal: number, context) }
+        let onStack = Int32(SA_ONSTACK)
         for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
-            _ = SettingCalls.setAction?(signal, &action, nil)
+            let once = onStack | Int32(bitPattern: UInt32(SA_RESETHAND))
+            inclass_report(signal, { number, _, context in LastWords.report(signal: number, context) }, once)
         }
-        action.sa_flags &= ~Int32(bitPattern: UInt32(SA_RESETHAND))
-        _ = SettingCalls.setAction?(SIGPROF, &action, nil)
-        SettingCalls.set(SIGPIPE, ignored: true)
+        inclass_report(SIGPROF, { number, _, context in LastWords.report(signal: number, context) }, onStack)
+        inclass_ignore(SIGPIPE, 1)
         atexit { LastWords.reportExit() }
         prepareThread()
     }
@@ -53,9 +51,9 @@ enum LastWords {
     static func leaveToParent() {
         isTestRunning = false
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] {
-            SettingCalls.set(number, ignored: false)
+            inclass_ignore(number, 0)
         }
-        _ = SettingCalls.set(SettingCalls.coreSize, rlimit(rlim_cur: 0, rlim_max: 0))
+        inclass_write_no_core()
     }
 
     /// Gives the calling thread the stack that its handlers run on, so that a stack overflow can be reported too.
@@ -100,7 +98,7 @@ enum LastWords {
             return
         }
         send("crash", Int(number), context)
-        SettingCalls.set(number, ignored: false)
+        inclass_ignore(number, 0)
         if number == SIGPROF { _exit(1) }
         raise(number)
     }

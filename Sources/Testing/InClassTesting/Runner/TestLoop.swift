@@ -10,7 +10,7 @@ final class TestLoop: @unchecked Sendable {
     private let tests: [ImageMain.Test]
     private var commands: CommandReader
     // PERF: to check each access takes a debug build longer than the access.
-    @exclusivity(unchecked) private var surroundings = Surroundings()
+    @exclusivity(unchecked) private var state = ProcessState()
     @exclusivity(unchecked) private var outputEnd: Int
     /// The current command, of which the tests before `next` have run; nil before the first.
     @exclusivity(unchecked) private var command: Command?
@@ -20,15 +20,20 @@ final class TestLoop: @unchecked Sendable {
     init(_ tests: [ImageMain.Test], commands: Int32) {
         self.tests = tests
         self.commands = CommandReader(descriptor: commands)
-        outputEnd = surroundings.outputSize ?? 0
+        outputEnd = state.outputSize ?? 0
     }
 
-    /// Runs tests until the supervisor closes the commands.
+    /// Runs tests until the supervisor closes the commands, or a test has changed the state of the process.
     ///
     /// - Returns: true if a test has canceled the calling task. Call this again in a new task then.
     func run() async -> Bool {
         while let index = nextIndex() {
-            if await run(tests[index], index), command?.stopsAtFailure ?? false {
+            let hasFailed = await run(tests[index], index)
+            if state.isChanged(afterFailure: hasFailed) {
+                Recorder.send { $0.add("changed") }
+                return false
+            }
+            if hasFailed, command?.stopsAtFailure ?? false {
                 (next, end) = (0, 0)
                 command?.ranges = []
             }
@@ -70,12 +75,11 @@ final class TestLoop: @unchecked Sendable {
         let nanoseconds = Self.now - start
         LastWords.testEnds()
         fflush(nil)
-        outputEnd = surroundings.outputSize ?? 0
+        outputEnd = state.outputSize ?? 0
         let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
         TestDirectory.testEnds(hasFailed: hasFailed)
-        if hasFailed { surroundings.restoreAll() } else { surroundings.restore() }
         // The output of passed tests isn't shown, and it may be large.
-        if !outputIsOfUse, outputEnd > 1 << 20, surroundings.emptyOutput() { outputEnd = 0 }
+        if !outputIsOfUse, outputEnd > 1 << 20, state.emptyOutput() { outputEnd = 0 }
         return hasFailed
     }
 

@@ -23,14 +23,14 @@ enum Supervisor {
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
-        _ = SettingCalls.setMask?(SIG_SETMASK, &all, &before)
+        inclass_block(&all, &before)
         #if canImport(Darwin)
         var thread: pthread_t?
         #else
         var thread = pthread_t()
         #endif
         pthread_create(&thread, nil, { _ in Supervisor.watch() }, nil)
-        _ = SettingCalls.setMask?(SIG_SETMASK, &before, nil)
+        inclass_block(&before, nil)
     }
 
     private static func watch() -> Never {

@@ -259,8 +259,11 @@ package final class TestRun {
         guard let (index, partial) = death.test else {
             if case .interruption? = death.cause { return }
             let leaks = session.wasClosing ? locator.leaks(death) : []
-            if !leaks.isEmpty { return leaks.forEach(results.reportModuleIssue) }
-            if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
+            if !leaks.isEmpty {
+                queue.putBack(rest)
+                return leaks.forEach(results.reportModuleIssue)
+            }
+            if session.wasStarting || !rest.isEmpty && !session.leavesRest || death.end != .exited(0) {
                 results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
                 // One that has not even begun a test is followed by others like it.
                 if session.begunCount == 0, !session.wasClosing {

@@ -65,6 +65,8 @@ final class WorkerSession {
     private(set) var wasStarting = false
     /// Whether it died when it had been told to end.
     private(set) var wasClosing = false
+    /// Whether it ends because a test has changed the state of its process.
+    private(set) var leavesRest = false
     /// How many tests this worker has begun.
     private(set) var begunCount = 0
     /// The index of the test that is running.
@@ -274,6 +276,9 @@ final class WorkerSession {
             return .met(place: place)
         case .idle:
             state = .idle
+        case .changed:
+            finish()
+            leavesRest = true
         case .crash, .exit:
             lastWords = event
         case .begin, .end: break

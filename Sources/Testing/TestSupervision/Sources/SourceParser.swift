@@ -5,7 +5,7 @@ internal import InClassSystem
 import TestEvents
 
 /// Follows the scopes of one source.
-struct SourceParser {
+final class SourceParser {
     let source: UnsafeRawBufferPointer
     let path: String
     /// The source's own module, and those that it imports.
@@ -69,7 +69,7 @@ struct SourceParser {
         SourcePlace(path: path, line: tokens[position].line, column: tokens[position].column)
     }
 
-    mutating func parse() {
+    func parse() {
         while index < tokens.count {
             let token = tokens[index]
             if token.kind == .word {
@@ -82,7 +82,7 @@ struct SourceParser {
         }
     }
 
-    private mutating func parsePunctuation(_ byte: UInt8) {
+    private func parsePunctuation(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "{"):
             scopes.append(pendingType)
@@ -100,7 +100,7 @@ struct SourceParser {
         index += 1
     }
 
-    private mutating func parseWord(_ token: SwiftToken) {
+    private func parseWord(_ token: SwiftToken) {
         // Most words are told by their length alone.
         switch token.end - token.start {
         case 4 where isWord("enum", at: index), 5 where isWord("actor", at: index) || isWord("class", at: index),
@@ -127,7 +127,7 @@ struct SourceParser {
         index += 1
     }
 
-    private mutating func resetModifiers() {
+    private func resetModifiers() {
         isStatic = false
         isMutating = false
         isOverride = false
@@ -138,7 +138,7 @@ struct SourceParser {
         "func", "var", "override", "final", "public", "package", "internal", "fileprivate", "private", "open",
     ]
 
-    private mutating func parseType() {
+    private func parseType() {
         let isClassModifier =
             isWord("class", at: index) && Self.wordsBehindClass.contains { isWord($0, at: index + 1) }
         if isClassModifier { isStatic = true }
@@ -172,7 +172,7 @@ struct SourceParser {
     }
 
     /// Reads a type, and names it as workers do but for the arguments; what has no such name is called what no type is.
-    private mutating func parseTypeName() -> String {
+    private func parseTypeName() -> String {
         var name = text(at: index)
         if let end = end(ofBracket: index), end > index {
             if isPunctuation("[", at: index) {
@@ -198,7 +198,7 @@ struct SourceParser {
         return name
     }
 
-    private mutating func parseFunction() {
+    private func parseFunction() {
         defer { resetModifiers() }
         index += 1
         guard let typeName = scopes.last.flatMap(\.self)?.typeName, index < tokens.count else { return }
@@ -233,7 +233,7 @@ struct SourceParser {
     }
 
     /// Reads a list from its name to the bracket or brace that ends it.
-    private mutating func parseList() {
+    private func parseList() {
         let typeName = scopes.last.flatMap(\.self)?.typeName
         let isOverride = isOverride
         resetModifiers()
@@ -298,7 +298,7 @@ struct SourceParser {
         return text(at: name)
     }
 
-    private mutating func parseCondition() {
+    private func parseCondition() {
         let line = tokens[index].line
         let word = index + 1
         index += 1

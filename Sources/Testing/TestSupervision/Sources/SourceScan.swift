@@ -263,7 +263,7 @@ struct SourceScan {
             ByteSearch.offset(of: "testSelectors", in: source) != nil
                 || ByteSearch.offset(of: "func test", in: source) != nil
         else { return nil }
-        var parser = SourceParser(source: source, path: path, module: module)
+        let parser = SourceParser(source: source, path: path, module: module)
         parser.parse()
         let lineCount = source.count { $0 == 0x0A } + 1
         return (path, parser.types, parser.privateTypes, parser.bodies, lineCount)

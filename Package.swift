@@ -43,7 +43,8 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CInClassSystem"),
         .target(name: "InClassSystem", dependencies: ["CInClassSystem"]),
-        .target(name: "InClassTesting", dependencies: ["InClassSystem"], swiftSettings: selfTests),
+        .target(name: "InClassTestingSystem", dependencies: ["CInClassSystem"]),
+        .target(name: "InClassTesting", dependencies: ["InClassTestingSystem"], swiftSettings: selfTests),
         .target(name: "TestEvents", dependencies: ["InClassSystem"] + selfTestDependencies, swiftSettings: selfTests),
         .target(
             name: "TestSupervision", dependencies: ["InClassSystem", "TestEvents"] + selfTestDependencies,
@@ -157,8 +158,8 @@ let package = Package(
 
 // What belongs to the framework lies in folders named Testing, what belongs to the streams in those named Streams.
 let testing: Set = [
-    "CInClassSystem", "InClassSystem", "InClassTesting", "SelfTests", "TestEvents", "TestReporting", "TestSupervision",
-    "TestloggerTests", "testlogger",
+    "CInClassSystem", "InClassSystem", "InClassTesting", "InClassTestingSystem", "SelfTests", "TestEvents",
+    "TestReporting", "TestSupervision", "TestloggerTests", "testlogger",
 ]
 for target in package.targets where target.path == nil && target.type != .plugin {
     let product = testing.contains(target.name) ? "Testing" : "Streams"

@@ -20,6 +20,8 @@ public final class Confirmation: Sendable {
         self.message = message
     }
 
+    deinit { lock.destroy() }
+
     /// Counts a call. One that comes after `confirmation` has returned is checked at once.
     public func callAsFunction() { add(1, isLast: false) }
 

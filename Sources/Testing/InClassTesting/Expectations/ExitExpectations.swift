@@ -3,7 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// How a process is expected to end.
 public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {

@@ -3,7 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// Expects a text to be the contents of a golden file, byte for byte.
 ///

@@ -2,7 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// Keeps a text as a file if the running test fails.
 ///

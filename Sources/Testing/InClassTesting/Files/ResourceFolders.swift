@@ -3,7 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 enum ResourceFolders {
     // SAFETY: set before and after each test of the bridge, which runs one at a time.

@@ -3,7 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// Makes an empty directory for the running test alone, and returns its absolute path.
 ///

@@ -2,7 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// A file of the tested module's resources.
 public struct TestResource: Sendable {

@@ -3,7 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// Memory to which a child process adds issues and from which its parent takes them.
 struct ChildIssues {

@@ -3,7 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// The lines of one worker on their way to its supervisor.
 package struct EventWriter {

@@ -4,7 +4,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// The entry point that a test image is linked with.
 ///

@@ -4,7 +4,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// Ends a test whose requirement was not met; the issue has been recorded already.
 struct RequirementNotMet: Error {}

@@ -2,7 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// The loop of a worker: reads commands and runs the tests they name.
 final class TestLoop: @unchecked Sendable {

@@ -5,7 +5,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 enum Supervisor {
     /// Has this process end with the one that started it.

@@ -5,7 +5,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-internal import InClassSystem
+internal import InClassTestingSystem
 
 /// The systems that tests run on.
 enum RunningSystem: CaseIterable {

@@ -24,7 +24,7 @@ private struct CompiledFramework {
         try FileManager.default.createDirectory(at: modules, withIntermediateDirectories: true)
         // The first is imported by the second, and nothing of it is linked.
         for (module, object) in [
-            ("InClassSystem", modules.appending(path: "System.o")), ("InClassTesting", objects[0]),
+            ("InClassTestingSystem", modules.appending(path: "System.o")), ("InClassTesting", objects[0]),
         ] {
             let result = try RunningPrograms.run(
                 [

@@ -41,7 +41,10 @@ extension TestloggerTests {
                     article.blocks.contains { $0.name == entry.what } || article.commands.contains(entry.what),
                     "no article holds it any more: \(entry)")
                 if let test = entry.why.wholeMatch(of: /(\w+Tests)\.(\w+)/) {
-                    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "\(test.1).swift")
+                    let folder = Fixtures.checkout.appending(path: "Tests/Testing/TestloggerTests")
+                    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+                    let path = try #require(paths.first { $0.hasSuffix("/\(test.1).swift") })
+                    let file = folder.appending(path: path)
                     #expect(try String(contentsOf: file, encoding: .utf8).contains("func \(test.2)("), "\(entry)")
                 } else if entry.why.hasSuffix(".md") {
                     let lines = try Article.named(entry.why).blocks.filter { $0.language == "sh" }.flatMap(\.lines)

@@ -5,7 +5,8 @@ import Foundation
 import Testing
 
 enum Goldens {
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Goldens")
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Goldens")
     private static let isRecording = ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1"
 
     /// Expects a text to be the golden of this name, byte for byte.

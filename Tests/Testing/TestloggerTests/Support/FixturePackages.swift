@@ -6,8 +6,7 @@ import Testing
 
 enum Fixtures {
     /// This checkout.
-    static let checkout = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let checkout = (1...5).reduce(URL(filePath: #filePath)) { file, _ in file.deletingLastPathComponent() }
 
     /// The folders of this checkout's modules, by their names.
     static let modules: [String: URL] = {

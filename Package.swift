@@ -156,7 +156,7 @@ let package = Package(
     ]
 )
 
-// What belongs to the framework lies in folders named Testing, what belongs to the streams in those named Streams.
+// Sources/Testing and Tests/Testing contain the framework, Sources/Streams and Tests/Streams the streams.
 let testing: Set = [
     "CInClassSystem", "InClassSystem", "InClassTesting", "InClassTestingSystem", "SelfTests", "TestEvents",
     "TestReporting", "TestSupervision", "TestloggerTests", "testlogger",

@@ -59,7 +59,8 @@ private func text(of count: some RangeExpression<Int>) -> String {
 ///     store.add(2)
 /// }
 /// ```
-/// - Throws: what the closure throws; the calls aren't checked then.
+/// - Throws: The error of the closure. The calls are not checked then.
+@discardableResult
 public func confirmation<Result>(
     _ message: String = "", count: Int = 1, file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column, _ body: (Confirmation) throws -> Result
@@ -69,7 +70,8 @@ public func confirmation<Result>(
 
 /// Expects a closure to call its argument a number of times that lies in a range, such as `1...`.
 ///
-/// - Throws: what the closure throws; the calls aren't checked then.
+/// - Throws: The error of the closure. The calls are not checked then.
+@discardableResult
 public func confirmation<Result>(
     _ message: String = "", count: some RangeExpression<Int> & Sendable, file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: (Confirmation) throws -> Result
@@ -82,8 +84,9 @@ public func confirmation<Result>(
 
 /// Expects an asynchronous closure to call its argument a number of times before it returns.
 ///
-/// - Throws: what the closure throws; the calls aren't checked then.
+/// - Throws: The error of the closure. The calls are not checked then.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+@discardableResult
 public func confirmation<Result>(
     _ message: String = "", count: Int = 1, file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
@@ -94,8 +97,9 @@ public func confirmation<Result>(
 
 /// Expects an asynchronous closure to call its argument a number of times that lies in a range, such as `1...`.
 ///
-/// - Throws: what the closure throws; the calls aren't checked then.
+/// - Throws: The error of the closure. The calls are not checked then.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+@discardableResult
 public func confirmation<Result>(
     _ message: String = "", count: some RangeExpression<Int> & Sendable, file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
@@ -154,8 +158,11 @@ extension ConfirmationTests: SelfTesting {
             await Task.yield()
             confirm()
         }
-        // Needs no await.
-        confirmation { $0() }
+        // Needs no await, and its result need not be used.
+        confirmation { call in
+            call()
+            return 1
+        }
     }
 
     private static func testChecksLateCalls() {

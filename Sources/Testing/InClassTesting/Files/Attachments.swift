@@ -1,4 +1,4 @@
-// Files that stay with a failed test, for whoever reads its failure.
+// Files that are kept with a failed test.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -17,7 +17,8 @@ public func attach(
 ///
 /// The file is written at once, into the test's temporary directory, so that one that crashes has it, too. Reports name it
 /// with the failure. When the test passes, the file is removed with the directory. A second file of the same name gets a
-/// number: `page-2.html`. A name that is no file name, or a file that can't be written, fails the test.
+/// number: `page-2.html`. In the child process of an exit expectation nothing is kept. The test fails if the name isn't a
+/// file name or the file can't be written.
 public func attach(
     _ bytes: some Sequence<UInt8>, named name: String, file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column

@@ -1,5 +1,5 @@
-// What belongs to the whole process and a test may change: where its output goes, its folder, its environment, handlers of
-// signals, limits and the like. A worker in which a test has changed any of it ends, and another goes on with the rest.
+// The state of the process that a test can change: output, folder, environment, signal handlers, limits and so on. When a
+// test has changed it, the worker ends, and a new worker runs the remaining tests.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -12,12 +12,12 @@ struct ProcessState {
     private let errorFile: FileIdentity?
     private let folder: FileIdentity?
     private let mask: mode_t
-    /// The variables where they are, with the nil that ends them, and what they are.
+    /// The addresses of the variables, with the nil at their end, and their texts.
     private var variables: [UnsafeMutablePointer<CChar>?]
     private let variableTexts: Set<String>
     private let settings: inclass_settings
 
-    /// A file, whatever descriptor or path leads to it.
+    /// The identity of a file.
     private struct FileIdentity: Equatable {
         let device: UInt64
         let number: UInt64
@@ -42,7 +42,7 @@ struct ProcessState {
 
     /// Keeps the present state.
     init() {
-        // A number that is not likely to be used.
+        // A test is unlikely to use this number.
         output = fcntl(1, F_DUPFD_CLOEXEC, 200)
         outputFile = FileIdentity(1)
         errorFile = FileIdentity(2)
@@ -54,21 +54,20 @@ struct ProcessState {
         settings = Self.presentSettings()
     }
 
-    /// How much has been written to the standard output, when that is a file without a name, as the supervisor makes one;
-    /// any other is somebody's own.
+    /// The size of the standard output, if that is a file without a name, which only testlogger makes.
     var outputSize: Int? {
         var status = stat()
         guard fstat(output, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 0 else { return nil }
         return Int(status.st_size)
     }
 
-    /// Empties the file that the standard output goes to; false when it is none.
+    /// Empties the file of the standard output. Returns false for a terminal or a pipe.
     func emptyOutput() -> Bool { ftruncate(output, 0) == 0 }
 
-    /// Whether the present state is another one.
+    /// Returns true if the state has changed.
     ///
-    /// To look at all settings takes longer than a short test: they are looked at after a failure, and in an image whose
-    /// code names a function that changes them.
+    /// Reading all settings takes longer than a short test. They are read after a failure, and in images that call a
+    /// function that changes them.
     mutating func isChanged(afterFailure: Bool) -> Bool {
         if FileIdentity(1) != outputFile || FileIdentity(2) != errorFile || FileIdentity(path: ".") != folder {
             return true
@@ -81,7 +80,7 @@ struct ProcessState {
         return inclass_are_equal(&before, &now) == 0
     }
 
-    /// Looks at no text unless a pointer is another one: who sets a variable puts one in place of the old.
+    /// Compares texts only if a pointer differs: `setenv` replaces the pointer.
     private mutating func areVariablesChanged() -> Bool {
         if let present = SystemSymbol.environment {
             var index = 0
@@ -213,8 +212,8 @@ extension ProcessState: SelfTesting {
         }
     }
 
-    /// In the image of this module, tests included, nothing is called by which a process is set: every image would look
-    /// at all of it after every test.
+    /// InClassTesting itself calls none of these functions. Otherwise every image would read all settings after every
+    /// test.
     private static func testKnowsWhatThisImageCalls() {
         guard let found = ImageSymbols.imports(among: calls.union(["umask"])) else {
             return expectTrue(ImageSymbols.isSanitized || !ImageSymbols.areReadable)

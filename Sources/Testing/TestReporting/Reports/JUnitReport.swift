@@ -1,27 +1,27 @@
-// A run as JUnit XML, for GitLab, Jenkins and whoever else reads it, in the order that Surefire's schema asks for.
+// A run as JUnit XML, in the order of elements of Surefire's schema. GitLab and Jenkins read it.
 
 import TestEvents
 
 /// Makes JUnit XML of a run, which may still go on.
 ///
 /// One `testsuite` stands for each type, one `testcase` for each planned test, and one more, `outside tests`, for the
-/// failures of a module that belong to none. What was planned and has no result is in the report, too: as an error when
-/// the test had begun, as skipped with `status="notrun"` when it had not. A test that was run again is written in
+/// failures of a module outside its tests. A planned test without a result is in the report, too: as an error if it had
+/// begun, otherwise as skipped with `status="notrun"`. A test that was run again is written in
 /// Surefire's form: `flakyFailure` and `flakyError` before a success; `rerunFailure` and `rerunError` after a failure.
 package struct JUnitReport {
     package struct Options: Sendable {
         /// How paths are written; relative to the repository is what readers make links of.
         package var paths = PathStyle()
-        /// What readers may want to know of the run, such as its seed; repeated in every suite.
+        /// Properties of the run, such as its seed; repeated in every suite.
         package var properties: [(name: String, value: String)] = []
         /// When the run began, in ISO 8601; left out when nil.
         package var timestamp: String?
         package var hostname: String?
         /// Leave out times, so that two runs print the same.
         package var isStable = false
-        /// How long a report may become before captured output is left out; GitLab refuses more than 30 MB.
+        /// The size in bytes from which on captured output is left out. GitLab refuses more than 30 MB.
         package var byteCountMax = 24 << 20
-        /// How much of the lines about one test's issues is written.
+        /// The maximum size in bytes of the lines about one test's issues.
         package var issueByteCountMax = 64 << 10
 
         package init() {}
@@ -33,7 +33,7 @@ package struct JUnitReport {
         var names: Set<String> = []
         var nanoseconds = 0
 
-        /// How many of the cases have an element of this name.
+        /// The number of cases with an element of this name.
         func count(_ name: String) -> Int {
             cases.count { $0.children?.contains { $0.name == name } ?? false }
         }
@@ -188,7 +188,7 @@ package struct JUnitReport {
         if byteCount > options.byteCountMax {
             text = "… \(text.utf8.count) bytes left out, because the report is long …"
         }
-        // The line by which GitLab and Jenkins find a file.
+        // GitLab and Jenkins look for these lines.
         text += attempt.attachments.map { "\n[[ATTACHMENT|\($0)]]" }.joined()
         byteCount += text.utf8.count
         return [XMLElement("system-out", content: text)]

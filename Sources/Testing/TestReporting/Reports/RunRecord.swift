@@ -1,30 +1,30 @@
-// A run as a value: the planned tests with what is known of each, and everything else that was reported. JUnit's XML and
-// GitHub's annotations and page are functions of it, which may be called at any moment of the run.
+// A run as a value: the planned tests with their results, and all other events. JUnit's XML and GitHub's annotations and
+// page are functions of it and can be made at any moment of the run.
 //
-// A test's way through this module begins with the RunEvent of its result, of which JSONLinesReport and TerminalText make
-// lines at once; DiagnosticText finds the words. All of the way is in the overview of InClassTesting.
+// A test's way through this module begins with the RunEvent of its result. JSONLinesReport and TerminalText print it at
+// once, in the words of DiagnosticText. The overview of InClassTesting has the whole way.
 
 import TestEvents
 
 package struct RunRecord: Sendable {
     struct Entry: Equatable, Sendable {
         let test: PlannedTest
-        /// Whether the test has begun.
+        /// True when the test has begun.
         var hasBegun = false
         /// Nil before the end.
         var result: TestResult?
     }
 
-    /// What was planned, in order, and then what ended without having been planned.
+    /// The planned tests, in order, followed by tests that ended without a plan.
     private(set) var entries: [Entry] = []
     /// The failures that belong to no test.
     private(set) var moduleIssues: [(module: String, issue: TestIssue)] = []
     private(set) var warnings: [SourceWarning] = []
-    /// The counts, of which `notRun` stays zero: what has no result yet may still get one.
+    /// The counts. `notRun` stays zero, because a test without a result may still get one.
     private(set) var tally = RunTally()
     /// Why tests that were planned have no result, such as `Timed out`; nil for a run that was not cut short.
     package var earlyReason: String?
-    /// How long the run took.
+    /// The duration of the run.
     package var nanoseconds = 0
     /// The entries of a test without a result yet, in order; more than one when a list names it twice.
     private var open: [PlannedTest: [Int]] = [:]
@@ -76,10 +76,10 @@ package struct RunRecord: Sendable {
     /// The tests that have not begun.
     var waiting: [PlannedTest] { entries.filter { !$0.hasBegun && $0.result == nil }.map(\.test) }
 
-    /// What became of a test that began and has no result.
+    /// The outcome of a test that began and has no result.
     var reasonForRunning: String { earlyReason ?? "no result" }
 
-    /// What became of a test that never began.
+    /// The outcome of a test that never began.
     var reasonForWaiting: String { earlyReason.map { "not run: \($0)" } ?? "not run" }
 }
 
@@ -89,7 +89,7 @@ extension Sequence<String> {
 }
 
 extension TestIssue.Kind {
-    /// The order in which a reader with little patience should see issues: what stops a test first.
+    /// The order of reports: issues that stop a test come first.
     var rank: Int {
         switch self {
         case .crash: 0
@@ -103,7 +103,7 @@ extension TestIssue.Kind {
 }
 
 extension Sequence<TestIssue> {
-    /// The issues that nobody expected.
+    /// The issues outside `withKnownIssue`.
     var failures: [TestIssue] { filter { $0.knownReason == nil } }
 
     /// The first of the gravest issues.

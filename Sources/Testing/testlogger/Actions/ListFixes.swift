@@ -5,7 +5,7 @@ import TestReporting
 import TestSupervision
 
 enum ListFixes {
-    /// Writes the insertions into their files, and says what it did.
+    /// Writes the insertions into their files, and prints a note for each.
     ///
     /// - Returns: false when something could not be written.
     static func apply(_ fixes: [SourceFixIt], paths: PathStyle) -> Bool {

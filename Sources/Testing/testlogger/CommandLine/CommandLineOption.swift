@@ -4,10 +4,10 @@ import TestSupervision
 
 /// An option of the command line.
 struct CommandLineOption {
-    /// What an option does with its value.
+    /// The effect of an option.
     enum Setter {
         case flag(WritableKeyPath<CommandLineOptions, Bool>)
-        /// A number of what the text says, 1 or more, or 0 or more.
+        /// A whole number with its unit, at least 1 or at least 0.
         case number(WritableKeyPath<CommandLineOptions, Int>, of: String, allowsZero: Bool = false)
         case text(WritableKeyPath<CommandLineOptions, String?>)
         /// One more of several texts.
@@ -19,9 +19,9 @@ struct CommandLineOption {
     let names: [String]
     /// The name of its value; nil for an option without one.
     let value: String?
-    /// What it does, in one line.
+    /// Its line in the help.
     let help: String
-    /// Whether `.testlogger` may have it.
+    /// True if `.testlogger` may contain it.
     let isOfPackage: Bool
     private let setter: Setter
 
@@ -79,7 +79,7 @@ struct CommandLineOption {
     }
 
     static var all: [CommandLineOption] {
-        // Of the build plugin, and nobody else.
+        // Only the build plugin uses this.
         sections.flatMap(\.options) + [
             CommandLineOption("--marker", value: "FILE", help: "", .other { ($0.marker, $0.verbosity) = ($1, .quiet) })
         ]

@@ -139,6 +139,10 @@ struct CommandLineOptions {
             // Among what they leave out may be what a literal is right for.
             ("--accept", ["--failed", "--changed", "--shard"], ""),
             (
+                "--fix-lists", ["--filter", "--skip", "--test-type", "--failed", "--changed", "--shard"],
+                ", which checks all lists"
+            ),
+            (
                 "--mutants",
                 [
                     "--list", "--failed", "--repeat", "--until-failure", "--watch", "--accept", "--fix-lists",
@@ -149,6 +153,10 @@ struct CommandLineOptions {
         for (option, others, reason) in rows where given.contains(option) {
             guard let other = others.first(where: given.contains) else { continue }
             throw UsageError(description: "option '\(other)' does not go with '\(option)'\(reason)")
+        }
+        if fixesLists, let line = lines.first {
+            throw UsageError(
+                description: "'\(line.path):\(line.line)' does not go with '--fix-lists', which checks all lists")
         }
         if jsonPath == Self.standardOutput, junitPath == Self.standardOutput {
             throw UsageError(description: "options '--json' and '--junit' can't both print to the standard output")
@@ -298,6 +306,11 @@ extension CommandLineOptions: SelfTesting {
             (["--test-type", ""], "option '--test-type' expects NAME, which is not empty"),
             (["--list=x"], "option '--list' takes no value, but is given 'x'"),
             (["--fix-lists", "--list"], "option '--fix-lists' does not go with '--list', which runs nothing"),
+            (
+                ["--fix-lists", "--filter", "x"],
+                "option '--filter' does not go with '--fix-lists', which checks all lists"
+            ),
+            (["--fix-lists", "S.swift:4"], "'S.swift:4' does not go with '--fix-lists', which checks all lists"),
             (["--timeout", "0"], "option '--timeout' expects a number of milliseconds above 0, not '0'"),
             (
                 ["--color", "alway"],

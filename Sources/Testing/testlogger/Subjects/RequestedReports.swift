@@ -1,5 +1,5 @@
-// The reports that a run is asked for besides the diagnostics: which there are, where they go, and when they are
-// written. What is in them is TestReporting's business.
+// Writes the reports that the options ask for: JSON lines during the run, all others at its end. TestReporting makes their
+// contents.
 
 internal import InClassSystem
 import TestEvents
@@ -16,7 +16,7 @@ final class RequestedReports {
     private let timestamp = RequestedReports.timestamp
     /// Of the checkout, on GitHub; nil elsewhere.
     private let workspace: PathStyle?
-    /// What ends the wrapping of lines that could act on GitHub.
+    /// The token that ends a block of lines that GitHub must not interpret.
     private let guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
 
     /// Prepares the reports that the options and the environment ask for.
@@ -29,7 +29,7 @@ final class RequestedReports {
         workspace = isOnGitHub ? options.paths(root: folder, isRelative: true) : nil
     }
 
-    /// Whether nobody follows the run but the person at the terminal.
+    /// True if no report is requested.
     var isEmpty: Bool { json == nil && options.junitPath == nil && workspace == nil }
 
     /// Makes lines of diagnostics safe to print where this run's output is read.

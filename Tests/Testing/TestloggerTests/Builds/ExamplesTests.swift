@@ -78,7 +78,9 @@ extension TestloggerTests.ExamplesTests {
             ] {
                 // Each input of that for databases opens five of them; that of delimited text is read thirty times.
                 let runs = ["FuzzSQLite", "FuzzCSV"].contains(target) ? 500 : 5_000
-                let options = ["-runs=\(runs)", "-max_len=400", "-seed=1", "-verbosity=0", "-len_control=0"]
+                // Inputs that fail, or are slow, are written there.
+                let artifacts = "-artifact_prefix=\(Fixtures.temporaryFolder.path)/"
+                let options = ["-runs=\(runs)", "-max_len=400", "-seed=1", "-verbosity=0", "-len_control=0", artifacts]
                 let result = try RunningPrograms.run([".build/release/\(target)"] + options, in: folder)
                 #expect(result.status == 0, "\(target): \(result)")
             }

@@ -80,6 +80,10 @@ static inline int64_t inclass_change_time(const struct stat *status) {
     return INCLASS_TIME(status, c).tv_sec * 1000000000LL + INCLASS_TIME(status, c).tv_nsec;
 }
 
+/// Reads and writes a number that a signal handler writes, too.
+static inline int32_t inclass_load(const int32_t *number) { return __atomic_load_n(number, __ATOMIC_SEQ_CST); }
+static inline void inclass_store(int32_t *number, int32_t value) { __atomic_store_n(number, value, __ATOMIC_SEQ_CST); }
+
 /// Calls a function at each signal of this number.
 static inline int inclass_handle(int number, void (*handler)(int), int flags) {
     struct sigaction action;

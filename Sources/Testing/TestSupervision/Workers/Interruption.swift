@@ -3,15 +3,20 @@
 internal import InClassSystem
 
 package enum Interruption {
-    // SAFETY: written by the handler and read by the one thread there is; a word is written at once.
-    private nonisolated(unsafe) static var signalNumber: Int32 = 0
+    // SAFETY: read and written by atomic operations only; never freed.
+    private nonisolated(unsafe) static let signalNumber: UnsafeMutablePointer<Int32> = {
+        let number = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+        number.initialize(to: 0)
+        return number
+    }()
 
     /// The signals that end a run.
     static let signals = [SIGTERM, SIGINT, SIGHUP, SIGQUIT]
 
     /// Takes note of the signals that end programs instead of being ended by them, so that a run can say how far it got.
     package static func watchSignals() {
-        for number in signals { handle(number) { Interruption.signalNumber = $0 } }
+        _ = signalNumber  // made now, since a handler allocates nothing
+        for number in signals { handle(number) { inclass_store(Interruption.signalNumber, $0) } }
         // A reader that is gone, of the output or a worker's commands, is no reason to lose the reports. A handler, since
         // programs that are started would inherit that the signal is ignored.
         handle(SIGPIPE) { _ in }
@@ -26,7 +31,10 @@ package enum Interruption {
     }
 
     /// The signal that has come, if one has.
-    package static var signal: Int32? { signalNumber == 0 ? nil : signalNumber }
+    package static var signal: Int32? {
+        let number = inclass_load(signalNumber)
+        return number == 0 ? nil : number
+    }
 
     /// Why runs are to end now, if they are.
     package static var reason: String? { signal.map(signalName) }
@@ -46,7 +54,7 @@ extension Interruption: SelfTesting {
     package static var testSelectors: TestSelectors { ["testNamesTheSignal": testNamesTheSignal] }
 
     /// Forgets a signal that a test has had sent.
-    package static func forget() { signalNumber = 0 }
+    package static func forget() { inclass_store(signalNumber, 0) }
 
     private static func testNamesTheSignal() {
         defer { forget() }

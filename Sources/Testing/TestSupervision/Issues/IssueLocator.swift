@@ -156,7 +156,7 @@ extension IssueLocator: SelfTesting {
         WorkerDeath(
             end: end, lastWords: lastWords, test: nil, directory: nil, output: Array(output.utf8),
             omittedOutputCount: 0,
-            cause: cause)
+            cause: cause, state: .running)
     }
 
     private static func testSaysHowAWorkerDied() {

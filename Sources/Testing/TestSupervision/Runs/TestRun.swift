@@ -34,13 +34,16 @@ package final class TestRun {
     private var orphans = Orphans()
     /// What is to be run yet.
     private var queue = WorkQueue([], known: [:], workerCountMax: 1)
-    /// Failed tests that are to run again, each in a worker of its own.
+    /// Tests that are to run again, each in a worker of its own.
     private var retries: [Int] = []
+    /// The tests that died and run again to say more of it, by index.
+    private var dead: [Int: DeadTest] = [:]
     private var sessions: [WorkerSession] = []
     /// The session whose plan all others have.
     private var first: WorkerSession?
     /// The plan with the names that workers use.
     private var announced: [PlannedTest] = []
+    private lazy var lastRun = LastRun(module)
     /// Whether nothing more is to begin.
     private var isStopping = false
     private var limitsChecked = ContinuousClock.now
@@ -68,51 +71,48 @@ package final class TestRun {
             orphans.adopt(false)
             directories.removeRest()
         }
-        let first = try startedSession()
+        try startWorker()
         // The worker takes its time to start; meanwhile the sources are read.
         let declaredSum = options.choice.checksLists ? NameSums.declared(in: module.sources) : nil
-        guard try waitUntilReady(first) else { return results.tally }
-        self.first = first
-        let lastRun = LastRun(module)
-        announced = first.plan
+        try loop()
+        guard let first, !options.isListing else { return results.tally }
+        results.finish()
+        if !options.isBuildStep { results.warnOfNewerSources() }
+        for issue in first.listIssues where issue.knownReason == nil { results.reportModuleIssue(issue) }
+        results.reportLimits(first.refusedLimits)
+        results.reportLists(
+            first.warnings,
+            isListComplete: !options.choice.checksLists
+                || NameSums.showNothingLost(declared: declaredSum, plan: plan))
+        results.remember(after: lastRun)
+        return results.checkedTally()
+    }
+
+    /// Chooses what is to run of the plan that the first worker has announced.
+    private func takePlan(of session: WorkerSession) {
+        first = session
+        announced = session.plan
         let plan = SourceScan.tellingTypesApart(announced, sources: locator.sources)
-        first.plan = plan
+        session.plan = plan
         let chosen = options.choice.indices(in: plan, lastRun: lastRun, sources: locator.sources)
         if options.choice.isFailedOnly { goneFailures = lastRun.failed.subtracting(plan.map(\.name)) }
         for line in options.choice.lines where module.sources.contains(where: line.names) {
             if let mistake = locator.sources.scan.mistake(in: line, of: plan) { lineMistakes.append(mistake) }
         }
         results.takePlan(plan, chosen: chosen)
-        if options.isListing { return results.tally }
+        if options.isListing { return sessions = [] }
         // What an earlier run has kept is of use until the next.
         if !options.isRepetition { DirectoryKeeper.remove(lastRun.keptDirectories) }
-        queue = makeQueue(chosen, lastRun)
-        assign()
-        // While the worker runs.
-        let isListComplete =
-            !options.choice.checksLists || NameSums.showNothingLost(declared: declaredSum, plan: plan)
-        try runQueue()
-        giveUpRetries()
-        results.finish()
-        if !options.isBuildStep { results.warnOfNewerSources() }
-        for issue in first.listIssues where issue.knownReason == nil { results.reportModuleIssue(issue) }
-        results.reportLimits(first.refusedLimits)
-        results.reportLists(first.warnings, isListComplete: isListComplete)
-        results.remember(after: lastRun)
-        return results.checkedTally()
-    }
-
-    /// Makes the queue of the chosen tests, but for the duplicates among them, which have their result at once.
-    private func makeQueue(_ chosen: [Int], _ lastRun: LastRun) -> WorkQueue {
+        // Entries whose name an earlier one has have their result at once.
         let runnable = results.takeDuplicates(among: chosen)
         stopIfFailed()
         let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
-        return WorkQueue(
-            ordered(runnable, lastRun), known: workerCountMax > 1 ? lastRun.times(in: plan) : [:],
+        queue = WorkQueue(
+            ordered(runnable), known: workerCountMax > 1 ? lastRun.times(in: plan) : [:],
             workerCountMax: workerCountMax, isolatesTests: options.isolatesTests)
     }
 
-    private func ordered(_ indices: [Int], _ lastRun: LastRun) -> [Int] {
+    private func ordered(_ indices: [Int]) -> [Int] {
         guard let seed = options.shuffleSeed else {
             return RunOrder.urgentFirst(indices, plan: plan, lastRun: lastRun, sources: locator.sources)
         }
@@ -122,48 +122,34 @@ package final class TestRun {
 
     // MARK: Workers
 
-    @discardableResult
-    private func startedSession(keepsOutput: Bool = false) throws(RunError) -> WorkerSession {
+    /// Starts a worker, for one of the tests that are to run again if there are any.
+    private func startWorker() throws(RunError) {
+        let attempt = retries.isEmpty ? nil : retries.removeFirst()
         var options = options
-        if keepsOutput { options.leavesOutput = false }
+        // What a test said before it died went to the terminal; this time it is kept.
+        if let attempt, dead[attempt] != nil { options.leavesOutput = false }
         do throws(SystemError) {
-            let session = try WorkerSession(module, options: options, directory: directories.root, plan: first)
-            sessions.append(session)
-            return session
+            sessions.append(
+                try WorkerSession(
+                    module, options: options, directory: directories.root, plan: first, attempt: attempt))
         } catch { throw .system(error) }
     }
 
-    /// Waits for a worker's plan; false when it died over it, which is then reported.
-    private func waitUntilReady(_ session: WorkerSession) throws(RunError) -> Bool {
-        while session.state == .starting {
-            if let reason = Interruption.reason { interrupt(reason) }
-            session.receive(waiting: session.patience)
-            while let notice = session.nextNotice() {
-                switch notice {
-                case .protocolMismatch(let text): throw .protocolMismatch(text)
-                case .died(let death):
-                    if isExcused(death) { return false }
-                    results.reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
-                    return false
-                default: break
-                }
-            }
-            session.checkLimits()
-        }
-        return true
-    }
-
-    private func runQueue() throws(RunError) {
+    /// Reads what workers say and gives them what to do until there is nothing more.
+    private func loop() throws(RunError) {
         while true {
-            if let reason = Interruption.reason { interrupt(reason) }
+            if let reason = Interruption.reason {
+                isStopping = true
+                for session in sessions { session.end(.interruption(reason: reason)) }
+            }
             assign()
             sessions.removeAll { $0.state == .dead }
             if sessions.isEmpty {
                 orphans.end()
-                if queue.isEmpty, retries.isEmpty { return }
-                try startedSession()
+                if queue.isEmpty, retries.isEmpty { return giveUpRetries() }
+                try startWorker()
             }
-            if isWorthAnother { try startedSession() }
+            if isWorthAnother { try startWorker() }
             letEventsGather()
             let mayGrow = sessions.count < options.workerCountMax && !queue.isEmpty
             let speaking = Worker.wait(
@@ -172,7 +158,7 @@ package final class TestRun {
             for index in speaking { try serve(sessions[index]) }
             if speaking.isEmpty || ContinuousClock.now - limitsChecked > .milliseconds(10) {
                 // A worker may be gone although something that it has started still holds its pipe.
-                for session in sessions {
+                for session in sessions where session.state != .dead {
                     try serve(session)
                     session.checkLimits()
                 }
@@ -199,38 +185,39 @@ package final class TestRun {
             sessions.count(where: { $0.state == .starting }) <= sessions.count / 2
         else { return false }
         if !retries.isEmpty { return true }
-        if options.stopsAtFirstFailure, results.hasOpenAttempts { return false }
-        if queue.isEmpty { return false }
+        if queue.isEmpty || isWaiting { return false }
         return sessions.allSatisfy {
             $0.state == .starting
                 || $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
         }
     }
 
-    private func interrupt(_ reason: String) {
-        isStopping = true
-        WorkerSession.interrupt(sessions, reason)
-    }
+    /// Whether a test that failed runs again, which decides whether it is the first failure and the last test.
+    private var isWaiting: Bool { options.stopsAtFirstFailure && (results.hasOpenAttempts || !dead.isEmpty) }
 
     private var patience: Int { sessions.map(\.patience).min() ?? 0 }
 
     private func serve(_ session: WorkerSession) throws(RunError) {
         session.receive(waiting: 0)
-        while let notice = session.nextNotice() {
+        while let notice = try session.nextNotice() {
+            if let index = session.attempt, let test = dead[index] {
+                take(notice, index, test, session)
+                continue
+            }
             switch notice {
             case .began(let index): results.takeBeginning(index)
             case .met(let place): results.met.insert(place)
             case .passed(let index, let nanoseconds): results.takePass(index, nanoseconds)
             case .ended(let index, let result, let directory): take(result, index, directory)
             case .stray(let index, let issue): take(issue, of: index, session)
-            case .protocolMismatch(let text): throw .protocolMismatch(text)
-            case .died(let death): try take(death, of: session)
+            case .died(let death): take(death, of: session)
             }
         }
     }
 
     /// Gives idle workers something to run, or sends them home.
     private func assign() {
+        if first == nil, let session = sessions.first, session.state == .idle { takePlan(of: session) }
         for session in sessions where session.state == .idle && options.stopsAtFirstFailure {
             queue.putBack(session.takeUnfinished { results.done[$0] })
         }
@@ -239,103 +226,102 @@ package final class TestRun {
             giveUpRetries()
         }
         for session in sessions where session.state == .idle {
-            if session.begunCount == 0, !retries.isEmpty {
-                let index = retries.removeFirst()
-                session.isForAttempt = true
+            if let index = session.attempt, session.begunCount == 0, !isStopping {
                 session.run([index..<index + 1])
                 continue
             }
-            // Whether the first failure is one is decided by the test's last attempt.
-            let isWaiting = options.stopsAtFirstFailure && results.hasOpenAttempts
-            let isOver = session.isForAttempt || options.isolatesTests && session.begunCount > 0
+            let isOver = session.attempt != nil || options.isolatesTests && session.begunCount > 0
             let piece = isWaiting || isOver ? [] : queue.takePiece()
             if piece.isEmpty { session.finish() } else { session.run(piece) }
         }
     }
 
-    private func take(_ death: WorkerDeath, of session: WorkerSession) throws(RunError) {
+    private func take(_ death: WorkerDeath, of session: WorkerSession) {
+        guard first != nil else {
+            isStopping = true
+            if isExcused(death) { return }
+            return results.reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
+        }
         // What a dead worker had not begun is run by the next.
         let rest = session.takeUnfinished { results.done[$0] || $0 == death.test?.index }
-        guard let (index, partial) = death.test else {
-            if case .interruption? = death.cause { return }
-            let leaks = session.wasClosing ? locator.leaks(death) : []
+        guard let (index, result) = death.test else {
+            if death.isInterruption { return }
+            let leaks = death.state == .closing ? locator.leaks(death) : []
             if !leaks.isEmpty {
                 queue.putBack(rest)
                 return leaks.forEach(results.reportModuleIssue)
             }
-            if session.wasStarting || !rest.isEmpty && !session.leavesRest || death.end != .exited(0) {
+            if death.state == .starting || !rest.isEmpty && !session.leavesRest || death.end != .exited(0) {
                 results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
                 // One that has not even begun a test is followed by others like it.
-                if session.begunCount == 0, !session.wasClosing {
+                if session.begunCount == 0, death.state != .closing {
                     queue.removeAll()
                     isStopping = true
                     return
                 }
             }
-            queue.putBack(rest)
-            return
+            return queue.putBack(rest)
         }
         if isExcused(death) { return }
         queue.putBack(rest)
-        var result = partial
-        var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
-        // A test that is run again is run alone, which says more.
-        let isAgain = options.retryCount > 0 || session.isForAttempt
-        if issue.kind == .crash || issue.kind == .exit, death.cause == nil, !isAgain || options.leavesOutput {
-            let alone = try noteOnRunningAlone(index, session)
-            // What it said of the reason went to the terminal; now it is kept.
-            if options.leavesOutput, let again = alone.death, again.end == death.end {
-                issue = locator.located(locator.issue(for: again, expected: "end of test"), test: result.test)
-            }
-            if !isAgain { issue.notes += alone.notes }
-        }
-        result.issues.append(issue)
-        result.outcome = .failed
-        result.output = death.output
-        result.omittedOutputCount = death.omittedOutputCount
-        if case .interruption? = death.cause { return take(result, index, nil, isFinal: true) }
-        take(result, index, death.directory)
+        let test = DeadTest(
+            result: result, death: death, previous: session.begunCount > 1 ? session.previousTest : nil)
+        // A test that is run again in any case is run alone, which says more.
+        guard death.cause == nil, options.retryCount == 0 || options.leavesOutput else { return fail(index, test) }
+        // The first test of a worker was alone already.
+        if test.previous == nil, !options.leavesOutput { return fail(index, test, note: "it fails alone, too") }
+        dead[index] = test
+        retries.insert(index, at: 0)
     }
 
     /// Whether a worker was ended together with the run, for which nothing in it is to blame.
-    private func isExcused(_ death: WorkerDeath) -> Bool {
-        if case .interruption? = death.cause { return options.isBuildStep }
-        return false
+    private func isExcused(_ death: WorkerDeath) -> Bool { options.isBuildStep && death.isInterruption }
+
+    /// A test in which its worker died.
+    private struct DeadTest {
+        var result: TestResult
+        let death: WorkerDeath
+        /// The test that the worker had run before.
+        let previous: PlannedTest?
     }
 
-    /// Runs a test that died once more in a worker of its own, and says whether it dies there too, and how.
-    private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> (
-        notes: [String], death: WorkerDeath?
-    ) {
-        let failsAlone = ["it fails alone, too"]
-        let previous = session.begunCount > 1 ? session.previousTest : nil
-        // The first test of a worker was alone already.
-        if previous == nil, !options.leavesOutput { return (failsAlone, nil) }
-        let after = previous.map {
+    /// Takes what a worker says of a test that had died and is running alone.
+    private func take(_ notice: WorkerSession.Notice, _ index: Int, _ test: DeadTest, _ session: WorkerSession) {
+        let passes = test.previous.map {
             "it passes alone and failed only after other tests, the last of which was \($0.name)"
         }
-        let alone = try startedSession(keepsOutput: true)
-        defer { sessions.removeAll { $0 === alone } }
-        while Interruption.reason == nil {
-            if alone.state == .idle { alone.run([index..<index + 1]) }
-            alone.receive(waiting: alone.patience)
-            while let notice = alone.nextNotice() {
-                switch notice {
-                case .died(let death): return death.test == nil ? ([], nil) : (failsAlone, death)
-                case .passed:
-                    alone.abort()
-                    return ([after ?? "it passed when it ran again"], nil)
-                case .ended(_, let result, _):
-                    alone.abort()
-                    if result.outcome == .failed { return (["it fails alone, too, but otherwise"], nil) }
-                    return ([after ?? "it passed when it ran again"], nil)
-                case .protocolMismatch: return ([], nil)
-                case .began, .stray, .met: break
-                }
-            }
-            alone.checkLimits()
+        var note: String? = passes ?? "it passed when it ran again"
+        var again: WorkerDeath?
+        switch notice {
+        case .began, .stray, .met: return
+        case .passed: break
+        case .ended(_, let result, _):
+            if result.outcome == .failed { note = "it fails alone, too, but otherwise" }
+        case .died(let death):
+            note = death.test == nil || death.isInterruption ? nil : "it fails alone, too"
+            again = death
         }
-        return ([], nil)
+        sessions.removeAll { $0 === session }
+        dead[index] = nil
+        fail(index, test, note: options.retryCount == 0 ? note : nil, again: again)
+    }
+
+    /// Fails a test in which its worker died.
+    ///
+    /// - Parameters:
+    ///   - note: how the test ends when it runs alone.
+    ///   - again: its death when it ran alone, if it died there.
+    private func fail(_ index: Int, _ test: DeadTest, note: String? = nil, again: WorkerDeath? = nil) {
+        var (result, death) = (test.result, test.death)
+        if options.leavesOutput, let again, again.test != nil, again.end == death.end { death = again }
+        var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
+        if let note { issue.notes.append(note) }
+        result.issues.append(issue)
+        result.outcome = .failed
+        result.output = test.death.output
+        result.omittedOutputCount = test.death.omittedOutputCount
+        let isFinal = test.death.isInterruption
+        take(result, index, isFinal ? nil : test.death.directory, isFinal: isFinal)
     }
 
     // MARK: Results
@@ -360,10 +346,15 @@ package final class TestRun {
         if options.stopsAtFirstFailure, results.hasFailures { isStopping = true }
     }
 
+    /// Lets stand what is known of tests that were to run again and do not yet.
     private func giveUpRetries() {
         retries = []
-        let attempts = sessions.filter { $0.isForAttempt && $0.state == .running }
-        results.giveUpAttempts(but: attempts.flatMap { $0.assigned.flatMap(\.self) })
+        let running = sessions.filter { $0.state == .running }.compactMap(\.attempt)
+        for (index, test) in dead.sorted(by: { $0.key < $1.key }) where !running.contains(index) {
+            dead[index] = nil
+            fail(index, test)
+        }
+        results.giveUpAttempts(but: running)
     }
 
     /// What a worker calls a test of the plan.

@@ -18,6 +18,10 @@ struct WorkerDeath {
     var omittedOutputCount: Int
     /// What ended it, when the supervisor did.
     var cause: Cause?
+    /// What it was doing.
+    var state: WorkerSession.State
+
+    var isInterruption: Bool { if case .interruption? = cause { true } else { false } }
 
     enum Cause: Equatable {
         case timeout(milliseconds: Int)
@@ -59,12 +63,8 @@ final class WorkerSession {
     private(set) var assigned: [Range<Int>] = []
     /// When that was.
     private(set) var assignment = ContinuousClock.now
-    /// Whether it was started to run one test again, and nothing else.
-    var isForAttempt = false
-    /// Whether it died before it could run anything.
-    private(set) var wasStarting = false
-    /// Whether it died when it had been told to end.
-    private(set) var wasClosing = false
+    /// The test that it was started to run again, and nothing else.
+    let attempt: Int?
     /// Whether it ends because a test has changed the state of its process.
     private(set) var leavesRest = false
     /// How many tests this worker has begun.
@@ -76,8 +76,6 @@ final class WorkerSession {
     private var previousIndex: Int?
     /// Whether it may say something yet.
     private var isOpen = true
-    /// What was said while it was being ended.
-    private var unread: [Notice] = []
 
     /// The test that is running.
     private var current: Running?
@@ -91,6 +89,8 @@ final class WorkerSession {
     private var lastWords: TestEvent?
     /// Why it is being ended.
     private var cause: WorkerDeath.Cause?
+    /// How long it has been taking to say where it is, so that it can be ended.
+    private var answerTime = TestTime()
     /// What it must announce.
     private var expected: (count: Int, hash: Int)?
 
@@ -99,10 +99,12 @@ final class WorkerSession {
     /// - Parameters:
     ///   - directory: where its tests have their temporary directories.
     ///   - plan: what another worker has announced, or nil for the first.
+    ///   - attempt: the test that it is to run again.
     init(
-        _ module: ModuleDescription, options: RunOptions, directory: String, plan known: WorkerSession? = nil
+        _ module: ModuleDescription, options: RunOptions, directory: String, plan known: WorkerSession?, attempt: Int?
     ) throws(SystemError) {
         self.options = options
+        self.attempt = attempt
         limitOutsideTests = max(options.timeoutMilliseconds, 10_000)
         if let known {
             plan = known.plan
@@ -145,7 +147,7 @@ final class WorkerSession {
     /// What it was told to run and has not; it is not told to again.
     func takeUnfinished(isDone: (Int) -> Bool) -> [Int] {
         var unfinished: [Int] = []
-        for range in isForAttempt ? [] : assigned {
+        for range in attempt != nil ? [] : assigned {
             var index = range.lowerBound
             while index < range.upperBound {
                 if !isDone(index) { unfinished.append(index) }
@@ -178,6 +180,7 @@ final class WorkerSession {
     var patience: Int {
         // It is about to be gone, which nobody announces while a copy of it holds the pipe.
         if lastWords != nil { return 5 }
+        if cause != nil { return 20 }
         if state == .idle || state == .running && current == nil { return 1000 }
         return max(1, min(1000, time.left(of: limitMilliseconds) + 1))
     }
@@ -195,7 +198,6 @@ final class WorkerSession {
         indirect case ended(index: Int, TestResult, directory: String?)
         /// An issue of a test that isn't running, or of an unknown one.
         indirect case stray(index: Int?, TestIssue)
-        case protocolMismatch(String)
         indirect case died(WorkerDeath)
     }
 
@@ -205,49 +207,48 @@ final class WorkerSession {
     }
 
     /// The next notice of what has been read.
-    func nextNotice() -> Notice? {
-        if !unread.isEmpty { return unread.removeFirst() }
+    func nextNotice() throws(RunError) -> Notice? {
         while let line = worker.nextLine() {
             // What comes behind a foreign line is no event either.
-            if cause != .intrusion, let notice = take(line) { return notice }
+            if cause != .intrusion, let notice = try take(line) { return notice }
         }
         return isOpen || state == .dead ? nil : .died(death())
     }
 
-    private func take(_ line: EventLine) -> Notice? {
+    private func take(_ line: EventLine) throws(RunError) -> Notice? {
         switch line {
         case .begin(let index, let outputStart):
-            guard index >= 0, index < plan.count else {
-                return .protocolMismatch("the test image began an unknown test")
+            guard plan.indices.contains(index) else {
+                throw .protocolMismatch("the test image began an unknown test")
             }
             begunCount += 1
             current = Running(index: index, outputStart: outputStart)
             time = TestTime()
             return .began(index: index)
         case .end(let index, let nanoseconds, let outputEnd):
-            guard let ended = current, ended.index == index else { return takeForeignLine() }
+            guard let ended = current, ended.index == index else { return try takeForeignLine() }
             current = nil
             previousIndex = index
             if ended.issues.isEmpty, ended.skipReason == nil { return .passed(index: index, nanoseconds: nanoseconds) }
             return .ended(index: index, result(of: ended, nanoseconds, outputEnd), directory: ended.directory)
-        case .event(let event): return take(event)
-        case .unknown: return takeForeignLine()
+        case .event(let event): return try take(event)
+        case .unknown: return try takeForeignLine()
         }
     }
 
     /// Ends the worker, since a line in its descriptor isn't from it.
-    private func takeForeignLine() -> Notice? {
+    private func takeForeignLine() throws(RunError) -> Notice? {
         // What is ended already may have been cut off within a line.
         if cause != nil { return nil }
         guard announced != nil else {
-            return .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
+            throw .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
         }
         cause = .intrusion
         worker.send(signal: SIGKILL)
         return nil
     }
 
-    private func take(_ event: TestEvent) -> Notice? {
+    private func take(_ event: TestEvent) throws(RunError) -> Notice? {
         switch event {
         case .issue(let issue):
             if state == .starting {
@@ -255,11 +256,11 @@ final class WorkerSession {
             } else if current != nil {
                 current?.issues.append(issue)
             } else {
-                return takeForeignLine()
+                return try takeForeignLine()
             }
         case .stray(let index, let issue):
             if let index {
-                if index >= plan.count { return .protocolMismatch("the test image named an unknown test") }
+                if index >= plan.count { throw .protocolMismatch("the test image named an unknown test") }
                 if add(issue, to: index) { return nil }
             } else if state == .starting {
                 listIssues.append(issue)
@@ -283,7 +284,7 @@ final class WorkerSession {
             lastWords = event
         case .begin, .end: break
         case .version, .warning, .list, .planned, .row, .ready:
-            return takePlan(event)
+            try takePlan(event)
         }
         return nil
     }
@@ -295,10 +296,10 @@ final class WorkerSession {
         return true
     }
 
-    private func takePlan(_ event: TestEvent) -> Notice? {
+    private func takePlan(_ event: TestEvent) throws(RunError) {
         switch event {
         case .version(let number) where number != TestEvent.currentVersion:
-            return .protocolMismatch(
+            throw .protocolMismatch(
                 "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
         case .warning(let typeName, let text):
             warnings.append((typeName, text))
@@ -306,15 +307,15 @@ final class WorkerSession {
             list = test
             if test.timeoutMilliseconds < 0 { refusedLimits.append((test.typeName, test.timeoutMilliseconds)) }
         case .planned(let testName):
-            return plan(testName)
+            try plan(testName, nil)
         case .row(let testName, let row):
-            return plan(testName, row)
+            try plan(testName, row)
         case .ready(let count, let hash):
             guard count == plan.count else {
-                return .protocolMismatch("the test image announced \(count) tests but counts \(plan.count)")
+                throw .protocolMismatch("the test image announced \(count) tests but counts \(plan.count)")
             }
             if let expected, expected != (count, hash) {
-                return .protocolMismatch(
+                throw .protocolMismatch(
                     "the test image announced two different plans; names and rows made at run time must be the same "
                         + "in every process, which those of a Set, a Dictionary or a clock are not")
             }
@@ -322,15 +323,13 @@ final class WorkerSession {
             state = .idle
         default: break
         }
-        return nil
     }
 
-    private func plan(_ testName: String, _ row: PlannedTest.TableRow? = nil) -> Notice? {
-        guard var test = list else { return .protocolMismatch("the test image announced a test of no list") }
+    private func plan(_ testName: String, _ row: PlannedTest.TableRow?) throws(RunError) {
+        guard var test = list else { throw .protocolMismatch("the test image announced a test of no list") }
         test.testName = testName
         test.row = row
         plan.append(test)
-        return nil
     }
 
     private func result(of ended: Running, _ nanoseconds: Int, _ outputEnd: Int) -> TestResult {
@@ -347,56 +346,35 @@ final class WorkerSession {
 
     // MARK: Ends
 
-    /// Ends the worker when its test takes too long or writes too much; what it says then is read as usual.
+    /// Ends the worker when its test takes too long or writes too much, or when it is being ended and says nothing.
     func checkLimits() {
-        guard state != .dead, cause == nil, state != .idle else { return }
-        if state == .running {
-            guard current != nil else { return }
-            if outputSize > options.outputFileByteCountMax { cause = .flood(byteCount: outputSize) }
-        }
-        if cause == nil, time.isOver(limitMilliseconds, of: worker.process) {
-            cause = .timeout(milliseconds: limitMilliseconds)
-        }
-        if cause != nil { Self.end([self]) }
-    }
-
-    /// Ends workers because the whole run is to end.
-    static func interrupt(_ sessions: [WorkerSession], _ reason: String) {
-        let running = sessions.filter { $0.state != .dead && $0.cause == nil }
-        for session in running { session.cause = .interruption(reason: reason) }
-        end(running)
-    }
-
-    /// Ends workers, once they have said where they are: the signal asks for the stack of the test. Whatever the answer,
-    /// after a moment the processes are ended.
-    private static func end(_ sessions: [WorkerSession]) {
-        for session in sessions { session.worker.send(signal: SIGPROF) }
-        var silent = sessions.map { (session: $0, time: TestTime()) }
-        while !silent.isEmpty {
+        if state == .dead { return }
+        if cause != nil {
             // A process that is stopped answers nothing, and may stop itself again.
-            for (session, _) in silent { session.worker.send(signal: SIGCONT) }
-            _ = Worker.wait(for: silent.map(\.session.worker), milliseconds: 20)
-            for index in silent.indices.reversed() {
-                let session = silent[index].session
-                session.receive(waiting: 0)
-                while let line = session.worker.nextLine() {
-                    if let notice = session.take(line) { session.unread.append(notice) }
-                }
-                let hasAnswered = session.lastWords != nil || !session.isOpen
-                if hasAnswered || silent[index].time.isOver(300, of: session.worker.process) {
-                    silent.remove(at: index)
-                }
-            }
+            worker.send(signal: SIGCONT)
+            if lastWords != nil || answerTime.isOver(300, of: worker.process) { worker.send(signal: SIGKILL) }
+            return
         }
-        for session in sessions { session.worker.send(signal: SIGKILL) }
+        guard state != .idle, state != .running || current != nil else { return }
+        let size = state == .running ? outputSize : 0
+        if size > options.outputFileByteCountMax {
+            end(.flood(byteCount: size))
+        } else if time.isOver(limitMilliseconds, of: worker.process) {
+            end(.timeout(milliseconds: limitMilliseconds))
+        }
     }
 
-    /// Ends the worker without asking.
-    func abort() { worker.send(signal: SIGKILL) }
+    /// Has the worker say where it is and end: the signal asks for the stack of the test. What it says until then is read
+    /// as usual; whatever the answer, the process is ended after a moment.
+    func end(_ cause: WorkerDeath.Cause) {
+        if state == .dead || self.cause != nil { return }
+        self.cause = cause
+        answerTime = TestTime()
+        worker.send(signal: SIGPROF)
+    }
 
     private func death() -> WorkerDeath {
-        wasStarting = state == .starting
-        wasClosing = state == .closing
+        let last = state
         state = .dead
         let reached = worker.waitForEnd()
         if reached == nil, cause == nil { cause = .silence }
@@ -406,7 +384,7 @@ final class WorkerSession {
         let (bytes, omitted) = output(current?.outputStart ?? 0, size)
         return WorkerDeath(
             end: end, lastWords: lastWords, test: current.map { ($0.index, result(of: $0, elapsed, size)) },
-            directory: current?.directory, output: bytes, omittedOutputCount: omitted, cause: cause)
+            directory: current?.directory, output: bytes, omittedOutputCount: omitted, cause: cause, state: last)
     }
 
     private var outputSize: Int {

@@ -37,22 +37,6 @@ package struct SourceFixIt: Equatable, Sendable {
     package init(at place: SourcePlace, inserting text: String) { self.init(start: place, end: place, text: text) }
 }
 
-/// One run of a test that was run more than once.
-package struct TestAttempt: Equatable, Sendable {
-    package var outcome: TestResult.Outcome
-    /// Issues in the order they were recorded, known ones included.
-    package var issues: [TestIssue] = []
-    package var nanoseconds = 0
-    /// What the test and its children wrote, when the attempt failed.
-    package var output: [UInt8] = []
-    /// How many bytes of output were left out before `output`.
-    package var omittedOutputCount = 0
-    /// The paths of the files that the test has attached and that are kept, when the attempt failed.
-    package var attachments: [String] = []
-
-    package init(outcome: TestResult.Outcome) { self.outcome = outcome }
-}
-
 /// How a test ended.
 package struct TestResult: Equatable, Sendable {
     package enum Outcome: String, Sendable { case passed, failed, skipped }
@@ -70,22 +54,11 @@ package struct TestResult: Equatable, Sendable {
     /// The paths of the files that the test has attached and that are kept, when the test failed.
     package var attachments: [String] = []
     /// The runs before the one that this result tells of, oldest first; empty unless the test was run again.
-    package var earlierAttempts: [TestAttempt] = []
+    package var earlierAttempts: [TestResult] = []
 
     package init(test: PlannedTest, outcome: Outcome) {
         self.test = test
         self.outcome = outcome
-    }
-
-    /// The run that this result tells of, without what came before it.
-    package var lastAttempt: TestAttempt {
-        var attempt = TestAttempt(outcome: outcome)
-        attempt.issues = issues
-        attempt.nanoseconds = nanoseconds
-        attempt.output = output
-        attempt.omittedOutputCount = omittedOutputCount
-        attempt.attachments = attachments
-        return attempt
     }
 
     /// Whether there is nothing to say of the test but that it passed.

@@ -110,11 +110,11 @@ extension RunTally: SelfTesting {
 
     private static func testCountsWhatIsOfAResult() {
         let test = PlannedTest(typeName: "S", testName: "a", testType: "unit", module: "M")
-        let attempt = TestAttempt(outcome: .failed)
+        let attempt = TestResult(test: test, outcome: .failed)
         let issue = TestIssue(kind: .expectation, got: "1", expected: "2")
         var known = issue
         known.knownReason = "issue 7"
-        let rows: [(TestResult.Outcome, [TestAttempt], [TestIssue], [WritableKeyPath<RunTally, Int>])] = [
+        let rows: [(TestResult.Outcome, [TestResult], [TestIssue], [WritableKeyPath<RunTally, Int>])] = [
             (.passed, [], [], [\.passed]), (.skipped, [], [], [\.skipped]), (.failed, [], [issue], [\.failed]),
             (.passed, [attempt], [], [\.passed, \.flaky]), (.failed, [attempt], [], [\.failed]),
             (.failed, [], [known, issue, known], [\.failed, \.knownIssues, \.knownIssues]),

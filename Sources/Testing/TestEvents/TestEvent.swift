@@ -53,7 +53,7 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 
 /// One line of the worker protocol.
 ///
-/// A worker sends `version`, `warning` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
+/// A worker sends `version`, `untested` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
 /// table, for each test of the list in order, and `ready`; one that is told that its plan is known sends only `version` and `ready`.
 /// For each run of tests it is then told to run it sends `begin`, at most one `directory`, any number of `attachment` and `issue`, and at
 /// most one `skip`, and `end` for each test, and after the last one `idle`, or after any of them `changed`; `stray` may come at any time. A worker that dies
@@ -87,10 +87,10 @@ package enum TestEvent: Equatable, Sendable {
     /// Return addresses relative to the start of the image, innermost first.
     case crash(signal: Int, frames: [Int])
     case exit(frames: [Int])
-    /// Something about a type's list that the reader of the list should know.
-    case warning(typeName: String, text: String)
+    /// A type has no tests to run, since its list is empty or because of this.
+    case untested(typeName: String, reason: String?)
 
-    package static let currentVersion = 6
+    package static let currentVersion = 7
 }
 
 // MARK: - Reading
@@ -167,9 +167,9 @@ extension TestEvent {
             return .crash(signal: signal, frames: frames)
         case "exit":
             return reader.remainingNumbers().map(TestEvent.exit(frames:))
-        case "warning":
-            guard let typeName = reader.next(), let text = reader.next() else { return nil }
-            return .warning(typeName: typeName, text: text)
+        case "untested":
+            guard let typeName = reader.next(), let reason = reader.next() else { return nil }
+            return .untested(typeName: typeName, reason: reason.isEmpty ? nil : reason)
         default:
             return nil
         }
@@ -369,7 +369,8 @@ extension TestEvent: SelfTesting {
             (.idle, { $0.add("idle") }), (.changed, { $0.add("changed") }),
             (.crash(signal: 11, frames: [1, 2]), { $0.add("crash", 11, 1, 2) }),
             (.exit(frames: []), { $0.add("exit") }),
-            (.warning(typeName: "T", text: hostile), { $0.add("warning", ["T", hostile]) }),
+            (.untested(typeName: "T", reason: hostile), { $0.add("untested", ["T", hostile]) }),
+            (.untested(typeName: "T", reason: nil), { $0.add("untested", ["T", ""]) }),
         ]
         for (event, write) in rows { expectEqual(roundTrip(write), event) }
     }

@@ -30,6 +30,8 @@ package struct TestIssue: Equatable, Sendable {
     package var message: String
     /// Details that do not fit on the first line.
     package var notes: [String]
+    /// The name of the signal of a crash; found by the supervisor, never on the wire.
+    package var signal: String?
     /// Where the code that failed was called from, innermost first; found by the supervisor, never on the wire.
     package var callers: [SourcePlace] = []
     /// What to write in the source to make the expectation met; found by the supervisor, never on the wire.

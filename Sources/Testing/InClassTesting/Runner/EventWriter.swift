@@ -8,7 +8,7 @@ internal import InClassTestingSystem
 /// The lines of one worker on their way to its supervisor.
 package struct EventWriter {
     /// The version of the vocabulary, as TestEvents knows it.
-    static let version = 6
+    static let version = 7
 
     /// The lines that have not been sent.
     package private(set) var buffer: [UInt8] = []

@@ -123,16 +123,16 @@ enum ImageMain {
     private static func announcePlan(module: String, isKnown: Bool) -> [Test] {
         let (types, untestable) = TypeDiscovery.testedTypes()
         var tests: [Test] = []
-        var warnings: [[String]] = []
+        var untested: [[String]] = []
         for tested in types where isTested(tested.module, module) {
-            if !add(tested, to: &tests) { warnings.append([tested.name, "its list of tests is empty"]) }
+            if !add(tested, to: &tests) { untested.append([tested.name, ""]) }
         }
         for type in untestable where isTested(type.module, module) {
-            warnings.append([type.name, "its tests do not run: \(type.reason)"])
+            untested.append([type.name, type.reason])
         }
         Recorder.send { writer in
             writer.add("version", EventWriter.version)
-            for warning in warnings where !isKnown { writer.add("warning", warning) }
+            for type in untested where !isKnown { writer.add("untested", type) }
             let start = writer.buffer.count
             add(tests, to: &writer)
             let hash = writer.hash(from: start)

@@ -191,7 +191,7 @@ extension GitHubSummary: SelfTesting {
         issue.knownReason = String(repeating: "&", count: 1000)
         var known = SampleRun.result("testB", .skipped, [issue])
         known.skipReason = issue.knownReason
-        known.earlierAttempts = [failed.lastAttempt]
+        known.earlierAttempts = [failed]
         var flaky = SampleRun.result("testC", .passed)
         flaky.earlierAttempts = known.earlierAttempts
         let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: issue.knownReason ?? "")

@@ -89,7 +89,7 @@ package struct JSONLinesReport {
     }
 
     private func lines(for result: TestResult) -> [String] {
-        let attempts = result.earlierAttempts + [result.lastAttempt]
+        let attempts = result.earlierAttempts + [result]
         var lines: [String] = []
         for (index, attempt) in attempts.enumerated() {
             func addSubject(_ json: inout JSONObject) {
@@ -123,7 +123,7 @@ package struct JSONLinesReport {
         var json = Self.object(isEndOfProcess ? "crashed" : "issue")
         addSubject(&json)
         json.add("kind", issue.kind.rawValue)
-        if issue.kind == .crash, let signal = Self.signal(in: issue.got) { json.add("signal", signal) }
+        if let signal = issue.signal { json.add("signal", signal) }
         json.add("got", issue.got)
         json.add("expected", issue.expected)
         if !issue.message.isEmpty { json.add("message", issue.message) }
@@ -140,11 +140,6 @@ package struct JSONLinesReport {
         }
         if let reason = issue.knownReason { json.add("knownReason", reason) }
         return json.text
-    }
-
-    /// The name of the signal in the words of a crash: `crash SIGILL '…'`.
-    private static func signal(in got: String) -> String? {
-        got.split(separator: " ").dropFirst().first.flatMap { $0.hasPrefix("SIG") ? String($0) : nil }
     }
 
     private static func object(_ event: String, _ test: PlannedTest? = nil) -> JSONObject {

@@ -54,10 +54,11 @@ package struct JUnitReport {
         var modules: [String] = []
         for (module, _) in record.moduleIssues where !modules.contains(module) { modules.append(module) }
         for module in modules {
-            var attempt = TestAttempt(outcome: .failed)
+            let test = PlannedTest(typeName: "", testName: "outside tests", testType: "", module: module)
+            var attempt = TestResult(test: test, outcome: .failed)
             attempt.issues = record.moduleIssues.filter { $0.module == module }.map(\.issue)
             let element = report.problem(attempt, of: nil)
-            report.add("outside tests", to: module.isEmpty ? "testlogger" : module, attempt, [element])
+            report.add(test.testName, to: module.isEmpty ? "testlogger" : module, attempt, [element])
         }
         return report.document(warnings: record.warnings)
     }
@@ -72,18 +73,18 @@ package struct JUnitReport {
                 : XMLElement("skipped", [("message", record.reasonForWaiting)])
             return add(test.testName, of: test, to: suite, nil, [element], isRun: entry.hasBegun)
         }
-        let failed = (result.earlierAttempts + [result.lastAttempt]).filter { $0.outcome == .failed }
+        let failed = (result.earlierAttempts + [result]).filter { $0.outcome == .failed }
         switch result.outcome {
         case .failed:
             // Surefire's order: the first failure is the test's, the others are reruns.
-            let first = failed.first ?? result.lastAttempt
+            let first = failed.first ?? result
             let element = problem(first, of: test)
             add(test.testName, of: test, to: suite, first, [element] + reruns(failed.dropFirst(), "rerun", test))
         case .skipped:
             let element = XMLElement("skipped", [("message", result.skipReason)])
-            add(test.testName, of: test, to: suite, result.lastAttempt, [element])
+            add(test.testName, of: test, to: suite, result, [element])
         case .passed:
-            add(test.testName, of: test, to: suite, result.lastAttempt, reruns(failed[...], "flaky", test))
+            add(test.testName, of: test, to: suite, result, reruns(failed[...], "flaky", test))
         }
     }
 
@@ -91,7 +92,7 @@ package struct JUnitReport {
     ///
     /// - Parameter attempt: what stands for the test, if it was run.
     private mutating func add(
-        _ name: String, of test: PlannedTest? = nil, to suiteName: String, _ attempt: TestAttempt?,
+        _ name: String, of test: PlannedTest? = nil, to suiteName: String, _ attempt: TestResult?,
         _ elements: [XMLElement], isRun: Bool = true
     ) {
         let suiteName = XMLElement.allowed(suiteName)
@@ -140,7 +141,7 @@ package struct JUnitReport {
     }
 
     private mutating func reruns(
-        _ attempts: ArraySlice<TestAttempt>, _ prefix: String, _ test: PlannedTest
+        _ attempts: ArraySlice<TestResult>, _ prefix: String, _ test: PlannedTest
     ) -> [XMLElement] {
         var elements: [XMLElement] = []
         for attempt in attempts { elements.append(problem(attempt, of: test, prefix: prefix)) }
@@ -151,7 +152,7 @@ package struct JUnitReport {
     ///
     /// A failure is an expectation that was not met; anything else is an error. With a prefix it is in Surefire's form,
     /// which has the stack trace in an element of its own.
-    private mutating func problem(_ attempt: TestAttempt, of test: PlannedTest?, prefix: String = "") -> XMLElement {
+    private mutating func problem(_ attempt: TestResult, of test: PlannedTest?, prefix: String = "") -> XMLElement {
         let failures = attempt.issues.failures
         let worst = failures.worst
         let name = worst?.kind == .expectation && test != nil ? "failure" : "error"
@@ -180,7 +181,7 @@ package struct JUnitReport {
         return body
     }
 
-    private mutating func output(_ attempt: TestAttempt?) -> [XMLElement] {
+    private mutating func output(_ attempt: TestResult?) -> [XMLElement] {
         guard let attempt, !attempt.output.isEmpty || !attempt.attachments.isEmpty else { return [] }
         let omitted = attempt.omittedOutputCount
         var text =
@@ -366,12 +367,9 @@ extension JUnitReport: SelfTesting {
 
     private static func testFirstFailureStandsForATestThatWasRunAgain() {
         let kinds: [TestIssue.Kind] = [.expectation, .crash]
-        var attempts = kinds.map { kind in
-            var attempt = TestAttempt(outcome: .failed)
-            attempt.issues = [SampleRun.issue(kind, line: 1, got: "a", expected: "b")]
-            return attempt
-        }
-        attempts.insert(TestAttempt(outcome: .passed), at: 0)
+        let attempts =
+            [SampleRun.result("testA", .passed)]
+            + kinds.map { SampleRun.result("testA", .failed, [SampleRun.issue($0, line: 1, got: "a", expected: "b")]) }
         var result = SampleRun.result("testA", .failed, [SampleRun.issue(.timeout, line: 2, got: "c", expected: "d")])
         result.earlierAttempts = attempts
         var record = RunRecord()

@@ -41,6 +41,7 @@ enum SampleRun {
         var result = result(
             "testCrash", .failed,
             [issue(.crash, line: 8, got: "crash SIGILL 'Index out of range'", expected: "end of test")])
+        result.issues[0].signal = "SIGILL"
         result.issues[0].callers = [SourcePlace(path: "/repo/Sources/Stack.swift", line: 2, column: 1)]
         return result
     }
@@ -59,8 +60,8 @@ enum SampleRun {
 
     private static var flaky: TestResult {
         var result = result("testFlaky", .passed)
-        var attempt = TestAttempt(outcome: .failed)
-        attempt.issues = [issue(.timeout, line: 7, got: "no end after 50 ms", expected: "end of test")]
+        var attempt = SampleRun.result(
+            "testFlaky", .failed, [issue(.timeout, line: 7, got: "no end after 50 ms", expected: "end of test")])
         attempt.nanoseconds = 50_000_000
         attempt.output = Array("slow".utf8)
         result.earlierAttempts = [attempt]

@@ -168,8 +168,8 @@ extension TerminalText: SelfTesting {
         expectEqual(lines(result, .tests), ["passed S.testA (1.50 µs)"])
     }
 
-    private static func attempt(_ line: Int, got: String) -> TestAttempt {
-        var attempt = TestAttempt(outcome: .failed)
+    private static func attempt(_ line: Int, got: String) -> TestResult {
+        var attempt = TestResult(test: test, outcome: .failed)
         attempt.issues = [TestIssue(kind: .expectation, path: "/s", line: line, column: 2, got: got, expected: "2")]
         return attempt
     }

@@ -54,15 +54,17 @@ struct IssueLocator {
         case (.intrusion, _, _):
             issue.got = "a foreign line in descriptor \(Worker.eventDescriptor), over which the worker reports"
         case (_, .crash(let signal, _), _):
-            issue.got = "crash \(signalName(Int32(clamping: signal)))" + (fatal.map { " '\($0.text)'" } ?? "")
+            issue.signal = signalName(Int32(clamping: signal))
         case (_, _, .killed(let signal)):
-            issue.got = "crash \(signalName(signal))" + (fatal.map { " '\($0.text)'" } ?? "")
+            issue.signal = signalName(signal)
         case (_, _, .exited(let code)):
             issue.kind = .exit
             issue.got = "exit(\(code))"
         }
+        if let signal = issue.signal { issue.got = "crash \(signal)" + (fatal.map { " '\($0.text)'" } ?? "") }
         if death.cause == nil, let report = SanitizerReport(output: String(decoding: death.output, as: UTF8.self)) {
             issue.kind = .crash
+            issue.signal = nil
             issue.got = report.text
             // In C that belongs to another module, of which this one's sources show the call.
             if report.isAtFirstPlace, let place = report.places.first, !isOwn(place) {
@@ -75,7 +77,7 @@ struct IssueLocator {
         if let place = places.first ?? fatal?.place(among: module.sources) { issue = issue.placed(at: place) }
         // Recursion without lines of its own, as of 'deinit', shows in the addresses.
         let isDeep = places.count >= 40 || frames.count >= 40 && Set(frames).count * 2 < frames.count
-        if isDeep, case .crash(let signal, _)? = death.lastWords, signal == SIGSEGV || signal == SIGBUS {
+        if isDeep, issue.signal == "SIGSEGV" || issue.signal == "SIGBUS" {
             issue.got += " 'stack overflow'"
         }
         return issue.called(from: places.dropFirst())

@@ -25,29 +25,21 @@ extension RunResults {
         }
     }
 
-    /// How a worker begins to say why the tests of a type cannot run.
-    private static let refusalStart = "its tests do not run: "
-
     /// Reports what is listed and not planned, what the worker could not test, and what the sources say was forgotten.
-    func reportLists(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
+    func reportLists(_ untested: [(typeName: String, reason: String?)], isListComplete: Bool) {
         let sources = locator.sources
-        var lostTypes: Set<String> = []
         // Whoever asks for the tests of a type learns why there are none.
-        let warnings = options.choice.checksLists ? warnings : warnings.filter { options.choice.asksFor($0.typeName) }
-        if options.choice.checksLists, !isListComplete || !warnings.isEmpty {
-            let refusals = warnings.map { warning in
-                let isRefusal = warning.text.hasPrefix(Self.refusalStart)
-                let reason = isRefusal ? String(warning.text.dropFirst(Self.refusalStart.count)) : warning.text
-                return (SourceScan.plainName(warning.typeName), reason)
-            }
-            for entry in sources.scan.lostEntries(
-                plan: plan, refusals: Dictionary(refusals) { first, _ in first }, isAsCompiled: sources.isAsCompiled)
-            {
-                lostTypes.insert(entry.typeName)
-                reportModuleIssue(entry.issue)
-            }
+        var untested = options.choice.checksLists ? untested : untested.filter { options.choice.asksFor($0.typeName) }
+        if options.choice.checksLists, !isListComplete || !untested.isEmpty {
+            let reasons = untested.map { (SourceScan.plainName($0.typeName), $0.reason ?? "its list of tests is empty") }
+            let lost = sources.scan.lostEntries(
+                plan: plan, refusals: Dictionary(reasons) { first, _ in first }, isAsCompiled: sources.isAsCompiled)
+            for entry in lost { reportModuleIssue(entry.issue) }
+            let lostTypes = Set(lost.map(\.typeName))
+            untested.removeAll { lostTypes.contains(SourceScan.plainName($0.typeName)) }
         }
-        for (typeName, text) in warnings where !lostTypes.contains(SourceScan.plainName(typeName)) {
+        for (typeName, reason) in untested {
+            let text = reason.map { "its tests do not run: \($0)" } ?? "its list of tests is empty"
             let place = sources.scan[typeName]?.lists.first ?? locator.fallbackPlace
             warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }

@@ -125,8 +125,8 @@ final class RunResults {
             options.isStable ? "its temporary directory is kept" : "its temporary directory is kept: \(place)")
     }
 
-    private func takeAttempts(_ index: Int) -> [TestAttempt] {
-        (attempts.removeValue(forKey: index) ?? []).map(\.lastAttempt)
+    private func takeAttempts(_ index: Int) -> [TestResult] {
+        attempts.removeValue(forKey: index) ?? []
     }
 
     /// Whether some test has failed and is to run again.

@@ -59,7 +59,7 @@ extension TestRun: SelfTesting {
             again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
             at=0 time=1000 hash=7 failed=
             \#(opening)
-            say 'version\t6'
+            say 'version\t7'
             if [ $5 = unknown ]; then
             say 'list\tT\tunit\tM\t0'
             \#(plan)
@@ -395,7 +395,7 @@ extension TestRun: SelfTesting {
 
     private static func testRefusesImagesThatItDoesNotUnderstand() throws {
         let rows = [
-            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 6"),
+            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 7"),
             ("say nonsense", "the test image said what this testlogger does not understand; build it anew"),
             ("say 'planned\\ta'", "the test image announced a test of no list"),
             ("say 'ready\\t3\\t7'", "the test image announced 3 tests but counts 0"),
@@ -489,7 +489,7 @@ extension TestRun: SelfTesting {
         let functions = "static func testA() {}\nstatic func testB() {}"
         let each = "instead of a run of each test that is listed"
         let other = "since the list of T that runs is another"
-        let warning = "say 'warning\\tT\\tits tests do not run: it is generic'"
+        let warning = "say 'untested\\tT\\tit is generic'"
         let rows: [(members: String, names: [String], opening: String, lines: [String])] = [
             ("\(list)\n\(functions)", ["testA", "testB"], "", []),
             (

@@ -81,7 +81,7 @@ package final class TestRun {
         for issue in first.listIssues where issue.knownReason == nil { results.reportModuleIssue(issue) }
         results.reportLimits(first.refusedLimits)
         results.reportLists(
-            first.warnings,
+            first.untested,
             isListComplete: !options.choice.checksLists
                 || NameSums.showNothingLost(declared: declaredSum, plan: plan))
         results.remember(after: lastRun)

@@ -54,7 +54,8 @@ final class WorkerSession {
     var plan: [PlannedTest] = []
     /// The number of tests that it has announced, and their hash.
     private(set) var announced: (count: Int, hash: Int)?
-    private(set) var warnings: [(typeName: String, text: String)] = []
+    /// The types that have no tests to run, and why if their lists aren't empty.
+    private(set) var untested: [(typeName: String, reason: String?)] = []
     /// What was not met while the lists were made.
     private(set) var listIssues: [TestIssue] = []
     /// The limits below zero of types' lists, which are none.
@@ -283,7 +284,7 @@ final class WorkerSession {
         case .crash, .exit:
             lastWords = event
         case .begin, .end: break
-        case .version, .warning, .list, .planned, .row, .ready:
+        case .version, .untested, .list, .planned, .row, .ready:
             try takePlan(event)
         }
         return nil
@@ -301,8 +302,8 @@ final class WorkerSession {
         case .version(let number) where number != TestEvent.currentVersion:
             throw .protocolMismatch(
                 "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
-        case .warning(let typeName, let text):
-            warnings.append((typeName, text))
+        case .untested(let typeName, let reason):
+            untested.append((typeName, reason))
         case .list(let test):
             list = test
             if test.timeoutMilliseconds < 0 { refusedLimits.append((test.typeName, test.timeoutMilliseconds)) }

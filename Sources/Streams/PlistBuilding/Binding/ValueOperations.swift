@@ -115,13 +115,17 @@ struct ValueOperations {
                 from.assumingMemoryBound(to: Value.self).move()
         }
         unsafe members = { dictionary, body in
-            let members = unsafe dictionary.assumingMemoryBound(to: [String: Value].self).pointee
-            // PERF: PropertyLists/items; the keys are put in order, and the values, which may be large, stay where they are.
-            let places = Array(members.indices)
-            for number in KeyOrder.sorted(Array(members.keys)) {
-                let (key, value) = members[places[number]]
-                unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
-            }
+            unsafe Self.forEachMember(of: dictionary.assumingMemoryBound(to: [String: Value].self).pointee, body)
+        }
+    }
+
+    // PERF: PropertyLists/items; the keys are put in order, and the values, which may be large, stay where they are.
+    @inlinable
+    static func forEachMember<Value>(of members: [String: Value], _ body: (String, UnsafeRawPointer) -> Void) {
+        let places = Array(members.indices)
+        for number in KeyOrder.sorted(Array(members.keys)) {
+            let (key, value) = members[places[number]]
+            unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
         }
     }
 }

@@ -130,85 +130,86 @@ extension XMLTreeTests: SelfTesting {
         expectEqual(error?.kind, .invalidSyntax, "an error in what is not made")
     }
 
+    private static let changes: [(before: String, after: String, change: @Sendable (XMLNode) throws -> Void)] = [
+        (
+            "<a  x='1' ><b/> <c></c></a>", "<a  x='1' ><b>t&lt;</b> <c></c></a>",
+            { try $0.first("b")?.setText("t<") }
+        ),
+        ("<a  x='1' ><b/></a >", "<a x=\"2\"><b/></a >", { try $0.setAttribute("x", "2") }),
+        (
+            "<a><b  /> <c/></a>", "<a><b  y=\"\"/> <c/></a>".replacing("b  y", with: "b y"),
+            { try $0.first("b")?.setAttribute("y", "") }
+        ),
+        ("<a><b/> <c/> </a>", "<a> <c/> </a>", { try $0.first("b")?.remove() }),
+        ("<a>x<b/>y</a>", "<a>xy</a>", { try $0.first("b")?.remove() }),
+        ("<a><b>x</b><!--c--></a>", "<a>new</a>", { try $0.setText("new") }),
+        ("<a>x</a>", "<a></a>", { try $0.setText("") }),
+        ("<a><b>x &amp; y</b></a>", "<a><b>z</b></a>", { try $0.first("b")?.firstChild?.setText("z") }),
+        (
+            "<a>x<!--c--><?p i?></a>", "<a>x<!--d--><?p j?></a>",
+            {
+                try $0.firstChild?.next?.setText("d")
+                try $0.lastChild?.setText("j")
+            }
+        ),
+        (
+            "<a> <b/> </a>", "<a><n k=\"v\">t</n> <b/><m/> </a>",
+            {
+                let node = try $0.insertElement("n", before: $0.first("b"))
+                try node.setAttribute("k", "v")
+                try node.insertText("t")
+                try $0.insertElement("m")
+            }
+        ),
+        (
+            "<a/>", "<a><b><c/></b><!--d--></a>",
+            {
+                try $0.insertElement("b").insertElement("c")
+                try $0.insertComment("d")
+            }
+        ),
+        (
+            "<a xmlns='u'><p:b xmlns:p='v'/></a>", "<a xmlns='u'><p:b xmlns:p='v'><p:c/><d p:e=\"1\"/></p:b></a>",
+            {
+                try $0.first("p:b")?.insertElement("p:c")
+                try $0.first("p:b")?.insertElement("d").setAttribute("p:e", "1")
+            }
+        ),
+        ("<a x='1' y='2'/>", "<a y=\"2\"/>", { try $0.removeAttribute("x") }),
+        (
+            "<?xml version='1.0'?><a/><!--x-->", "<?xml version='1.0'?><!--y--><a/><!--x--><!--z-->",
+            {
+                try $0.parent?.insertComment("y", before: $0)
+                try $0.parent?.insertComment("z")
+            }
+        ),
+        (
+            "<a><b/></a>",
+            "<a><b q:x=\"1\" xmlns:q=\"u\"/></a>".replacing(
+                "q:x=\"1\" xmlns:q=\"u\"", with: "xmlns:q=\"u\" q:x=\"1\""),
+            {
+                try $0.first("b")?.setAttribute("xmlns:q", "u")
+                try $0.first("b")?.setAttribute("q:x", "1")
+            }
+        ),
+        (
+            "<a><b><c/>x<d/></b>y</a>", "<a><b>x</b>y</a>",
+            {
+                try $0.first("b")?.first("d")?.remove()
+                try $0.first("b")?.first("c")?.remove()
+            }
+        ),
+        (
+            "<a><b/><b/><b/></a>", "<a><b/></a>",
+            {
+                try $0.lastChild?.remove()
+                try $0.firstChild?.remove()
+            }
+        ),
+    ]
+
     private static func testWritesOnlyChangesAnew() throws {
-        let rows: [(String, String, (XMLNode) throws -> Void)] = [
-            (
-                "<a  x='1' ><b/> <c></c></a>", "<a  x='1' ><b>t&lt;</b> <c></c></a>",
-                { try $0.first("b")?.setText("t<") }
-            ),
-            ("<a  x='1' ><b/></a >", "<a x=\"2\"><b/></a >", { try $0.setAttribute("x", "2") }),
-            (
-                "<a><b  /> <c/></a>", "<a><b  y=\"\"/> <c/></a>".replacing("b  y", with: "b y"),
-                { try $0.first("b")?.setAttribute("y", "") }
-            ),
-            ("<a><b/> <c/> </a>", "<a> <c/> </a>", { try $0.first("b")?.remove() }),
-            ("<a>x<b/>y</a>", "<a>xy</a>", { try $0.first("b")?.remove() }),
-            ("<a><b>x</b><!--c--></a>", "<a>new</a>", { try $0.setText("new") }),
-            ("<a>x</a>", "<a></a>", { try $0.setText("") }),
-            ("<a><b>x &amp; y</b></a>", "<a><b>z</b></a>", { try $0.first("b")?.firstChild?.setText("z") }),
-            (
-                "<a>x<!--c--><?p i?></a>", "<a>x<!--d--><?p j?></a>",
-                {
-                    try $0.firstChild?.next?.setText("d")
-                    try $0.lastChild?.setText("j")
-                }
-            ),
-            (
-                "<a> <b/> </a>", "<a><n k=\"v\">t</n> <b/><m/> </a>",
-                {
-                    let node = try $0.insertElement("n", before: $0.first("b"))
-                    try node.setAttribute("k", "v")
-                    try node.insertText("t")
-                    try $0.insertElement("m")
-                }
-            ),
-            (
-                "<a/>", "<a><b><c/></b><!--d--></a>",
-                {
-                    try $0.insertElement("b").insertElement("c")
-                    try $0.insertComment("d")
-                }
-            ),
-            (
-                "<a xmlns='u'><p:b xmlns:p='v'/></a>", "<a xmlns='u'><p:b xmlns:p='v'><p:c/><d p:e=\"1\"/></p:b></a>",
-                {
-                    try $0.first("p:b")?.insertElement("p:c")
-                    try $0.first("p:b")?.insertElement("d").setAttribute("p:e", "1")
-                }
-            ),
-            ("<a x='1' y='2'/>", "<a y=\"2\"/>", { try $0.removeAttribute("x") }),
-            (
-                "<?xml version='1.0'?><a/><!--x-->", "<?xml version='1.0'?><!--y--><a/><!--x--><!--z-->",
-                {
-                    try $0.parent?.insertComment("y", before: $0)
-                    try $0.parent?.insertComment("z")
-                }
-            ),
-            (
-                "<a><b/></a>",
-                "<a><b q:x=\"1\" xmlns:q=\"u\"/></a>".replacing(
-                    "q:x=\"1\" xmlns:q=\"u\"", with: "xmlns:q=\"u\" q:x=\"1\""),
-                {
-                    try $0.first("b")?.setAttribute("xmlns:q", "u")
-                    try $0.first("b")?.setAttribute("q:x", "1")
-                }
-            ),
-            (
-                "<a><b><c/>x<d/></b>y</a>", "<a><b>x</b>y</a>",
-                {
-                    try $0.first("b")?.first("d")?.remove()
-                    try $0.first("b")?.first("c")?.remove()
-                }
-            ),
-            (
-                "<a><b/><b/><b/></a>", "<a><b/></a>",
-                {
-                    try $0.lastChild?.remove()
-                    try $0.firstChild?.remove()
-                }
-            ),
-        ]
-        for (text, expected, change) in rows {
+        for (text, expected, change) in changes {
             for depth in [Int.max, 1] {
                 let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
                 try change(tree.root)

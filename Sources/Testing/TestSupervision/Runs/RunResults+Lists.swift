@@ -31,7 +31,9 @@ extension RunResults {
         // Whoever asks for the tests of a type learns why there are none.
         var untested = options.choice.checksLists ? untested : untested.filter { options.choice.asksFor($0.typeName) }
         if options.choice.checksLists, !isListComplete || !untested.isEmpty {
-            let reasons = untested.map { (SourceScan.plainName($0.typeName), $0.reason ?? "its list of tests is empty") }
+            let reasons = untested.map {
+                (SourceScan.plainName($0.typeName), $0.reason ?? "its list of tests is empty")
+            }
             let lost = sources.scan.lostEntries(
                 plan: plan, refusals: Dictionary(reasons) { first, _ in first }, isAsCompiled: sources.isAsCompiled)
             for entry in lost { reportModuleIssue(entry.issue) }

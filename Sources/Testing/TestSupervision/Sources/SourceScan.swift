@@ -373,48 +373,49 @@ extension SourceScan: SelfTesting {
         return choice.indices(in: tests, lastRun: LastRun(), sources: TestedSources(holding: self))
     }
 
-    private static func testChoosesWhatIsAroundALine() {
-        let scan = scan(
-            """
-            struct Untested { func f() {
+    private static let severalTypes = """
+        struct Untested { func f() {
+        } }
+        struct X {
+            @MainActor
+            static func testX() {
+            }
+            static func check() {
+                struct Inner {}
+            }
+        }
+        extension X: SelfTesting { static var testSelectors: TestSelectors { ["testX": testX] } }
+        extension B: SelfTesting {
+            static var testSelectors: TestSelectors { [
+                "testB": {
+                    check(["x": 1,
+                        "testB2": 2])
+                },
+                "testB2": fixture(testB2),
+                "testX": { b in
+                },
+            ] + .each("t", [
+                1, // first
+                2]) { n in
+                check(n)
             } }
-            struct X {
-                @MainActor
-                static func testX() {
-                }
-                static func check() {
-                    struct Inner {}
-                }
+            static var testSelectorsByType: [TestType: TestSelectors] {
+                ["slow": .timeLimit(.milliseconds(5), [
+                    "testSlow": {
+                    }])]
             }
-            extension X: SelfTesting { static var testSelectors: TestSelectors { ["testX": testX] } }
-            extension B: SelfTesting {
-                static var testSelectors: TestSelectors { [
-                    "testB": {
-                        check(["x": 1,
-                            "testB2": 2])
-                    },
-                    "testB2": fixture(testB2),
-                    "testX": { b in
-                    },
-                ] + .each("t", [
-                    1, // first
-                    2]) { n in
-                    check(n)
-                } }
-                static var testSelectorsByType: [TestType: TestSelectors] {
-                    ["slow": .timeLimit(.milliseconds(5), [
-                        "testSlow": {
-                        }])]
-                }
-                static func testB2() {
-                    func nested() {}
-                }
-                static func check() {}
-                enum Nested {
-                }
+            static func testB2() {
+                func nested() {}
             }
-            func global() {}
-            """)
+            static func check() {}
+            enum Nested {
+            }
+        }
+        func global() {}
+        """
+
+    private static func testChoosesWhatIsAroundALine() {
+        let scan = scan(severalTypes)
         var tests = [("X", "testX"), ("B", "testB"), ("B", "testB2"), ("B", "testX"), ("B", "testSlow")].map {
             PlannedTest(typeName: $0.0, testName: $0.1, testType: "unit", module: "M")
         }

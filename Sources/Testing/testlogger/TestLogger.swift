@@ -1,7 +1,7 @@
 // The command: reads the command line, has each subject run, and says by its exit status what came of it.
 //
 // A test's way through this module: TestLogger, CommandLineOptions, SubjectFinder and SubjectRunner before it runs; back in
-// SubjectRunner, which prints, and RequestedReports when it has. All of it is in the overview of InClassTesting.
+// SubjectRunner, which prints, and RequestedReports when it has. *Architecture* describes all steps.
 
 internal import InClassSystem
 import TestEvents

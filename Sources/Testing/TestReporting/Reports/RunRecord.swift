@@ -2,7 +2,7 @@
 // page are functions of it and can be made at any moment of the run.
 //
 // A test's way through this module begins with the RunEvent of its result. JSONLinesReport and TerminalText print it at
-// once, in the words of DiagnosticText. The overview of InClassTesting has the whole way.
+// once, in the words of DiagnosticText. *Architecture* describes all steps.
 
 import TestEvents
 

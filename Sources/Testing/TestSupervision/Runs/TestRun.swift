@@ -1,9 +1,6 @@
-// Runs the tests of one module: hands parts of the plan to workers, starts another where one died, and gives what they say
-// to RunResults, which reports it in the order of the plan and asks for nothing back.
-//
-// A test's way through this module: ModuleDescription, ImageLinker; TestRun, WorkerSession, Worker; TestChoice, RunOrder,
-// WorkQueue; and back from the worker RunResults, IssueLocator, TestedSources, SourceScan, LiteralFix, Resequencer. Where it
-// comes from and where it goes is in the overview of InClassTesting.
+// Runs the tests of one module in one loop: starts workers, gives them parts of the plan, and passes their events to
+// RunResults, which reports results in the order of the plan. *Architecture* in the documentation of InClassTesting describes
+// each step of a test.
 
 internal import InClassSystem
 import TestEvents

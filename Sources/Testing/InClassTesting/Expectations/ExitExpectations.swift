@@ -124,12 +124,16 @@ extension ExitExpectationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testMeetsWhatHappens": testMeetsWhatHappens,
-            "testSaysWhatHappenedInstead": testSaysWhatHappenedInstead,
             "testChildChangesNothingHere": testChildChangesNothingHere,
             "testIssuesOfTheChildAreOfTheTest": testIssuesOfTheChildAreOfTheTest,
             "testSkipsOfTheChildAreOfTheTest": testSkipsOfTheChildAreOfTheTest,
             "testChildOfTheChildReturns": testChildOfTheChildReturns,
         ]
+            + .each("testSaysWhatHappenedInstead", unexpectedEnds, named: { $0.got }) { row in
+                let issues = Recorder.issues { expectExit(row.condition) { row.body() } }
+                expectEqual(issues.map(\.got), [row.got])
+                expectEqual(issues.map(\.expected), [row.condition.description])
+            }
     }
 
     private static func testMeetsWhatHappens() {
@@ -143,17 +147,12 @@ extension ExitExpectationTests: SelfTesting {
         expectExit(.failure) { abort() }
     }
 
-    private static func testSaysWhatHappenedInstead() {
-        let rows: [(condition: ExitCondition, body: () -> Void, got: String)] = [
+    private static var unexpectedEnds: [(condition: ExitCondition, body: () -> Void, got: String)] {
+        [
             (.trap, {}, "a return"), (.trap, { exit(0) }, "exit(0)"), (.exit(0), { exit(1) }, "exit(1)"),
             (.signal(SIGABRT), { preconditionFailure() }, "trap"), (.failure, { exit(0) }, "exit(0)"),
             (.exit(0), {}, "a return"),
         ]
-        for row in rows {
-            let issues = Recorder.issues { expectExit(row.condition) { row.body() } }
-            expectEqual(issues.map(\.got), [row.got])
-            expectEqual(issues.map(\.expected), [row.condition.description])
-        }
     }
 
     private static func testChildChangesNothingHere() {

@@ -225,12 +225,20 @@ extension ExpectationTests: SelfTesting {
         [
             "testMetExpectationsRecordNothing": testMetExpectationsRecordNothing,
             "testMetExpectationsAreNoted": testMetExpectationsAreNoted,
-            "testUnmetExpectationsSayWhatWasGot": testUnmetExpectationsSayWhatWasGot,
-            "testToleranceIsStrict": testToleranceIsStrict,
             "testOperandsAreEvaluatedOnce": testOperandsAreEvaluatedOnce,
             "testMessageIsEvaluatedOnFailureOnly": testMessageIsEvaluatedOnFailureOnly,
             "testIssueIsAtTheCall": testIssueIsAtTheCall,
         ]
+            + .each("testToleranceIsStrict", tolerances) { row in
+                let issues = Recorder.issues { expectEqual(row.got, row.expected, within: row.tolerance) }
+                expectEqual(issues.isEmpty, row.isMet, "\(row)")
+            }
+            + .each("testUnmetExpectationsSayWhatWasGot", unmetExpectations, named: { "\($0.got), \($0.expected)" }) {
+                row in
+                let issues = Recorder.issues { row.expectation() }
+                expectEqual(issues.map(\.got), [row.got])
+                expectEqual(issues.map(\.expected), [row.expected])
+            }
     }
 
     private final class Thing {}
@@ -286,8 +294,8 @@ extension ExpectationTests: SelfTesting {
         expectEqual(issues, [])
     }
 
-    private static func testUnmetExpectationsSayWhatWasGot() {
-        let rows: [(expectation: () -> Void, got: String, expected: String)] = [
+    private static var unmetExpectations: [(expectation: () -> Void, got: String, expected: String)] {
+        [
             ({ expectEqual(4, 5) }, "4", "5"),
             ({ expectEqual("a", "b") }, "\"a\"", "\"b\""),
             ({ expectEqual(true, false) }, "true", "false"),
@@ -305,23 +313,14 @@ extension ExpectationTests: SelfTesting {
             ({ expectGreaterThanOrEqual(1, 2) }, "1", "at least 2"),
             ({ fail("why") }, "", ""),
         ]
-        for row in rows {
-            let issues = Recorder.issues { row.expectation() }
-            expectEqual(issues.map(\.got), [row.got])
-            expectEqual(issues.map(\.expected), [row.expected])
-        }
     }
 
-    private static func testToleranceIsStrict() {
-        let rows: [(got: Double, expected: Double, tolerance: Double, isMet: Bool)] = [
+    private static var tolerances: [(got: Double, expected: Double, tolerance: Double, isMet: Bool)] {
+        [
             (1, 2, 1, false), (1, 2, 1.5, true), (.nan, .nan, 1, false), (.nan, 1, .infinity, false),
             (1, 1, .nan, false), (1, 1, 0, true), (1, 2, 0, false), (1, 1, -1, false), (.infinity, .infinity, 0, true),
             (.infinity, -.infinity, 1, false),
         ]
-        for row in rows {
-            let issues = Recorder.issues { expectEqual(row.got, row.expected, within: row.tolerance) }
-            expectEqual(issues.isEmpty, row.isMet, "\(row)")
-        }
     }
 
     private static func testOperandsAreEvaluatedOnce() {

@@ -196,12 +196,16 @@ extension GoldenPlaces: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testMeetsTheSameBytes": testMeetsTheSameBytes,
-            "testSaysHowTextsDiffer": testSaysHowTextsDiffer,
             "testFindsFilesByTheirNames": testFindsFilesByTheirNames,
             "testRefusesWhatIsNoGolden": testRefusesWhatIsNoGolden,
             "testTakesTheWholeTextsAlong": testTakesTheWholeTextsAlong,
             "testLongTextsTakeNoLonger": testLongTextsTakeNoLonger,
         ]
+            + .each("testSaysHowTextsDiffer", differingTexts) { row in
+                let difference = TextDifference(got: row.got, expected: row.expected)
+                expectEqual("\(difference.got)/\(difference.expected)", row.line)
+                expectEqual(difference.notes, row.notes, row.line)
+            }
     }
 
     /// A folder with these files, and folders where the name ends so.
@@ -232,8 +236,8 @@ extension GoldenPlaces: SelfTesting {
         }
     }
 
-    private static func testSaysHowTextsDiffer() {
-        let rows: [(got: String, expected: String, line: String, notes: [String])] = [
+    private static var differingTexts: [(got: String, expected: String, line: String, notes: [String])] {
+        [
             ("a\nb\n", "a\nc\n", "line 2 \"b\"/\"c\"", []),
             ("", "a", "the end of the text/line 1 \"a\"", []),
             ("a\nb\n", "a\n", "line 2 \"b\"/the end of the text", []),
@@ -256,11 +260,6 @@ extension GoldenPlaces: SelfTesting {
                 ["line 2: got \"x\" instead of \"b\"", "line 4: got \"y\" instead of \"d\""]
             ),
         ]
-        for row in rows {
-            let difference = TextDifference(got: row.got, expected: row.expected)
-            expectEqual("\(difference.got)/\(difference.expected)", row.line)
-            expectEqual(difference.notes, row.notes, row.line)
-        }
     }
 
     private static func testFindsFilesByTheirNames() throws {

@@ -152,9 +152,13 @@ extension ThrowingExpectationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReturnsTheExpectedError": testReturnsTheExpectedError,
-            "testSaysWhatWasThrownInstead": testSaysWhatWasThrownInstead,
             "testAsynchronousForms": testAsynchronousForms,
         ]
+            + .each("testSaysWhatWasThrownInstead", unexpectedErrors, named: { "\($0.got), \($0.expected)" }) { row in
+                let issues = Recorder.issues { row.expectation() }
+                expectEqual(issues.map(\.got), [row.got])
+                expectEqual(issues.map(\.expected), [row.expected])
+            }
     }
 
     private enum Trouble: Error, Equatable { case small, big(Int) }
@@ -173,8 +177,8 @@ extension ThrowingExpectationTests: SelfTesting {
         expectThrows(Trouble.big(2)) { _ = try make(.big(2)) }
     }
 
-    private static func testSaysWhatWasThrownInstead() {
-        let rows: [(expectation: () -> Void, got: String, expected: String)] = [
+    private static var unexpectedErrors: [(expectation: () -> Void, got: String, expected: String)] {
+        [
             ({ expectThrows(Trouble.self) { _ = try make(nil) } }, "no error", "an error of type Trouble"),
             ({ expectThrows(Other.self) { _ = try make(.big(2)) } }, "error Trouble.big(2)", "an error of type Other"),
             ({ expectThrows((any Error).self) {} }, "no error", "an error"),
@@ -186,11 +190,6 @@ extension ThrowingExpectationTests: SelfTesting {
             ),
             ({ expectThrows(Trouble.small) { throw Other() } }, "error Other()", "error Trouble.small"),
         ]
-        for row in rows {
-            let issues = Recorder.issues { row.expectation() }
-            expectEqual(issues.map(\.got), [row.got])
-            expectEqual(issues.map(\.expected), [row.expected])
-        }
     }
 
     private static func testAsynchronousForms() async {

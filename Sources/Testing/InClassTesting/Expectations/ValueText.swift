@@ -291,7 +291,6 @@ enum ValueTextTests {}
 extension ValueTextTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWritesValuesAsSourceDoes": testWritesValuesAsSourceDoes,
             "testWritesErrors": testWritesErrors,
             "testStaysOnOneLine": testStaysOnOneLine,
             "testLeavesDiscriminatorsOut": testLeavesDiscriminatorsOut,
@@ -299,6 +298,9 @@ extension ValueTextTests: SelfTesting {
             "testNotesSayWhereValuesDiffer": testNotesSayWhereValuesDiffer,
             "testNotesAreLimited": testNotesAreLimited,
         ]
+            + .each("testWritesValuesAsSourceDoes", valuesAndTexts) { value, text in
+                expectEqual(valueText(value), text)
+            }
     }
 
     private struct Point { var x = 1, y = 2 }
@@ -309,8 +311,8 @@ extension ValueTextTests: SelfTesting {
     private struct Failure: Error { var line = 3 }
     private struct Spoken: Error, CustomStringConvertible { var description: String { "it broke" } }
 
-    private static func testWritesValuesAsSourceDoes() {
-        let rows: [(Any, String)] = [
+    private static var valuesAndTexts: [(Any, String)] {
+        [
             (4, "4"), (-1.0, "-1.0"), (Float(0.1), "0.1"), ("a", "\"a\""), (Character("é"), "\"é\""),
             (Substring("s"), "\"s\""), (true, "true"), (nil as Int? as Any, "nil"), (Optional(4) as Any, "4"),
             ([1, 2], "[1, 2]"), (Set(["b", "a", "c"]), "[\"a\", \"b\", \"c\"]"), (["a"], "[\"a\"]"),
@@ -318,7 +320,6 @@ extension ValueTextTests: SelfTesting {
             (Point(), "Point(x: 1, y: 2)"), (Shape.circle(radius: 2), "circle(radius: 2)"), (Shape.none, "none"),
             (Described(), "a: error: b"), (Int.self, "Int"), ((1, "a"), "(1, \"a\")"),
         ]
-        for (value, text) in rows { expectEqual(valueText(value), text) }
     }
 
     private static func testWritesErrors() {

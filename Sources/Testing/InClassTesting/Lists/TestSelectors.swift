@@ -106,17 +106,18 @@ extension TestSelectors: SelfTesting {
         [
             "testKeepsTheOrderAndDuplicates": testKeepsTheOrderAndDuplicates,
             "testCarriesALimit": testCarriesALimit,
-            "testRoundsLimits": testRoundsLimits,
         ]
+            + .each("testRoundsLimits", limits) { duration, milliseconds in
+                expectEqual(duration.milliseconds, milliseconds, "\(duration)")
+            }
     }
 
-    private static func testRoundsLimits() {
-        let rows: [(Duration, Int)] = [
+    private static var limits: [(Duration, Int)] {
+        [
             (.zero, 0), (.milliseconds(5), 5), (.seconds(60), 60_000), (.nanoseconds(1), 1), (.nanoseconds(-1), -1),
             (.microseconds(1001), 2), (.milliseconds(-5), -5), (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
             (.milliseconds(Int.max), .max), (.milliseconds(Int.min), .min),
         ]
-        for (duration, milliseconds) in rows { expectEqual(duration.milliseconds, milliseconds, "\(duration)") }
     }
 
     private static func testKeepsTheOrderAndDuplicates() {

@@ -90,9 +90,13 @@ extension XMLElement: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testEscapesWhatHasAMeaning": testEscapesWhatHasAMeaning,
-            "testDropsWhatIsNoXML": testDropsWhatIsNoXML,
             "testNestsElements": testNestsElements,
         ]
+            + .each("testDropsWhatIsNoXML", characters) { value, isKept in
+                let text = Unicode.Scalar(value).map { String(Character($0)) } ?? ""
+                expectEqual(escaped("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
+                expectEqual(allowed("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
+            }
     }
 
     private static func testEscapesWhatHasAMeaning() {
@@ -106,17 +110,12 @@ extension XMLElement: SelfTesting {
         }
     }
 
-    private static func testDropsWhatIsNoXML() {
-        let rows: [(UInt32, Bool)] = [
+    private static var characters: [(UInt32, Bool)] {
+        [
             (0, false), (8, false), (9, true), (0xB, false), (0x1B, false), (0x1F, false), (0x20, true), (0x7F, true),
             (0x85, true), (0xD7FF, true), (0xE000, true), (0xFFFD, true), (0xFFFE, false), (0xFFFF, false),
             (0x10000, true), (0x10FFFF, true),
         ]
-        for (value, isKept) in rows {
-            let text = Unicode.Scalar(value).map { String(Character($0)) } ?? ""
-            expectEqual(escaped("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
-            expectEqual(allowed("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
-        }
     }
 
     private static func testNestsElements() {

@@ -221,7 +221,6 @@ import InClassTesting
 extension DiagnosticText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testPathsAreAbsoluteUnlessTheyWouldBeHidden": testPathsAreAbsoluteUnlessTheyWouldBeHidden,
             "testMessageStaysOnOneLine": testMessageStaysOnOneLine,
             "testQuotesWhatLooksLikeADiagnostic": testQuotesWhatLooksLikeADiagnostic,
             "testNotesFollowTheirError": testNotesFollowTheirError,
@@ -230,20 +229,20 @@ extension DiagnosticText: SelfTesting {
             "testCapturedOutputIsNoDiagnostic": testCapturedOutputIsNoDiagnostic,
             "testNumberBehindQuotesIsNoLine": testNumberBehindQuotesIsNoLine,
         ]
+            + .each("testPathsAreAbsoluteUnlessTheyWouldBeHidden", pathCases) { row in
+                expectEqual(PathStyle(root: row.root, isRelative: row.isRelative).text(row.path), row.text)
+            }
     }
 
     private static let test = PlannedTest(typeName: "Stack", testName: "testPush", testType: "unit", module: "M")
 
-    private static func testPathsAreAbsoluteUnlessTheyWouldBeHidden() {
-        let rows: [(root: String, path: String, isRelative: Bool, text: String)] = [
+    private static var pathCases: [(root: String, path: String, isRelative: Bool, text: String)] {
+        [
             ("/p", "/p/s.swift", false, "/p/s.swift"), ("/p", "/p/s.swift", true, "s.swift"),
             ("/it's", "/it's/s.swift", false, "s.swift"), ("/a:b", "/a:b/s.swift", false, "s.swift"),
             ("/p", "/pq/s.swift", true, "/pq/s.swift"), ("", "/s.swift", true, "/s.swift"),
             ("/é", "/é/s.swift", true, "s.swift"),
         ]
-        for row in rows {
-            expectEqual(PathStyle(root: row.root, isRelative: row.isRelative).text(row.path), row.text)
-        }
     }
 
     private static func testMessageStaysOnOneLine() {

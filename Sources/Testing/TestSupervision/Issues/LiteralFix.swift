@@ -230,12 +230,17 @@ internal import InClassSystem
 extension LiteralFix: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testFindsTheLiteral": testFindsTheLiteral,
             "testRefusesInDoubt": testRefusesInDoubt,
             "testReplacesTextOfSeveralLines": testReplacesTextOfSeveralLines,
             "testReplacesGoldensWhole": testReplacesGoldensWhole,
             "testAppliesAllOrNone": testAppliesAllOrNone,
         ]
+            + .each("testFindsTheLiteral", calls) { row in
+                let (fix, path) = try fix(row.source, got: row.got, expected: row.expected)
+                unlink(path)
+                if row.literal != nil { expectEqual(fix?.literal, row.literal, row.source) }
+                if let fix { expectEqual(fix.replacement, row.got) }
+            }
     }
 
     /// Writes a source of one line and looks for the literal of its call.
@@ -254,8 +259,8 @@ extension LiteralFix: SelfTesting {
         return (LiteralFix(for: issue), path)
     }
 
-    private static func testFindsTheLiteral() throws {
-        let rows: [(source: String, got: String, expected: String, literal: String?)] = [
+    private static var calls: [(source: String, got: String, expected: String, literal: String?)] {
+        [
             ("expectEqual(f(1, 2), 5, \"x\")", "4", "5", "5"),
             ("expectEqual(a[1, 2], -5)", "4", "-5", "-5"),
             ("é.expectEqual(x, 1_000)", "4", "1000", "1_000"),
@@ -264,12 +269,6 @@ extension LiteralFix: SelfTesting {
             ("expectEqual(s, 1.5)", "2.5", "1.5", "1.5"),
             ("expectEqual(s, 3)", "2.5", "3.0", nil),
         ]
-        for row in rows {
-            let (fix, path) = try fix(row.source, got: row.got, expected: row.expected)
-            unlink(path)
-            if row.literal != nil { expectEqual(fix?.literal, row.literal, row.source) }
-            if let fix { expectEqual(fix.replacement, row.got) }
-        }
     }
 
     private static func testRefusesInDoubt() throws {

@@ -151,14 +151,18 @@ import InClassTesting
 extension SanitizerReport: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsReports": testReadsReports,
             "testReadsLeaks": testReadsLeaks,
             "testSetsOptionsForSanitizersOnly": testSetsOptionsForSanitizersOnly,
         ]
+            + .each("testReadsReports", reports) { row in
+                let report = SanitizerReport(output: row.output)
+                expectEqual(report?.text, row.text)
+                expectEqual(report?.places.map(\.text) ?? [], row.places, row.text ?? "")
+            }
     }
 
-    private static func testReadsReports() {
-        let rows: [(output: String, text: String?, places: [String])] = [
+    private static var reports: [(output: String, text: String?, places: [String])] {
+        [
             (
                 """
                 of a test
@@ -186,11 +190,6 @@ extension SanitizerReport: SelfTesting {
             ("==1==ERROR: AddressSanitizer: stack-overflow on address 0x7", "AddressSanitizer: stack-overflow", []),
             ("an ERROR: of another kind", nil, []),
         ]
-        for row in rows {
-            let report = SanitizerReport(output: row.output)
-            expectEqual(report?.text, row.text)
-            expectEqual(report?.places.map(\.text) ?? [], row.places, row.text ?? "")
-        }
     }
 
     private static func testReadsLeaks() {

@@ -121,24 +121,25 @@ import InClassTesting
 extension StringLiteral: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsWhatTheCompilerReads": testReadsWhatTheCompilerReads,
             "testRefusesWhatItDoesNotKnow": testRefusesWhatItDoesNotKnow,
             "testWritesWhatItReads": testWritesWhatItReads,
             "testKeepsTheForm": testKeepsTheForm,
         ]
+            + .each("testReadsWhatTheCompilerReads", literals) { literal, text in
+                expectEqual(StringLiteral(literal)?.text, text, literal)
+            }
     }
 
     private static let quotes = "\"\"\""
 
-    private static func testReadsWhatTheCompilerReads() {
-        let rows: [(literal: String, text: String)] = [
+    private static var literals: [(literal: String, text: String)] {
+        [
             (#""""#, ""), (#""a""#, "a"), (#""\n\r\t\0\\\"\'\u{e9}é""#, "\n\r\t\0\\\"'\u{e9}é"),
             ("\(quotes)\n\(quotes)", ""), ("\(quotes)\n  \(quotes)", ""), ("\(quotes)\n\n\(quotes)", ""),
             ("\(quotes)\n  a\n\n   b \n  \(quotes)", "a\n\n b "), ("\(quotes)\n  a\n \n   \n  \(quotes)", "a\n\n "),
             ("\(quotes)\r\n\ta\r\n\tb\r\n\t\(quotes)", "a\nb"), ("\(quotes)\n\"\"a\"\n\(quotes)", "\"\"a\""),
             ("\(quotes)\na\\\nb\\n\n\(quotes)", "ab\n"), ("\(quotes)\n\\\(quotes)\n\(quotes)", quotes),
         ]
-        for (literal, text) in rows { expectEqual(StringLiteral(literal)?.text, text, literal) }
     }
 
     private static func testRefusesWhatItDoesNotKnow() {

@@ -195,10 +195,12 @@ import InClassTesting
 extension LostEntry: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testEveryEntryIsPlannedOrLost": testEveryEntryIsPlannedOrLost,
             "testInDoubtNothingIsLost": testInDoubtNothingIsLost,
             "testSaysWhy": testSaysWhy,
         ]
+            + .each("testEveryEntryIsPlannedOrLost", listsAndPlans) { row in
+                expectEqual(lost(row.text, planned: row.planned).map { $0.testName ?? "list" }, row.lost, row.text)
+            }
     }
 
     private static let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"b\": { f() }] }"
@@ -217,8 +219,8 @@ extension LostEntry: SelfTesting {
         return SourceScan(text: text, path: "/s.swift", module: "M").lostEntries(plan: plan)
     }
 
-    private static func testEveryEntryIsPlannedOrLost() {
-        let rows: [(text: String, planned: [String], lost: [String])] = [
+    private static var listsAndPlans: [(text: String, planned: [String], lost: [String])] {
+        [
             ("struct S { \(list) }", [], ["testA", "b"]),
             ("struct S { \(list) }", ["S.testA", "S.b"], []),
             ("struct S<T> { \(list) }", ["S<Array<Int>>.testA", "S<Array<Int>>.b"], []),
@@ -238,9 +240,6 @@ extension LostEntry: SelfTesting {
                 ["c"]
             ),
         ]
-        for row in rows {
-            expectEqual(lost(row.text, planned: row.planned).map { $0.testName ?? "list" }, row.lost, row.text)
-        }
     }
 
     private static func testInDoubtNothingIsLost() {

@@ -101,9 +101,13 @@ import InClassTesting
 extension NameSums: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testComparesNames": testComparesNames,
-            "testMissesNoList": testMissesNoList,
+            "testMissesNoList": testMissesNoList
         ]
+            + .each("testComparesNames", nameCases) { row in
+                let functions = Array(row.functions.utf8).withUnsafeBytes { sum(of: "func test", in: $0) }
+                let entries = Array(row.entries.utf8).withUnsafeBytes { sum(of: "\"test", in: $0) }
+                expectEqual(functions == entries, row.areEqual, row.functions)
+            }
     }
 
     private static func testMissesNoList() throws {
@@ -123,18 +127,13 @@ extension NameSums: SelfTesting {
         }
     }
 
-    private static func testComparesNames() {
-        let rows: [(functions: String, entries: String, areEqual: Bool)] = [
+    private static var nameCases: [(functions: String, entries: String, areEqual: Bool)] {
+        [
             ("func testA() {} func testB()", "\"testB\": x, \"testA\"", true),
             ("func testA()", "", false), ("func testA()", "\"testB\"", false), ("", "", true),
             ("func testA() func testA()", "\"testA\"", false), ("func testFixture()", "", true),
             ("func testA2()", "\"testA\"", false), ("func testÄ()", "\"testÄ\": testÄ", true),
         ]
-        for row in rows {
-            let functions = Array(row.functions.utf8).withUnsafeBytes { sum(of: "func test", in: $0) }
-            let entries = Array(row.entries.utf8).withUnsafeBytes { sum(of: "\"test", in: $0) }
-            expectEqual(functions == entries, row.areEqual, row.functions)
-        }
     }
 }
 #endif

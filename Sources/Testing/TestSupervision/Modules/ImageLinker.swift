@@ -188,10 +188,17 @@ extension ImageLinkerTests: SelfTesting {
             "testLinksWhatIsNewer": testLinksWhatIsNewer,
             "testAsksForWhatTheObjectsNeed": testAsksForWhatTheObjectsNeed,
             "testLinksForMacOS": testLinksForMacOS,
-            "testSaysWhyThereIsNoImage": testSaysWhyThereIsNoImage,
             "testTellsAMissingLinkerFromOneThatRefuses": testTellsAMissingLinkerFromOneThatRefuses,
             "testPutsBundlesBesideTheImage": testPutsBundlesBesideTheImage,
         ]
+            + .each("testSaysWhyThereIsNoImage", brokenModules) { row in
+                var module = try module()
+                try row.change(&module)
+                let error = try requireNotNil(
+                    expectThrows(LinkError.self, row.text) { _ = try ImageLinker(module).link() })
+                expectTrue("\(error)".contains(row.text), "\(error)")
+                expectEqual(kind(error), row.kind, row.text)
+            }
     }
 
     /// A module of one object, bitcode with these names, and a compiler that is a shell script; `$3` is what it makes.
@@ -293,8 +300,8 @@ extension ImageLinkerTests: SelfTesting {
             "an object of another processor")
     }
 
-    private static func testSaysWhyThereIsNoImage() throws {
-        let rows: [(kind: String, text: String, change: (inout ModuleDescription) throws -> Void)] = [
+    private static var brokenModules: [(kind: String, text: String, change: (inout ModuleDescription) throws -> Void)] {
+        [
             ("obstacle", "no toolchain", { $0.obstacle = "no toolchain" }),
             ("failed", "no such language", { $0.unsupported = "no such language" }),
             ("failed", "no objects of module 'M' are built", { $0.objects = [] }),
@@ -308,13 +315,6 @@ extension ImageLinkerTests: SelfTesting {
             ),
             ("failed", "cannot rename", { mkdir($0.image, 0o755) }),
         ]
-        for row in rows {
-            var module = try module()
-            try row.change(&module)
-            let error = try requireNotNil(expectThrows(LinkError.self, row.text) { _ = try ImageLinker(module).link() })
-            expectTrue("\(error)".contains(row.text), "\(error)")
-            expectEqual(kind(error), row.kind, row.text)
-        }
     }
 
     private static func kind(_ error: LinkError) -> String {

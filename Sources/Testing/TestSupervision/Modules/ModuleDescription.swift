@@ -225,9 +225,14 @@ extension ModuleDescription: SelfTesting {
             "testReadsLines": testReadsLines,
             "testKnowsWhatXcodeCallsTheProducts": testKnowsWhatXcodeCallsTheProducts,
             "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
-            "testReadsFileMaps": testReadsFileMaps,
             "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
         ]
+            + .each("testReadsFileMaps", fileMaps) { text, paths in
+                expectEqual(OutputFileMap.paths(of: "\"object\"", in: text), paths)
+                let bitcode = text.replacing("\"object\"", with: "\"llvm-bc\"")
+                expectEqual(OutputFileMap.paths(of: "\"llvm-bc\"", in: bitcode), paths)
+                expectEqual(OutputFileMap.paths(of: "\"object\"", in: bitcode), [])
+            }
     }
 
     private static func testReadsLines() throws {
@@ -267,8 +272,8 @@ extension ModuleDescription: SelfTesting {
         expectNotEqual(one.identity, linked.identity)
     }
 
-    private static func testReadsFileMaps() {
-        let rows: [(String, [String])] = [
+    private static var fileMaps: [(String, [String])] {
+        [
             ("{}", []),
             (
                 #"{"": {"swift-dependencies": "/x"}, "/b.swift": {"object": "/b.o", "object-not": "/c.o"}, "/a": {"object" : "\/a \"q.o"}}"#,
@@ -278,12 +283,6 @@ extension ModuleDescription: SelfTesting {
             (#"{"a": "object", "c": {"object": "\"object\": \"d"}}"#, ["\"object\": \"d"]),
             (#"{"object": "#, []),
         ]
-        for (text, paths) in rows {
-            expectEqual(OutputFileMap.paths(of: "\"object\"", in: text), paths)
-            let bitcode = text.replacing("\"object\"", with: "\"llvm-bc\"")
-            expectEqual(OutputFileMap.paths(of: "\"llvm-bc\"", in: bitcode), paths)
-            expectEqual(OutputFileMap.paths(of: "\"object\"", in: bitcode), [])
-        }
     }
 }
 #endif

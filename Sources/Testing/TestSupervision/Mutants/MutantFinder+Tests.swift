@@ -14,10 +14,13 @@ extension MutantFinderTests: SelfTesting {
             + [
                 "testSkipsWhatIsNotTheCodeItself": testSkipsWhatIsNotTheCodeItself,
                 "testChangesTheRightBytes": testChangesTheRightBytes,
-                "testMarksItsLineOrTheNext": testMarksItsLineOrTheNext,
                 "testWantsAReason": testWantsAReason,
                 "testEndsOnAnything": testEndsOnAnything,
             ]
+            + .each("testMarksItsLineOrTheNext", markCases) { source, left in
+                let changes = try found("func f() {\n\(source)\n}").filter { !$0.hasPrefix("'\"") }
+                expectEqual(changes, left.map { text("\($0) > \($0 + 1)") }, source)
+            }
     }
 
     private static func found(_ source: String) throws -> [String] {
@@ -127,17 +130,13 @@ extension MutantFinderTests: SelfTesting {
             ])
     }
 
-    private static func testMarksItsLineOrTheNext() throws {
-        let rows: [(source: String, left: [Int])] = [
+    private static var markCases: [(source: String, left: [Int])] {
+        [
             ("1\n2", [1, 2]), ("1\n2  // no mutants: c\n3", [1, 3]), ("1\n\t // no mutants: c\n2\n3", [1, 3]),
             ("// no mutants: a\n1\n2", [2]), ("1 // no mutants: b\n2\n// no mutants:c\n3\n4", [2, 4]),
             ("[\"// no mutants\"]\n1", [1]), ("\"\"\"\n// no mutants\n\"\"\" + 1 // no mutants: b\n2", [2]),
             ("1 // is // no mutants\n2", [1, 2]),
         ]
-        for (source, left) in rows {
-            let changes = try found("func f() {\n\(source)\n}").filter { !$0.hasPrefix("'\"") }
-            expectEqual(changes, left.map { text("\($0) > \($0 + 1)") }, source)
-        }
     }
 
     private static func testWantsAReason() {

@@ -211,12 +211,17 @@ extension TestChoice: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testDefaultIsEveryUnitTest": testDefaultIsEveryUnitTest,
-            "testFiltersAreRegularExpressions": testFiltersAreRegularExpressions,
             "testSaysWhatIsNotThere": testSaysWhatIsNotThere,
             "testTakesWholeNames": testTakesWholeNames,
             "testChecksListsOnce": testChecksListsOnce,
             "testRefusesWrongPatterns": testRefusesWrongPatterns,
         ]
+            + .each("testFiltersAreRegularExpressions", filterCases) { row in
+                var choice = TestChoice()
+                choice.filters = try row.filters.map { try TestPattern($0) }
+                choice.exclusions = try row.exclusions.map { try TestPattern($0) }
+                expectEqual(names(choice), row.names, "\(row)")
+            }
     }
 
     private static let plan = [
@@ -236,20 +241,14 @@ extension TestChoice: SelfTesting {
         expectEqual(names(choice).count, 3)
     }
 
-    private static func testFiltersAreRegularExpressions() throws {
-        let rows: [(filters: [String], exclusions: [String], names: [String])] = [
+    private static var filterCases: [(filters: [String], exclusions: [String], names: [String])] {
+        [
             (["Stack"], [], ["Stack.testPush"]),
             (["^M.Queue"], [], ["Queue.testPush"]),
             (["Push$"], [], ["Stack.testPush", "Queue.testPush"]),
             (["Stack|Queue"], ["Q"], ["Stack.testPush"]),
             ([], ["Push"], []),
         ]
-        for row in rows {
-            var choice = TestChoice()
-            choice.filters = try row.filters.map { try TestPattern($0) }
-            choice.exclusions = try row.exclusions.map { try TestPattern($0) }
-            expectEqual(names(choice), row.names, "\(row)")
-        }
     }
 
     private static func testSaysWhatIsNotThere() throws {

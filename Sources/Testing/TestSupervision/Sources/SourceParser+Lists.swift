@@ -233,9 +233,13 @@ extension WrittenListTests: SelfTesting {
         [
             "testReadsLiteralsOnly": testReadsLiteralsOnly,
             "testReadsTables": testReadsTables,
-            "testReadsWhatATypeIs": testReadsWhatATypeIs,
             "testKeepsConditionsAndOverrides": testKeepsConditionsAndOverrides,
         ]
+            + .each("testReadsWhatATypeIs", declarations) { row in
+                let type = type(row.text + "\nextension S { static var testSelectors: TestSelectors { [:] } }")
+                expectEqual(type?.declaredParents, row.declared, row.text)
+                expectEqual(type?.addedParents, row.added, row.text)
+            }
     }
 
     private static func type(_ text: String) -> ScannedType? {
@@ -315,8 +319,8 @@ extension WrittenListTests: SelfTesting {
             [[], ["testParses"], ["testMade"], [], []])
     }
 
-    private static func testReadsWhatATypeIs() {
-        let rows: [(text: String, declared: Set<String>, added: Set<String>)] = [
+    private static var declarations: [(text: String, declared: Set<String>, added: Set<String>)] {
+        [
             ("struct S: A, M.B {}", ["A", "B"], []),
             ("class S<T: Hashable, U>: Base<T> where U: C {}", ["Base", "T"], []),
             (
@@ -326,11 +330,6 @@ extension WrittenListTests: SelfTesting {
             ("enum S {}; extension S: SelfTesting {}", [], ["SelfTesting"]),
             ("extension S where T: SelfTesting {}", [], []),
         ]
-        for row in rows {
-            let type = type(row.text + "\nextension S { static var testSelectors: TestSelectors { [:] } }")
-            expectEqual(type?.declaredParents, row.declared, row.text)
-            expectEqual(type?.addedParents, row.added, row.text)
-        }
     }
 
     private static func testKeepsConditionsAndOverrides() {

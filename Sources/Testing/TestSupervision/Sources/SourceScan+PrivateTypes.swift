@@ -74,9 +74,18 @@ enum PrivateTypeTests {}
 extension PrivateTypeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testNamesPrivateTypesByTheirFiles": testNamesPrivateTypesByTheirFiles,
-            "testFindsPrivateTypesInTheirFiles": testFindsPrivateTypesInTheirFiles,
+            "testFindsPrivateTypesInTheirFiles": testFindsPrivateTypesInTheirFiles
         ]
+            + .each("testNamesPrivateTypesByTheirFiles", privateTypeFiles) { row in
+                let sources = try sources([("b.swift", source(row.second)), ("a.swift", source(row.first))])
+                let named = SourceScan.tellingTypesApart(plan(row.types), sources: sources)
+                expectEqual(named.map(\.name), row.names)
+                for test in named where test.typeName.contains(":") {
+                    let place = try requireNotNil(sources.scan.place(of: test), test.name)
+                    expectEqual(FileAccess.name(of: place.path), String(test.typeName.prefix(7)))
+                    expectEqual(place.line, 3)
+                }
+            }
     }
 
     private static func source(_ tests: [String], _ declaration: String = "private struct S {}") -> String {
@@ -104,24 +113,16 @@ extension PrivateTypeTests: SelfTesting {
         }
     }
 
-    private static func testNamesPrivateTypesByTheirFiles() throws {
-        let rows: [(first: [String], second: [String], types: [(String, [String])], names: [String])] = [
+    private static var privateTypeFiles:
+        [(first: [String], second: [String], types: [(String, [String])], names: [String])]
+    {
+        [
             (["testA"], ["testB"], [("S", ["testA"]), ("S#2", ["testB"])], ["a.swift:S.testA", "b.swift:S.testB"]),
             (["testA"], ["testB"], [("S", ["testB"]), ("S#2", ["testA"])], ["b.swift:S.testB", "a.swift:S.testA"]),
             (["testA"], ["testA"], [("S", ["testA"]), ("S#2", ["testA"])], ["a.swift:S.testA", "b.swift:S.testA"]),
             (["testA"], ["testB"], [("S", ["testA"])], ["S.testA"]),
             (["testA"], ["testB"], [("S", ["testC"]), ("S#2", ["testB"])], ["S.testC", "b.swift:S.testB"]),
         ]
-        for row in rows {
-            let sources = try sources([("b.swift", source(row.second)), ("a.swift", source(row.first))])
-            let named = SourceScan.tellingTypesApart(plan(row.types), sources: sources)
-            expectEqual(named.map(\.name), row.names)
-            for test in named where test.typeName.contains(":") {
-                let place = try requireNotNil(sources.scan.place(of: test), test.name)
-                expectEqual(FileAccess.name(of: place.path), String(test.typeName.prefix(7)))
-                expectEqual(place.line, 3)
-            }
-        }
     }
 
     private static func testFindsPrivateTypesInTheirFiles() throws {

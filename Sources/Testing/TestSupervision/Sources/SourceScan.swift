@@ -281,10 +281,10 @@ extension SourceScan: SelfTesting {
             "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
             "testChoosesRowsByLine": testChoosesRowsByLine,
             "testChoosesWhatIsAroundALine": testChoosesWhatIsAroundALine,
-            "testChoosesOfNoOtherType": testChoosesOfNoOtherType,
             "testOffersTheRightEntry": testOffersTheRightEntry,
             "testReadsSourcesThatEndAnywhere": testReadsSourcesThatEndAnywhere,
         ]
+            + .each("testChoosesOfNoOtherType", extendedTypes, testChoosesOfNoOtherType)
     }
 
     /// Within each name, bracket and string; what is found of them is found of the whole, or less.
@@ -448,8 +448,8 @@ extension SourceScan: SelfTesting {
     }
 
     /// Every extension has a failing test of its own, or else none is chosen; the last stands for what is near it.
-    private static func testChoosesOfNoOtherType() {
-        let rows: [(extended: String, name: String)] = [
+    private static var extendedTypes: [(extended: String, name: String)] {
+        [
             ("Outer<Int>.Inner", "Outer<Int>.Inner"),
             ("Outer<[(Int) -> Void]>.Inner<A>", "Outer<(Int) -> ()>.Inner<A>"), ("[Int]", "Array<Int>"),
             ("[Int: [Int]]", "Dictionary<Int, Array<Int>>"), ("[[Int: Int]].Part", "Array.Part"),
@@ -457,24 +457,25 @@ extension SourceScan: SelfTesting {
             ("(any P)", "Any"),
             ("Foundation.URL", "URL"), ("URLs.URL", "URL"), ("Swift.Array<Int>.Part", "Array.Part"),
         ]
-        for row in rows {
-            let scan = scan(
-                """
-                import Foundation; import struct URLs.URL; extension \(row.extended): SelfTesting {
-                    static var testSelectors: TestSelectors { ["testA": testA] }
-                    static func testA() {
-                    }
+    }
+
+    private static func testChoosesOfNoOtherType(_ row: (extended: String, name: String)) {
+        let scan = scan(
+            """
+            import Foundation; import struct URLs.URL; extension \(row.extended): SelfTesting {
+                static var testSelectors: TestSelectors { ["testA": testA] }
+                static func testA() {
                 }
-                extension Outer: SelfTesting { static var testSelectors: TestSelectors { ["testA": testA] } }
-                """)
-            let tests = [row.name, "Outer<Int>", "Int"].map {
-                PlannedTest(typeName: $0, testName: "testA", testType: "unit", module: "M")
             }
-            for line in 1...5 {
-                expectEqual(scan.chosen(line, tests), row.name == "Any" ? [] : [0], "line \(line) of \(row.extended)")
-            }
-            expectEqual(scan.chosen(6, tests), [1], row.extended)
+            extension Outer: SelfTesting { static var testSelectors: TestSelectors { ["testA": testA] } }
+            """)
+        let tests = [row.name, "Outer<Int>", "Int"].map {
+            PlannedTest(typeName: $0, testName: "testA", testType: "unit", module: "M")
         }
+        for line in 1...5 {
+            expectEqual(scan.chosen(line, tests), row.name == "Any" ? [] : [0], "line \(line) of \(row.extended)")
+        }
+        expectEqual(scan.chosen(6, tests), [1], row.extended)
     }
 
     private static func testOffersTheRightEntry() {

@@ -86,15 +86,17 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "CSVStreaming",
-            dependencies: ["BlockMasks", "InClassTesting", "PlistBuilding", "PlistStreaming"],
+            dependencies: ["BlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming"],
             swiftSettings: strict + lifetimes),
         .target(
             name: "XMLStreaming",
-            dependencies: ["BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistStreaming"],
+            dependencies: [
+                "BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming",
+            ],
             swiftSettings: strict + lifetimes),
         .target(
             name: "PropertyListFiles",
-            dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "XMLStreaming"],
+            dependencies: ["InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "XMLStreaming"],
             swiftSettings: strict),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),
@@ -126,6 +128,9 @@ let package = Package(
             path: "Examples/Convert", swiftSettings: lifetimes,
             plugins: ["InClassTests"]),
         .target(name: "TestCorpora", path: "Tests/Streams/TestCorpora"),
+        .testTarget(
+            name: "FormatTests", dependencies: ["CSVStreaming", "JSONStreaming", "PropertyListFiles", "XMLStreaming"],
+            swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
             name: "JSONConformanceTests",
             dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "TestCorpora"]),

@@ -105,7 +105,7 @@ extension Conversion: SelfTesting {
     /// JSON with its members in order.
     static func sorted(_ path: String) throws -> String {
         var writer = JSONWriter(options: JSONWriterOptions(sortsKeys: true))
-        try writer.readJSON(contentsOfFile: path)
+        try writer.readJSON(.file(path))
         try writer.finish()
         return writer.text
     }

@@ -44,7 +44,7 @@ struct PartFinder: XMLSink {
     /// Finds where a part of a file is; nil when the file cannot be read again.
     static func position(ofPartAt offset: Int, inFile path: String) -> StreamPosition? {
         var finder = PartFinder(offset: offset)
-        do throws(StreamError) { try finder.readXML(contentsOfFile: path) } catch {
+        do throws(StreamError) { try finder.readXML(.file(path)) } catch {
             return error.isStopRequest ? error.position : nil
         }
         return nil

@@ -12,9 +12,31 @@ protocol ValueSource: ~Copyable {
     func send(to sink: ValueSink) throws(StreamError)
 }
 
+/// A file or standard input, whose progress is shown while it is read.
+private final class ReportedSource: ByteSource {
+    private var input: ByteInput
+    private let progress: Progress
+
+    /// Opens a file; `-` is standard input.
+    init(_ path: String, _ progress: Progress) throws(StreamError) {
+        input = path == "-" ? try DescriptorSource(0).open() : try FileSource(path: path).open()
+        self.progress = progress
+    }
+
+    /// Begins to read; can be called once.
+    func open() -> ByteInput {
+        ByteInput { (body) throws(StreamError) in
+            try self.input.next { (chunk) throws(StreamError) in
+                try body(chunk)
+                self.progress.advance(by: chunk.byteCount)
+            }
+        }
+    }
+}
+
 /// A file or a stream in one of the formats that are read from the first byte to the last.
 struct TextSource: ValueSource, ~Copyable {
-    private let file: InputFile
+    private let file: ReportedSource
     private let arguments: Arguments
     private let warnings: Warnings
     private let progress: Progress
@@ -28,10 +50,7 @@ struct TextSource: ValueSource, ~Copyable {
         isRegular = size != nil
         let progress = Progress(total: size)
         self.progress = progress
-        let note: (Int) -> Void = { progress.advance(by: $0) }
-        file =
-            arguments.input == "-"
-            ? InputFile(descriptor: 0, noteBytes: note) : try InputFile(path: arguments.input, noteBytes: note)
+        file = try ReportedSource(arguments.input, progress)
     }
 
     func send(to sink: ValueSink) throws(StreamError) {
@@ -67,7 +86,7 @@ struct TextSource: ValueSource, ~Copyable {
 
     private func sendPropertyList(to sink: inout ValueSink) throws(StreamError) {
         guard isRegular else { return try sendPropertyListStream(to: sink) }
-        switch try PropertyListFormat(ofFile: arguments.input) {
+        switch try PropertyListFormat(of: .file(arguments.input)) {
         case .binary: try sink.readBinaryPlist(file)
         case .xml: try sendText(.xml, to: sink)
         case .openStep: try sendText(.openStep, to: sink)
@@ -76,7 +95,8 @@ struct TextSource: ValueSource, ~Copyable {
 
     private func sendText(_ format: PropertyListFormat, to sink: ValueSink) throws(StreamError) {
         var text = PropertyListText(format, sink)
-        try file.readChunks { chunk throws(StreamError) in try text.feed(chunk) }
+        var input = file.open()
+        while try input.next({ (chunk) throws(StreamError) in try text.feed(chunk) }) {}
         try finish(&text)
     }
 
@@ -93,7 +113,8 @@ struct TextSource: ValueSource, ~Copyable {
     private func sendPropertyListStream(to sink: ValueSink) throws(StreamError) {
         var first: [UInt8] = []
         var text: PropertyListText?
-        try file.readChunks { chunk throws(StreamError) in
+        var input = file.open()
+        while try input.next({ (chunk) throws(StreamError) in
             if text != nil {
                 try text?.feed(chunk)
                 return
@@ -104,7 +125,7 @@ struct TextSource: ValueSource, ~Copyable {
             text = PropertyListText(format, sink)
             try first.withRawSpan { (bytes) throws(StreamError) in try text?.feed(bytes) }
             first = []
-        }
+        }) {}
         let format = first.withUnsafeBytes { PropertyListFormat(firstBytes: $0.bytes) }
         if text == nil, format == .binary {
             var sink = sink

@@ -1,164 +1,149 @@
-// The doors of one line: values, columns and rows of a delimited text, and the text of values.
+// The format CSV, with which PlistBuilding and PlistCoding decode and encode values, and its rows.
 
-public import PlistBuilding
-public import PlistStreaming
+@_exported import PlistBuilding
+@_exported import PlistCoding
+@_exported import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
-/// Values, columns and rows from delimited text, and delimited text of values.
+/// Delimited text, RFC 4180 and its dialects.
 ///
 /// ```swift
-/// let stops = try CSV.decode(Stop.self, contentsOfFile: "stops.txt")
-/// let columns = try CSV.columns(from: text)
-/// try CSV.forEachRow(contentsOfFile: "stop_times.txt") { row in count += row.count }
-/// let text = try CSV.text(of: stops)
+/// let stops = try CSV.decode([Stop].self, from: .file("stops.csv"))
+/// let columns = try CSV().columns(from: text)
+/// try CSV(dialect: .semicolons).forEachRow(in: .file("stop_times.csv")) { row in count += row.count }
+/// try CSV.write(stops, to: .file("stops.csv"))
 /// ```
-public enum CSV {
-    // MARK: Values
+///
+/// Readers see an array of dictionaries, with the names of the header as keys, or an array of arrays if records have no names.
+public struct CSV: DefaultFormat {
+    /// How text is read.
+    public var reader: CSVReaderOptions
+    /// How text is written.
+    public var writer: CSVWriterOptions
 
-    /// Makes values of the records in an array of bytes.
-    ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        var builder = try ObjectBuilder<[Value]>(options: builderOptions)
-        try builder.readCSV(bytes, options: options)
-        return try builder.takeResult()
+    /// Creates the format with its default options.
+    public init() { self.init(reader: CSVReaderOptions(), writer: CSVWriterOptions()) }
+
+    /// Creates the format.
+    public init(
+        reader: CSVReaderOptions = CSVReaderOptions(), writer: CSVWriterOptions = CSVWriterOptions()
+    ) {
+        self.reader = reader
+        self.writer = writer
     }
 
-    /// Makes values of the records in a string.
-    ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: CSVReaderOptions = CSVReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        var builder = try ObjectBuilder<[Value]>(options: builderOptions)
-        try builder.readCSV(text, options: options)
-        return try builder.takeResult()
+    /// Creates the format of a dialect.
+    public init(dialect: CSVDialect, fieldType: CSVFieldType = .text) {
+        self.init(
+            reader: CSVReaderOptions(dialect: dialect, fieldType: fieldType), writer: CSVWriterOptions(dialect: dialect)
+        )
     }
 
-    /// Makes values of the records in data.
+    /// Reads a text and sends its records to a sink as an array.
     ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
+    /// - Throws: The first error of the source, the text or the sink, with its position, and its record and field as the path.
     /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: CSVReaderOptions = CSVReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        var builder = try ObjectBuilder<[Value]>(options: builderOptions)
-        try builder.readCSV(data, options: options)
-        return try builder.takeResult()
-    }
-
-    /// Makes values of the records in a file, which is read in chunks.
-    ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well;
-    ///   `cannotRead` when the file cannot be read.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: CSVReaderOptions = CSVReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        var builder = try ObjectBuilder<[Value]>(options: builderOptions)
-        try builder.readCSV(contentsOfFile: path, options: options)
-        return try builder.takeResult()
-    }
-
-    // MARK: Rows
-
-    /// Lends each record of a span of bytes to a closure.
-    ///
-    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func forEachRow(
-        in bytes: RawSpan, options: CSVReaderOptions = CSVReaderOptions(),
-        _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    @inlinable
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        let cursor = CSVCursor(options: options)
-        try cursor.lendRows(of: bytes, body)
-        try cursor.lendLastRow(body)
+        // PERF: CSV/typed; clients that don't specialize the loop over messages call the ones that are specialized here.
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
+        {
+            return
+        }
+        if try sink.withSelf(
+            as: ColumnsBuilder.self, { (builder) throws(StreamError) in try readColumns(source, into: &builder) })
+        {
+            return
+        }
+        try sink.readCSV(source, options: reader)
     }
 
-    /// Lends each record of an array of bytes to a closure.
+    @usableFromInline
+    func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
+        try builder.readCSV(source, options: reader)
+    }
+
+    @usableFromInline
+    func readColumns(_ source: some ByteSource, into builder: inout ColumnsBuilder) throws(StreamError) {
+        try builder.readCSV(source, options: reader.forColumns(builder.declared))
+    }
+
+    /// Writes an array of records.
     ///
-    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record.
+    /// - Throws: What the text can't represent, such as an array within a record, with its path.
     /// - Complexity: O(*n*) in the bytes.
-    public static func forEachRow(
-        in bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(),
-        _ body: (borrowing CSVRow) throws(StreamError) -> Void
-    ) throws(StreamError) {
-        try bytes.withRawSpan { bytes throws(StreamError) in try forEachRow(in: bytes, options: options, body) }
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try output.withOutput { (output) throws(StreamError) in
+            var writer = CSVWriter(options: writer, taking: &output)
+            defer { writer.giveBack(&output) }
+            try content.send(to: &writer)
+            try writer.finish()
+        }
     }
 
-    /// Lends each record of data to a closure.
+    /// Creates a ``CSVReader``.
+    public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
+        CSVReader(sink: sink, options: reader)
+    }
+}
+
+// MARK: - Rows
+
+extension CSV {
+    /// Lends each record to a closure, in bounded memory.
     ///
-    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record.
+    /// - Throws: The first error of the source or the text, with its position. An error of the closure is the cause of one of the kind
+    ///   `receiverFailed`, with the place of the record.
     /// - Complexity: O(*n*) in the bytes.
-    public static func forEachRow(
-        in data: Data, options: CSVReaderOptions = CSVReaderOptions(),
-        _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    @inlinable  // PERF: CSV/slices; so that the closure is called without another one around it.
+    public func forEachRow<Failure: Error>(
+        in source: some ByteSource, _ body: (borrowing CSVRow) throws(Failure) -> Void
     ) throws(StreamError) {
-        try forEachRow(in: data.bytes, options: options, body)
+        let cursor = CSVCursor(options: reader)
+        func lend(_ row: borrowing CSVRow) throws(StreamError) {
+            do throws(Failure) { try body(row) } catch { throw StreamError(ofReceiver: error) }
+        }
+        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in try cursor.lendRows(of: bytes, lend) }
+        if isRead == nil {
+            var input = try source.open()
+            while try input.next({ (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, lend) }) {}
+        }
+        try cursor.lendLastRow(lend)
     }
 
-    /// Lends each record of a string to a closure.
-    ///
-    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func forEachRow(
-        in text: String, options: CSVReaderOptions = CSVReaderOptions(),
-        _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    /// Lends each record to a closure, in bounded memory.
+    @inlinable
+    public static func forEachRow<Failure: Error>(
+        in source: some ByteSource, _ body: (borrowing CSVRow) throws(Failure) -> Void
     ) throws(StreamError) {
-        try text.withUTF8Span { bytes throws(StreamError) in try forEachRow(in: bytes, options: options, body) }
+        try CSV().forEachRow(in: source, body)
     }
 
-    /// Lends each record of a file to a closure; the file is read in chunks and bounded memory.
+    /// The names of the columns, by the first record; nil if records have no names.
     ///
-    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record;
-    ///   `cannotRead` when the file cannot be read.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func forEachRow(
-        contentsOfFile path: String, options: CSVReaderOptions = CSVReaderOptions(),
-        _ body: (borrowing CSVRow) throws(StreamError) -> Void
-    ) throws(StreamError) {
-        try forEachRow(in: InputFile(path: path), options: options, body)
+    /// - Throws: The first error of the source or the header, with its position.
+    public func header(of source: some ByteSource) throws(StreamError) -> CSVHeader? {
+        let cursor = CSVCursor(options: reader)
+        func stop(_ row: borrowing CSVRow) throws(StreamError) { throw .stopRequest() }
+        do throws(StreamError) {
+            let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
+                try cursor.lendRows(of: bytes, stop)
+            }
+            if isRead == nil {
+                var input = try source.open()
+                while try input.next({ (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, stop) }) {}
+            }
+            try cursor.lendLastRow(stop)
+        } catch {
+            guard error.isStopRequest else { throw error }
+        }
+        return cursor.header
     }
 
-    /// Lends each record of an open file or another descriptor to a closure; it is read in chunks and bounded memory.
-    ///
-    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record;
-    ///   `cannotRead` when the descriptor cannot be read.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func forEachRow(
-        in file: borrowing InputFile, options: CSVReaderOptions = CSVReaderOptions(),
-        _ body: (borrowing CSVRow) throws(StreamError) -> Void
-    ) throws(StreamError) {
-        let cursor = CSVCursor(options: options)
-        try file.readChunks { chunk throws(StreamError) in try cursor.lendRows(of: chunk, body) }
-        try cursor.lendLastRow(body)
-    }
-
-    // MARK: Text
-
-    /// Returns the text of values, with the names of their members as a header.
-    ///
-    /// - Throws: What the text cannot hold, such as a list within a record, with its path.
-    public static func text<Value: StreamValue>(
-        of values: [Value], options: CSVWriterOptions = CSVWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions(nilMembers: .writeNull)
-    ) throws(StreamError) -> String {
-        var writer = CSVWriter(options: options)
-        try writer.write(values, options: writingOptions)
-        try writer.finish()
-        return writer.text
+    /// The names of the columns, by the first record.
+    public static func header(of source: some ByteSource) throws(StreamError) -> CSVHeader? {
+        try CSV().header(of: source)
     }
 }

@@ -101,8 +101,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         do throws(SQLiteError) { text = try rows.text(at: 1) } catch { throw error.streamError(.invalidText) }
         guard let text else { throw StreamError(.typeMismatch, "expected an item, found null") }
         do throws(StreamError) {
-            return try JSON.decode(
-                Item.self, from: text, options: ItemRules.jsonReader, builderOptions: ItemRules.building)
+            return try JSON(reader: ItemRules.jsonReader).decode(Item.self, from: text, options: ItemRules.building)
         } catch {
             // As of a file that is no array of items: where members have the same name, the last one counts alone.
             guard let item = try? itemOfTree(text) else { throw error }
@@ -177,7 +176,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         guard !key.utf8.contains(0) else {
             throw StreamError(.unrepresentable, "found a NUL character in a key, which no database has in a text")
         }
-        return (key, try JSON.text(of: item, options: ItemRules.jsonWriter, writingOptions: ItemRules.writing))
+        return (key, try JSON(writer: ItemRules.jsonWriter).encodeToString(item, options: ItemRules.writing))
     }
 
     /// Writes what is not as it is in the table, removes what is not of the contents, and returns where the rows are.

@@ -219,9 +219,8 @@ extension ItemLimitTests: SelfTesting {
             let digits = String(repeating: "7", count: 5_000)
             let bag = Bag(
                 id: 1,
-                any: try JSON.decode(
-                    PropertyList.self, from: digits,
-                    options: JSONReaderOptions(limits: StreamLimits(numberByteCount: .max))))
+                any: try JSON(reader: JSONReaderOptions(limits: StreamLimits(numberByteCount: .max))).decode(
+                    PropertyList.self, from: digits))
             bags.add(bag)
             try bags.flush()
             try bags.reload()

@@ -216,7 +216,7 @@ extension ItemFileTests: SelfTesting {
             let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
             try connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, item TEXT)")
             for element in try JSON.decode(PropertyList.self, from: json).elements {
-                try connection.run("INSERT INTO items VALUES (NULL, '?', ?)", [try JSON.text(of: element)])
+                try connection.run("INSERT INTO items VALUES (NULL, '?', ?)", [try JSON.encodeToString(element)])
             }
         }
     }

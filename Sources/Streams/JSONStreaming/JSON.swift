@@ -1,205 +1,175 @@
-// The doors of one line: a value from a JSON document, an array from JSON lines, and a JSON text from a value, of types that
-// are bound to streams.
-// What they are made of, a builder and a writer, has more doors: pieces, records one by one, descriptors.
+// The formats JSON and JSON lines, with which PlistBuilding and PlistCoding decode and encode values.
 
-public import PlistBuilding
-public import PlistStreaming
+@_exported import PlistBuilding
+@_exported import PlistCoding
+@_exported import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
-/// Values from JSON documents, and JSON text of values.
+/// JSON, RFC 8259.
 ///
 /// ```swift
 /// let tasks = try JSON.decode([Task].self, from: data)
-/// let text = try JSON.text(of: tasks)
-/// let events = try JSON.decodeLines(Event.self, contentsOfFile: "events.jsonl")
+/// let text = try JSON(layout: .pretty(indent: 2)).encodeToString(tasks)
+/// try JSON.write(tasks, to: .file("tasks.json"))
 /// ```
+public struct JSON: DefaultFormat {
+    /// How documents are read.
+    public var reader: JSONReaderOptions
+    /// How documents are written.
+    public var writer: JSONWriterOptions
+
+    /// Creates the format with its default options.
+    public init() { self.init(reader: JSONReaderOptions(), writer: JSONWriterOptions()) }
+
+    /// Creates the format.
+    public init(reader: JSONReaderOptions = JSONReaderOptions(), writer: JSONWriterOptions = JSONWriterOptions()) {
+        self.reader = reader
+        self.writer = writer
+    }
+
+    /// Creates the format with certain options, which ``JSONReaderOptions`` and ``JSONWriterOptions`` describe.
+    public init(
+        limits: StreamLimits = .standard, layout: JSONWriterOptions.Layout = .compact, sortsKeys: Bool = false,
+        nonFinite: JSONWriterOptions.NonFinite = .reject, dates: JSONWriterOptions.Dates = .rfc3339
+    ) {
+        self.init(
+            reader: JSONReaderOptions(limits: limits),
+            writer: JSONWriterOptions(layout: layout, sortsKeys: sortsKeys, nonFinite: nonFinite, dates: dates))
+    }
+
+    /// Reads a document, or several values if the options ask for a sequence, and sends its messages to a sink.
+    ///
+    /// - Throws: The first error of the source, the document or the sink, with its position.
+    /// - Complexity: O(*n*) without allocations for text without escapes.
+    @inlinable
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) {
+        // PERF: JSONTyped; clients that don't specialize the scanner call the one that is specialized here.
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
+        {
+            return
+        }
+        try sink.readJSON(source, options: reader)
+    }
+
+    @usableFromInline
+    func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
+        try builder.readJSON(source, options: reader)
+    }
+
+    /// Writes contents.
+    ///
+    /// - Throws: What JSON can't represent, such as an infinite number, with its path.
+    /// - Complexity: O(*n*) in the bytes.
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try output.withOutput { (output) throws(StreamError) in
+            var writer = JSONWriter(options: writer, taking: &output)
+            defer { writer.giveBack(&output) }
+            try content.send(to: &writer)
+            try writer.finish()
+        }
+    }
+
+    /// Creates a ``JSONReader``.
+    public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
+        JSONReader(sink: sink, options: reader)
+    }
+}
+
+/// JSON lines: JSON values that newlines, or any whitespace, separate.
 ///
-/// Types are bound by `StreamObject` or are other `StreamValue`s; for those that are only `Codable` there are
-/// ``JSONStreamDecoder`` and ``JSONStreamEncoder``.
-public enum JSON {
-    /// Makes a value of the document in an array of bytes.
+/// Readers see an array of the values; errors have paths such as `$[3].title`. Writers take an array, and write a line for each
+/// element.
+public struct JSONLines: DefaultFormat {
+    /// How values are read.
+    public var reader: JSONReaderOptions
+    /// How values are written.
+    public var writer: JSONWriterOptions
+
+    /// Creates the format with its default options.
+    public init() { self.init(JSON()) }
+
+    /// Creates the format with the options of JSON.
+    public init(_ json: JSON) {
+        reader = json.reader
+        writer = json.writer
+        (reader.isSequence, writer.isSequence) = (true, true)
+    }
+
+    /// Reads the values and sends them to a sink as an array.
     ///
-    /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
+    /// - Throws: The first error of the source, a value or the sink, with its position.
+    /// - Complexity: O(*n*) without allocations for text without escapes.
+    @inlinable
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) {
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValues(source, into: &builder) })
+        {
+            return
+        }
+        try sink.beginArray()
+        try sink.readJSON(source, options: reader)
+        try sink.endArray()
+    }
+
+    @usableFromInline
+    func readValues(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
+        try builder.beginArray()
+        try builder.readJSON(source, options: reader)
+        try builder.endArray()
+    }
+
+    /// Writes the elements of an array, one a line.
+    ///
+    /// - Throws: What JSON can't represent, with its path; `unrepresentable` if the contents are not an array.
     /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readJSON(bytes, options: options)
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try output.withOutput { (output) throws(StreamError) in
+            var lines = ElementSink(JSONWriter(options: writer, taking: &output))
+            defer { lines.sink.giveBack(&output) }
+            try content.send(to: &lines)
+            try lines.sink.finish()
         }
     }
 
-    /// Makes a value of the document in data.
-    ///
-    /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readJSON(data, options: options)
-        }
-    }
-
-    /// Makes a value of the document in a string.
-    ///
-    /// - Throws: The first error of the document, with its position in the UTF-8 bytes, or of a value that does not fit.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readJSON(text, options: options)
-        }
-    }
-
-    /// Makes a value of the document in a file, which is read in chunks.
-    ///
-    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readJSON(contentsOfFile: path, options: options)
-        }
-    }
-
-    // MARK: JSON lines
-
-    /// Makes an array of the values in an array of bytes, which whitespace separates, as in JSON lines.
-    ///
-    /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
-            try builder.readJSON(bytes, options: options)
-        }
-    }
-
-    /// Makes an array of the values in data, which whitespace separates, as in JSON lines.
-    ///
-    /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
-            try builder.readJSON(data, options: options)
-        }
-    }
-
-    /// Makes an array of the values in a string, which whitespace separates, as in JSON lines.
-    ///
-    /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
-            try builder.readJSON(text, options: options)
-        }
-    }
-
-    /// Makes an array of the values in a file, which whitespace separates, as in JSON lines.
-    ///
-    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decodeLines<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: JSONReaderOptions = JSONReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> [Value] {
-        try buildLines(options, builderOptions) { (builder, options) throws(StreamError) in
-            try builder.readJSON(contentsOfFile: path, options: options)
-        }
-    }
-
-    // MARK: Text
-
-    /// Returns the text of a value as UTF-8.
-    ///
-    /// - Parameters:
-    ///   - value: What is written: of a bound type, an array, a dictionary or a scalar.
-    ///   - options: The layout of the text, and what is written for numbers that are none.
-    ///   - writingOptions: The names of members, and what is written for those that are nil.
-    /// - Throws: What JSON cannot hold, such as an infinite number, with its path.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func encode<Value: StreamValue>(
-        _ value: Value, options: JSONWriterOptions = JSONWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions()
-    ) throws(StreamError) -> [UInt8] {
-        try writer(of: value, options, writingOptions).bytes
-    }
-
-    /// Returns the text of a value.
-    ///
-    /// - Parameters: As of ``encode(_:options:writingOptions:)``.
-    /// - Throws: What JSON cannot hold, such as an infinite number, with its path.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func text<Value: StreamValue>(
-        of value: Value, options: JSONWriterOptions = JSONWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions()
-    ) throws(StreamError) -> String {
-        try writer(of: value, options, writingOptions).text
-    }
-
-    /// The lines are the elements of an array of which a reader knows nothing.
-    private static func buildLines<Value: StreamValue>(
-        _ options: JSONReaderOptions, _ builderOptions: BuilderOptions,
-        _ read: (inout ObjectBuilder<PropertyList>, JSONReaderOptions) throws(StreamError) -> Void
-    ) throws(StreamError) -> [Value] {
-        try ObjectBuilder.build(builderOptions.besideLines) { (builder) throws(StreamError) in
-            try builder.beginArray()
-            try read(&builder, options.ofLines)
-            try builder.endArray()
-        }
-    }
-
-    private static func writer<Value: StreamValue>(
-        of value: Value, _ options: JSONWriterOptions, _ writingOptions: WritingOptions
-    ) throws(StreamError) -> JSONWriter {
-        var writer = JSONWriter(options: options)
-        try writer.write(value, options: writingOptions)
-        try writer.finish()
-        return writer
+    /// Creates a reader of the values as an array.
+    public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
+        LinePushReader(JSONReader(sink: sink, options: reader))
     }
 }
 
-extension JSONReaderOptions {
-    /// The same options for a sequence of values.
-    var ofLines: JSONReaderOptions {
-        var options = self
-        options.isSequence = true
-        return options
-    }
-}
+/// A reader of JSON lines that puts an array around the values.
+private struct LinePushReader<Sink: PlistSink & ~Copyable>: PushReader, ~Copyable {
+    private var reader: JSONReader<Sink>
+    private var hasBegun = false
 
-extension BuilderOptions {
-    /// The same options for values that lie in an array which is not in the text.
-    var besideLines: BuilderOptions {
-        var options = self
-        if options.depthLimit < .max { options.depthLimit += 1 }
-        return options
+    init(_ reader: consuming JSONReader<Sink>) { self.reader = reader }
+
+    mutating func feed(_ bytes: RawSpan) throws(StreamError) {
+        try begin()
+        try reader.feed(bytes)
+    }
+
+    mutating func finish() throws(StreamError) {
+        try begin()
+        try reader.finish()
+        try reader.sink.endArray()
+    }
+
+    private mutating func begin() throws(StreamError) {
+        if hasBegun { return }
+        hasBegun = true
+        try reader.sink.beginArray()
     }
 }
 
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
 
 extension JSON: SelfTesting {
@@ -245,7 +215,7 @@ extension JSON: SelfTesting {
             for limits in [StreamLimits(stringByteCount: number), StreamLimits(totalByteCount: number)] {
                 let options = JSONReaderOptions(limits: limits)
                 let whole = expectThrows(StreamError.self, "a whole text") {
-                    _ = try decode([String].self, from: text, options: options)
+                    _ = try JSON(reader: options).decode([String].self, from: text)
                 }
                 expectEqual(whole?.kind, .limitExceeded, "a whole text, \(number)")
                 let pieces = expectThrows(StreamError.self, "pieces") {
@@ -263,10 +233,10 @@ extension JSON: SelfTesting {
         expectEqual(try decode([Task].self, from: text), tasks, "from text")
         let path = try temporaryDirectory() + "/tasks.json"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        expectEqual(try decode([Task].self, contentsOfFile: path), tasks, "from a file")
+        expectEqual(try decode([Task].self, from: .file(path)), tasks, "from a file")
         let inferred: [Task] = try decode(from: text)
         expectEqual(inferred, tasks, "of the type that is wanted")
-        let named = try decode(Task.self, from: #"{"id":3}"#, builderOptions: BuilderOptions(keyMapping: .snakeCase))
+        let named = try decode(Task.self, from: #"{"id":3}"#, options: BuilderOptions(keyMapping: .snakeCase))
         expectEqual(named.id, 3, "with options")
     }
 
@@ -282,7 +252,7 @@ extension JSON: SelfTesting {
             if let path { expectEqual(error?.path?.description, path, "path of \(text)") }
         }
         let missing = expectThrows(StreamError.self, "no file") {
-            _ = try decode([Task].self, contentsOfFile: "/no/such/file")
+            _ = try decode([Task].self, from: .file("/no/such/file"))
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
     }
@@ -290,25 +260,25 @@ extension JSON: SelfTesting {
     private static let lines = "{\"id\":1,\"title\":\"ö\",\"weight\":0.5}\n{\"id\":2,\"title\":\"\",\"weight\":null}\n"
 
     private static func testReadsLines() throws {
-        expectEqual(try decodeLines(Task.self, from: Array(lines.utf8)), tasks, "from bytes")
-        expectEqual(try decodeLines(Task.self, from: Data(lines.utf8)), tasks, "from data")
-        expectEqual(try decodeLines(Task.self, from: lines), tasks, "from text")
+        expectEqual(try JSONLines.decode([Task].self, from: Array(lines.utf8)), tasks, "from bytes")
+        expectEqual(try JSONLines.decode([Task].self, from: Data(lines.utf8)), tasks, "from data")
+        expectEqual(try JSONLines.decode([Task].self, from: lines), tasks, "from text")
         let path = try temporaryDirectory() + "/tasks.jsonl"
         try Data(lines.utf8).write(to: URL(fileURLWithPath: path))
-        expectEqual(try decodeLines(Task.self, contentsOfFile: path), tasks, "from a file")
-        let inferred: [Task] = try decodeLines(from: String(lines.dropLast()))
+        expectEqual(try JSONLines.decode([Task].self, from: .file(path)), tasks, "from a file")
+        let inferred: [Task] = try JSONLines.decode(from: String(lines.dropLast()))
         expectEqual(inferred, tasks, "without a newline at the end")
         for (text, values) in [("", []), (" \n\n", []), ("1", [1]), ("1\n", [1]), ("1 2\r\n\n3", [1, 2, 3])] {
-            expectEqual(try decodeLines(Int.self, from: text), values, text)
+            expectEqual(try JSONLines.decode([Int].self, from: text), values, text)
         }
-        expectEqual(try decodeLines([Int].self, from: "[1]\n[]\n[2,3]"), [[1], [], [2, 3]], "arrays")
-        let flat = BuilderOptions(depthLimit: 1)
-        expectEqual(try decodeLines([Int].self, from: "[1]", builderOptions: flat), [[1]], "as deep as the limit")
+        expectEqual(try JSONLines.decode([[Int]].self, from: "[1]\n[]\n[2,3]"), [[1], [], [2, 3]], "arrays")
+        let flat = BuilderOptions(depthLimit: 2)
+        expectEqual(try JSONLines.decode([[Int]].self, from: "[1]", options: flat), [[1]], "as deep as the limit")
         expectThrows(StreamError.self, "deeper") {
-            _ = try decodeLines([[Int]].self, from: "[[1]]", builderOptions: flat)
+            _ = try JSONLines.decode([[[Int]]].self, from: "[[1]]", options: flat)
         }
         let limitless = BuilderOptions(depthLimit: .max)
-        expectEqual(try decodeLines(Task.self, from: lines, builderOptions: limitless), tasks, "without a limit")
+        expectEqual(try JSONLines.decode([Task].self, from: lines, options: limitless), tasks, "without a limit")
     }
 
     private static func testSaysInWhichLineTheErrorIs() {
@@ -319,7 +289,7 @@ extension JSON: SelfTesting {
             ("7", .typeMismatch, "$[0]", 1),
         ]
         for (text, kind, path, line) in rows {
-            let error = expectThrows(StreamError.self, text) { _ = try decodeLines(Task.self, from: text) }
+            let error = expectThrows(StreamError.self, text) { _ = try JSONLines.decode([Task].self, from: text) }
             expectEqual(error?.kind, kind, "kind of \(text)")
             expectEqual(error?.position?.line, line, "line of \(text)")
             if let path { expectEqual(error?.path?.description, path, "path of \(text)") }
@@ -327,26 +297,26 @@ extension JSON: SelfTesting {
     }
 
     private static func testWritesWhatItReads() throws {
-        expectEqual(try text(of: tasks), #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":""}]"#, "text")
-        expectEqual(try encode(tasks), Array(try text(of: tasks).utf8), "bytes")
+        expectEqual(try encodeToString(tasks), #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":""}]"#, "text")
+        expectEqual(try encode(tasks), Data(try encodeToString(tasks).utf8), "bytes")
         expectEqual(try decode([Task].self, from: encode(tasks)), tasks, "there and back")
         struct Log: StreamObject, Equatable { var taskID = 7, note: String? = nil }
         let snakes = WritingOptions(keyMapping: .snakeCase, nilMembers: .writeNull)
         expectEqual(
-            try text(of: Log(), options: .pretty, writingOptions: snakes),
+            try JSON(writer: .pretty).encodeToString(Log(), options: snakes),
             "{\n  \"task_id\": 7,\n  \"note\": null\n}\n",
             "names and nulls")
-        let bytes = try encode([Log()], writingOptions: snakes)
-        expectEqual(bytes, Array(#"[{"task_id":7,"note":null}]"#.utf8), "bytes of them")
-        let read = try decode([Log].self, from: bytes, builderOptions: BuilderOptions(keyMapping: .snakeCase))
+        let bytes = try encode([Log()], options: snakes)
+        expectEqual(bytes, Data(#"[{"task_id":7,"note":null}]"#.utf8), "bytes of them")
+        let read = try decode([Log].self, from: bytes, options: BuilderOptions(keyMapping: .snakeCase))
         expectEqual(read, [Log()], "there and back with names")
         let error = expectThrows(StreamError.self, "infinite") { _ = try encode([Task(weight: .infinity)]) }
         expectEqual(error?.kind, .unrepresentable, "kind")
         expectEqual(error?.path?.description, "$[0].weight", "path")
-        let table = expectThrows(StreamError.self, "infinite") { _ = try text(of: ["a": [1, 2, .nan]]) }
+        let table = expectThrows(StreamError.self, "infinite") { _ = try encodeToString(["a": [1, 2, Double.nan]]) }
         expectEqual(table?.path?.description, "$.a[2]", "path in a dictionary")
         let pretty = expectThrows(StreamError.self, "infinite") {
-            _ = try text(of: [["a": 1.5], ["b": -Double.infinity]], options: .pretty)
+            _ = try JSON(writer: .pretty).encodeToString([["a": 1.5], ["b": -Double.infinity]])
         }
         expectEqual(pretty?.path?.description, "$[1].b", "path in another layout")
     }

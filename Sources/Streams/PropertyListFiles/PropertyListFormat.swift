@@ -1,12 +1,8 @@
 // The three forms of property lists, told apart by their first bytes, and the doors for whichever it is.
 
-public import PlistStreaming
-
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
+@_exported import PlistBuilding
+@_exported import PlistCoding
+@_exported import PlistStreaming
 
 /// A form of property lists.
 public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
@@ -66,6 +62,36 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
     static var lookedAtByteCount: Int { 1024 }
 }
 
+/// Property lists of any form, which is told by the first bytes. They are written in XML.
+///
+/// ```swift
+/// let settings = try AnyPropertyList.propertyList(from: .file("Info.plist"))
+/// ```
+public struct AnyPropertyList: DefaultFormat {
+    /// The bounds of the input.
+    public var limits: StreamLimits
+
+    /// Creates the format with its default options.
+    public init() { self.init(limits: .standard) }
+
+    /// Creates the format.
+    public init(limits: StreamLimits) { self.limits = limits }
+
+    /// Reads a list and sends its messages to a sink: in chunks, unless it is binary.
+    ///
+    /// - Throws: The first error of the source, the list or the sink, with its position.
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) {
+        try sink.readPropertyList(source, limits: limits)
+    }
+
+    /// Writes contents as a property list in XML.
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try XMLPropertyList().write(content, to: &output)
+    }
+}
+
 extension PlistSink where Self: ~Copyable {
     /// Receives a whole property list of any form.
     ///
@@ -84,104 +110,60 @@ extension PlistSink where Self: ~Copyable {
         return format
     }
 
-    /// Receives a whole property list of any form from an array of bytes.
+    /// Receives a whole property list of any form from a source: bytes, a string, a file or a descriptor.
     ///
+    /// Nothing is sent before the first 1,024 bytes were read, by which the form is told.
     /// - Returns: The form.
-    /// - Throws: The first error of the bytes or of this sink, with its position.
+    /// - Throws: The first error of the source, the bytes or this sink, with its position.
     @discardableResult
     public mutating func readPropertyList(
-        _ bytes: [UInt8], limits: StreamLimits = .standard
+        _ source: some ByteSource, limits: StreamLimits = .standard
     ) throws(StreamError) -> PropertyListFormat {
-        try bytes.withRawSpan { (bytes) throws(StreamError) in try readPropertyList(bytes, limits: limits) }
-    }
-
-    /// Receives a whole property list in one of the text forms from a string.
-    ///
-    /// - Returns: The form.
-    /// - Throws: The first error of the text or of this sink, with its position in the UTF-8 bytes.
-    @discardableResult
-    public mutating func readPropertyList(
-        _ text: String, limits: StreamLimits = .standard
-    ) throws(StreamError) -> PropertyListFormat {
-        try text.withUTF8Span { (bytes) throws(StreamError) in
-            guard PropertyListFormat(firstBytes: bytes) == .xml else {
-                return try readPropertyList(bytes, limits: limits)
-            }
-            // As text: an encoding that is declared is one of bytes.
-            try readXMLPlist(text, options: XMLPlistReaderOptions(limits: limits))
-            return .xml
+        if let format = try source.withBytes({ PropertyListFormat(firstBytes: $0) }) {
+            try read(source, as: format, limits)
+            return format
         }
-    }
-
-    /// Receives a whole property list of any form from data.
-    ///
-    /// - Returns: The form.
-    /// - Throws: The first error of the bytes or of this sink, with its position.
-    @discardableResult
-    public mutating func readPropertyList(
-        _ data: Data, limits: StreamLimits = .standard
-    ) throws(StreamError) -> PropertyListFormat {
-        try readPropertyList(data.bytes, limits: limits)
-    }
-
-    /// Receives a whole property list of any form from a file: in chunks, unless it is binary.
-    ///
-    /// - Returns: The form.
-    /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    @discardableResult
-    public mutating func readPropertyList(
-        contentsOfFile path: String, limits: StreamLimits = .standard
-    ) throws(StreamError) -> PropertyListFormat {
-        let file = try InputFile(path: path) { abandon(after: $0) }
-        return try readPropertyList(file, limits: limits)
-    }
-
-    /// Receives a whole property list of any form from an open file or another descriptor: in chunks, unless it is binary.
-    ///
-    /// Nothing is sent before the first 1,024 bytes are there, by which the form is told.
-    ///
-    /// - Returns: The form.
-    /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
-    @discardableResult
-    public mutating func readPropertyList(
-        _ file: borrowing InputFile, limits: StreamLimits = .standard
-    ) throws(StreamError) -> PropertyListFormat {
-        let format: PropertyListFormat
-        do throws(StreamError) { format = try PropertyListFormat(of: file) } catch {
+        let input: InputWithBeginning
+        do throws(StreamError) {
+            input = try InputWithBeginning(source, byteCount: PropertyListFormat.lookedAtByteCount)
+        } catch {
             abandon(after: error)
             throw error
         }
-        switch format {
-        case .binary: try readBinaryPlist(file, options: BinaryPlistReaderOptions(limits: limits))
-        case .xml: try readXMLPlist(file, options: XMLPlistReaderOptions(limits: limits))
-        case .openStep: try readOpenStepPlist(file, options: OpenStepPlistReaderOptions(limits: limits))
-        }
+        let format = input.beginning.withRawSpan { PropertyListFormat(firstBytes: $0) }
+        try read(input, as: format, limits)
         return format
+    }
+
+    private mutating func read(
+        _ source: some ByteSource, as format: PropertyListFormat, _ limits: StreamLimits
+    ) throws(StreamError) {
+        switch format {
+        case .binary: try readBinaryPlist(source, options: BinaryPlistReaderOptions(limits: limits))
+        case .xml: try readXMLPlist(source, options: XMLPlistReaderOptions(limits: limits))
+        case .openStep: try readOpenStepPlist(source, options: OpenStepPlistReaderOptions(limits: limits))
+        }
     }
 }
 
 extension PropertyListFormat {
-    /// Tells the form of a file by its first bytes.
+    /// Tells the form of a source by its first bytes, which are gone if it is a pipe; ``AnyPropertyList`` tells the form and reads all.
     ///
-    /// Of a pipe these bytes are gone; `readPropertyList(contentsOfFile:)` tells the form and reads all.
-    ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    public init(ofFile path: String) throws(StreamError) {
-        let file = try InputFile(path: path)
-        try self.init(of: file)
-    }
-
-    /// Tells the form by the bytes that are read next.
-    init(of file: borrowing InputFile) throws(StreamError) {
-        self = try file.withNextBytes(Self.lookedAtByteCount) { PropertyListFormat(firstBytes: $0) }
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotRead``.
+    public init(of source: some ByteSource) throws(StreamError) {
+        if let format = try source.withBytes({ PropertyListFormat(firstBytes: $0) }) {
+            self = format
+        } else {
+            let input = try InputWithBeginning(source, byteCount: Self.lookedAtByteCount)
+            self = input.beginning.withRawSpan { PropertyListFormat(firstBytes: $0) }
+        }
     }
 }
 
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
 
 #if canImport(Darwin)
@@ -232,15 +214,15 @@ extension PropertyListFormat: SelfTesting {
             expectEqual(try traces[0].readPropertyList(bytes), format, "format")
             expectEqual(try traces[1].readPropertyList(Data(bytes)), format, "format")
             try Data(bytes).write(to: URL(fileURLWithPath: path))
-            expectEqual(try traces[2].readPropertyList(contentsOfFile: path), format, "format")
+            expectEqual(try traces[2].readPropertyList(.file(path)), format, "format")
             expectEqual(traces.map(\.text), Array(repeating: script, count: 3), "messages of \(format)")
         }
         try Data().write(to: URL(fileURLWithPath: path))
         var trace = EventTrace()
-        let empty = expectThrows(StreamError.self, "an empty file") { try trace.readPropertyList(contentsOfFile: path) }
+        let empty = expectThrows(StreamError.self, "an empty file") { try trace.readPropertyList(.file(path)) }
         expectEqual(empty?.kind, .unexpectedEnd, "kind")
         let missing = expectThrows(StreamError.self, "no file") {
-            try trace.readPropertyList(contentsOfFile: path + "x")
+            try trace.readPropertyList(.file(path + "x"))
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
     }
@@ -285,8 +267,8 @@ extension PropertyListFormat: SelfTesting {
                 var trace = EventTrace()
                 let told =
                     try isPath
-                    ? trace.readPropertyList(contentsOfFile: "/dev/fd/\(ends[0])")
-                    : trace.readPropertyList(InputFile(descriptor: ends[0]))
+                    ? trace.readPropertyList(.file("/dev/fd/\(ends[0])"))
+                    : trace.readPropertyList(.descriptor(ends[0]))
                 expectEqual(told, format, "form")
                 expectTrue(trace.text == script, "messages of \(format)")
             }
@@ -317,10 +299,10 @@ extension PropertyListFormat: SelfTesting {
         for path in ["/nonexistent/file", "/"] {
             var sinks = [Notices](repeating: Notices(), count: 4)
             let errors = [
-                expectThrows(StreamError.self, "any form") { try sinks[0].readPropertyList(contentsOfFile: path) },
-                expectThrows(StreamError.self, "binary") { try sinks[1].readBinaryPlist(contentsOfFile: path) },
-                expectThrows(StreamError.self, "XML") { try sinks[2].readXMLPlist(contentsOfFile: path) },
-                expectThrows(StreamError.self, "old text") { try sinks[3].readOpenStepPlist(contentsOfFile: path) },
+                expectThrows(StreamError.self, "any form") { try sinks[0].readPropertyList(.file(path)) },
+                expectThrows(StreamError.self, "binary") { try sinks[1].readBinaryPlist(.file(path)) },
+                expectThrows(StreamError.self, "XML") { try sinks[2].readXMLPlist(.file(path)) },
+                expectThrows(StreamError.self, "old text") { try sinks[3].readOpenStepPlist(.file(path)) },
             ]
             for (sink, error) in zip(sinks, errors) {
                 expectEqual(error?.kind, .cannotRead, "kind")

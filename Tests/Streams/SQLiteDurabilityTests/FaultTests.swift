@@ -38,7 +38,7 @@ struct BulkRow: StreamObject {
     ) throws -> StreamError {
         var importer = try Importer(.people, into: connection, options: options(batchSize: batchSize))
         do throws(StreamError) {
-            try importer.readJSON(contentsOfFile: path)
+            try importer.readJSON(.file(path))
             try importer.finish()
         } catch {
             return error
@@ -75,7 +75,7 @@ struct BulkRow: StreamObject {
         try makeRoom()
         try connection.execute("CREATE TABLE IF NOT EXISTS other (a)")
         var importer = try Importer(.people, into: connection, options: options())
-        try importer.readJSON(contentsOfFile: input)
+        try importer.readJSON(.file(input))
         let report = try importer.finish()
         #expect(report.tables["person"]?.unchanged == Int(people))
         #expect(report.tables["person"]?.inserted == 1_280 - Int(people))
@@ -168,7 +168,7 @@ struct BulkRow: StreamObject {
         try locker.waitUntilReady()
         let start = ContinuousClock.now
         do throws(StreamError) {
-            try importer.readJSON(contentsOfFile: input)
+            try importer.readJSON(.file(input))
             try importer.finish()
             Issue.record("the import wrote a locked database")
         } catch {

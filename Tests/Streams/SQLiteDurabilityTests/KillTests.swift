@@ -98,7 +98,7 @@ import Testing
         try Self.writePeople(count, to: input.path("people.json"))
         let whole = try SQLiteConnection(path: input.path("whole.sqlite"), options: SQLiteOptions(access: .create))
         var importer = try Importer(.people, into: whole, options: ImportOptions(createsTables: true))
-        try importer.readJSON(contentsOfFile: input.path("people.json"))
+        try importer.readJSON(.file(input.path("people.json")))
         let expectedRows = try importer.finish().insertedCount
         let expected = try Self.content(whole)
         #expect(expected[0] == .integer(Int64(count)))
@@ -152,7 +152,7 @@ import Testing
             completed += 1
             // Nothing is left to do.
             var again = try Importer(.people, into: connection)
-            try again.readJSON(contentsOfFile: input.path("people.json"))
+            try again.readJSON(.file(input.path("people.json")))
             let report = try again.finish()
             // Companies count once for each person.
             #expect(report.insertedCount == 0 && report.updatedCount == 0)

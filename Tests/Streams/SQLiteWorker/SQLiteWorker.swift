@@ -93,7 +93,7 @@ enum SQLiteWorker {
             batchSize: 64, adaptsBatchSize: false, createsTables: true, progress: resumes ? progress : nil)
         var importer = try Importer(.people, into: connection, options: options)
         say("ready")
-        try importer.readJSON(contentsOfFile: input)
+        try importer.readJSON(.file(input))
         let report = try importer.finish()
         say(
             "inserted \(report.insertedCount) updated \(report.updatedCount) unchanged \(report.unchangedCount) "

@@ -278,10 +278,10 @@ extension TaskStore: SelfTesting {
         for (number, status, body) in answers {
             expectEqual(status, 201, "status")
             let task = try requireNotNil(tasks.first { $0.title == "t\(number)" }, "task \(number)")
-            expectEqual(body, try JSON.text(of: task), "its answer")
+            expectEqual(body, try JSON.encodeToString(task), "its answer")
         }
         // What is read is what was written last.
-        expectEqual(await store.send(.get, "/tasks").1, try JSON.text(of: tasks), "all tasks")
+        expectEqual(await store.send(.get, "/tasks").1, try JSON.encodeToString(tasks), "all tasks")
     }
 
     private static func testUndoesOneWriteOfMany() async throws {

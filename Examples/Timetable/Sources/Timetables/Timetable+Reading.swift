@@ -47,7 +47,7 @@ extension Timetable {
 
     private static func join(_ feed: TransitFeed, expectedCount: Int) throws(StreamError) -> StopTimeJoin {
         try StopTimeJoin(
-            stops: CSV.decode(Stop.self, from: feed.stops), trips: CSV.decode(Trip.self, from: feed.trips),
+            stops: CSV.decode([Stop].self, from: feed.stops), trips: CSV.decode([Trip].self, from: feed.trips),
             expectedCount: expectedCount)
     }
 }

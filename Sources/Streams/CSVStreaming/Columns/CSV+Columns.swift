@@ -4,66 +4,49 @@ public import PlistBuilding
 public import PlistStreaming
 
 extension CSV {
-    /// Makes columns of the records in an array of bytes.
+    /// Builds columns of the records, of all columns and with the types of their fields.
     ///
-    /// Without types, each column gets the narrowest that holds all its fields without losing a digit: integers of 64 bits, reals,
-    /// Booleans, or else strings. Only bare fields are numbers and Booleans. An empty field without quotes is null. A real holds a
-    /// number of up to 15 digits, and one of more that is the shortest text of its double.
-    ///
-    /// The names and types of the columns may come in any order. Where there are none, all columns are made.
-    /// - Throws: The first error of the text, with its position; `unknownMember` for a column that there is not; `duplicateKey` for
-    ///   one whose name comes twice, whatever the options say of such names; `typeMismatch` for a field that is not of its column's
-    ///   type.
-    /// - Complexity: O(*n*) in the bytes, which are gone through twice where there are no types.
-    public static func columns(
-        _ columns: KeyValuePairs<String, ColumnType>? = nil, from bytes: [UInt8],
-        options: CSVReaderOptions = CSVReaderOptions()
-    ) throws(StreamError) -> Columns {
-        let types: [(name: String, type: ColumnType)]
-        if let columns {
-            types = columns.map { ($0, $1) }
-        } else {
-            types = try InferredTypes(of: bytes, options.forTypes).columns(options)
+    /// Each column gets the narrowest type that holds all its fields without losing a digit: integers of 64 bits, reals, Booleans, or
+    /// else strings. Only bare fields are numbers and Booleans. An empty field without quotes is null. A real holds a number of up
+    /// to 15 digits, and one of more that is the shortest text of its double.
+    /// - Throws: The first error of the source or the text, with its position; `duplicateKey` for a column whose name comes twice,
+    ///   whatever the options say of such names.
+    /// - Complexity: O(*n*) in the bytes, which are read twice. A source that can be read only once, such as a pipe, is collected
+    ///   in memory.
+    public func columns(from source: some ByteSource) throws(StreamError) -> Columns {
+        guard let file = Self.fileToReadTwice(source) else {
+            return try source.withAllBytes(limit: reader.limits.totalByteCount) { (bytes) throws(StreamError) in
+                let bytes = Array(copying: bytes)
+                return try columns(of: InferredTypes(of: bytes, reader.forTypes).columns(reader), from: bytes)
+            }
         }
+        var found = InferredTypes()
+        let cursor = CSVCursor(options: reader.forTypes)
+        var input = try file.open()
+        while try input.next({ (chunk) throws(StreamError) in try found.note(chunk, cursor) }) {}
+        try found.noteLast(cursor)
+        return try columns(of: found.columns(reader), from: file)
+    }
+
+    private func columns(
+        of types: [(name: String, type: ColumnType)], from source: some ByteSource
+    ) throws(StreamError) -> Columns {
+        _ = try reader.forColumns(types)
         var builder = ColumnsBuilder(columns: types)
-        try builder.readCSV(bytes, options: options.forColumns(types))
+        try read(source, into: &builder)
         return try builder.takeResult()
     }
 
-    /// Makes columns of the records in a file, which is read in chunks, and twice where no types are given.
-    ///
-    /// - Throws: What ``columns(_:from:options:)`` throws; `cannotRead` when the file cannot be read, and for one that cannot be read
-    ///   twice, such as a pipe, where it has to be.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func columns(
-        _ columns: KeyValuePairs<String, ColumnType>? = nil, contentsOfFile path: String,
-        options: CSVReaderOptions = CSVReaderOptions()
-    ) throws(StreamError) -> Columns {
-        let types: [(name: String, type: ColumnType)]
-        if let columns {
-            types = columns.map { ($0, $1) }
-        } else {
-            var found = InferredTypes()
-            let cursor = CSVCursor(options: options.forTypes)
-            try fileToReadTwice(path).readChunks { (chunk) throws(StreamError) in try found.note(chunk, cursor) }
-            try found.noteLast(cursor)
-            types = try found.columns(options)
-        }
-        var builder = ColumnsBuilder(columns: types)
-        try builder.readCSV(contentsOfFile: path, options: options.forColumns(types))
-        return try builder.takeResult()
+    /// Builds columns of the records, of all columns and with the types of their fields.
+    public static func columns(from source: some ByteSource) throws(StreamError) -> Columns {
+        try CSV().columns(from: source)
     }
-}
 
-extension CSV {
-    /// Opens a file whose types are to be found first.
-    ///
-    /// - Throws: `cannotRead`, also for a pipe or a terminal, of which nothing is left for a second time.
-    static func fileToReadTwice(_ path: String) throws(StreamError) -> InputFile {
-        let file = try InputFile(path: path)
-        guard file.byteCount != nil else {
-            throw StreamError(
-                .cannotRead, "cannot read twice, which without types of columns is needed: not a regular file")
+    /// The source if it is a regular file, which can be read twice.
+    static func fileToReadTwice(_ source: some ByteSource) -> FileSource? {
+        guard let file = source as? FileSource, let input = try? InputFile(path: file.path), input.byteCount != nil
+        else {
+            return nil
         }
         return file
     }

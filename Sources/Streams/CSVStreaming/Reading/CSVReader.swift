@@ -74,54 +74,26 @@ extension PlistSink where Self: ~Copyable {
         try cursor.finish(into: &self)
     }
 
-    /// Receives a whole delimited text from an array of bytes.
+    /// Receives a whole delimited text from a source: bytes, a string, a file or a descriptor.
     ///
-    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws.
+    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws, and errors of the source.
     @inlinable
     public mutating func readCSV(
-        _ bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions()
+        _ source: some ByteSource, options: CSVReaderOptions = CSVReaderOptions()
     ) throws(StreamError) {
-        try bytes.withRawSpan { bytes throws(StreamError) in try readCSV(bytes, options: options) }
-    }
-
-    /// Receives a whole delimited text from a string.
-    ///
-    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws.
-    @inlinable
-    public mutating func readCSV(
-        _ text: String, options: CSVReaderOptions = CSVReaderOptions()
-    ) throws(StreamError) {
-        try text.withUTF8Span { bytes throws(StreamError) in try readCSV(bytes, options: options) }
-    }
-
-    /// Receives a whole delimited text from a file, in chunks and bounded memory.
-    ///
-    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file
-    ///   cannot be read.
-    @inlinable
-    public mutating func readCSV(
-        contentsOfFile path: String, options: CSVReaderOptions = CSVReaderOptions()
-    ) throws(StreamError) {
-        let file = try InputFile(path: path) { abandon(after: $0) }
-        try readCSV(file, options: options)
-    }
-
-    /// Receives a whole delimited text from an open file or another descriptor, in chunks and bounded memory.
-    ///
-    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the
-    ///   descriptor cannot be read.
-    @inlinable
-    public mutating func readCSV(
-        _ file: borrowing InputFile, options: CSVReaderOptions = CSVReaderOptions()
-    ) throws(StreamError) {
+        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in try readCSV(bytes, options: options) }
+        if isRead != nil { return }
         let cursor = CSVCursor(options: options)
         do throws(StreamError) {
-            try file.readChunks { chunk throws(StreamError) in try cursor.send(chunk, to: &self) }
+            var input = try source.open()
+            while try input.next({ (chunk) throws(StreamError) in try cursor.send(chunk, to: &self) }) {}
         } catch {
-            // Where the file cannot be read to its end; of its own errors the cursor has told.
+            // The cursor has told the sink of its own errors.
             if cursor.scanner.failure == nil { abandon(after: error) }
             throw error
         }
         try cursor.finish(into: &self)
     }
 }
+
+extension CSVReader: PushReader where Sink: ~Copyable {}

@@ -189,17 +189,17 @@ extension CSVLoanTests: SelfTesting {
         let unchecked = BuilderOptions(checksNames: false)
         let rows = String(repeating: "1,2\n", count: 200)
         expectEqual(
-            try CSV.decode(Line.self, from: "x,y\n" + rows, builderOptions: unchecked),
+            try CSV.decode([Line].self, from: "x,y\n" + rows, options: unchecked),
             Array(repeating: Line(), count: 200))
         var options = CSVReaderOptions()
         options.columns = []
-        expectEqual(try CSV.decode(Line.self, from: "a,b\n" + rows, options: options).count, 200)
+        expectEqual(try CSV(reader: options).decode([Line].self, from: "a,b\n" + rows).count, 200)
         expectEqual(
-            try CSV.decode(Trip.self, from: "x,y\n" + rows, builderOptions: unchecked).map(\.name),
+            try CSV.decode([Trip].self, from: "x,y\n" + rows, options: unchecked).map(\.name),
             Array(repeating: "none", count: 200))
         for wrong in ["1\n", "1,2,3\n", "1,\"2\"x\n", "1,\"2"] {
             let error = expectThrows(StreamError.self, wrong) {
-                _ = try CSV.decode(Stop.self, from: "x,y\n" + rows + wrong, builderOptions: unchecked)
+                _ = try CSV.decode([Stop].self, from: "x,y\n" + rows + wrong, options: unchecked)
             }
             expectTrue(error?.description.contains("line 202") ?? false, wrong)
         }

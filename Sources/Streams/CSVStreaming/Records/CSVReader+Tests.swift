@@ -89,14 +89,15 @@ extension CSVReaderTests: SelfTesting {
             dialect: CSVDialect(comment: 0x23), columns: ["a"], fieldTypes: ["a": .integer])
         for text in ["", "\n", "\r\n\r\n", "\u{FEFF}", "\u{FEFF}\n", "# nothing", "#\n\n"] {
             expect(text, "[ ]", options)
-            let columns = try CSV.columns(["a": .integer, "b": .string], from: Array(text.utf8), options: options)
+            let columns = try CSV(reader: options).columns(["a": .integer, "b": .string], from: Array(text.utf8))
             expectEqual(columns.columns.map { "\($0.name) \($0.count)" }, ["a 0", "b 0"], text.debugDescription)
             expectEqual(
-                try CSV.columns(from: Array(text.utf8), options: CSVReaderOptions(dialect: options.dialect)).rowCount,
+                try CSV(reader: CSVReaderOptions(dialect: options.dialect)).columns(from: Array(text.utf8)).rowCount,
                 0, text.debugDescription)
         }
         expectEqual(
-            try CSV.decode([String: Int].self, from: try CSV.text(of: [[String: Int]]())), [], "what was written")
+            try CSV.decode([[String: Int]].self, from: try CSV.encodeToString([[String: Int]]())), [],
+            "what was written")
     }
 
     private static func testReadsAnyLineEnds() {
@@ -275,7 +276,7 @@ extension CSVReaderTests: SelfTesting {
         let records = String(repeating: "1\n", count: count)
         let short = header + "7" + String(decoding: fields, as: UTF8.self) + "\n" + records
         let options = CSVReaderOptions(shortRecords: .omit)
-        let values = try CSV.decode(First.self, from: short, options: options)
+        let values = try CSV(reader: options).decode([First].self, from: short)
         expectEqual(values.count, count + 1, "records")
         expectEqual(values.last, First(c0: 1), "a short record")
         var trace = EventTrace()

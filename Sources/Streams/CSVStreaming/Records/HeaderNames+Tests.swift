@@ -52,17 +52,17 @@ extension HeaderNamesTests: SelfTesting {
         var plain = options
         plain.usesMessages = true
         let whole = words {
-            try CSV.decode(Stop.self, from: bytes, options: options, builderOptions: builderOptions).count
+            try CSV(reader: options).decode([Stop].self, from: bytes, options: builderOptions).count
         }
         let others = [
-            words { try CSV.decode(Stop.self, from: bytes, options: plain, builderOptions: builderOptions).count },
-            words { try CSV.decode(Stop?.self, from: bytes, options: options, builderOptions: builderOptions).count },
+            words { try CSV(reader: plain).decode([Stop].self, from: bytes, options: builderOptions).count },
+            words { try CSV(reader: options).decode([Stop?].self, from: bytes, options: builderOptions).count },
             words { try pushed(bytes.indices.map { $0..<$0 + 1 }) }, words(streamed),
         ]
         for other in others { expectEqual(other, whole, text) }
         for split in bytes.indices { expectEqual(words { try pushed([0..<split, split..<bytes.count]) }, whole, text) }
         let object = words {
-            try CSV.decode(StopObject.self, from: bytes, options: options, builderOptions: builderOptions).count
+            try CSV(reader: options).decode([StopObject].self, from: bytes, options: builderOptions).count
         }
         expectEqual(object.replacing("StopObject", with: "Stop"), whole, "objects of \(text)")
         return whole

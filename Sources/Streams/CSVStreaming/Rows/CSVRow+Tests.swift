@@ -76,7 +76,7 @@ extension CSVRowTests: SelfTesting {
     }
 
     private static func testKeepsAllFieldsOfARow() throws {
-        try CSV.forEachRow(in: "\"1\"\"\",\"\"\"22\",3,\"4\"\"4\"\n", options: CSVReaderTests.arrays) { row in
+        try CSV(reader: CSVReaderTests.arrays).forEachRow(in: "\"1\"\"\",\"\"\"22\",3,\"4\"\"4\"\n") { row in
             let (first, second, last) = (row[0], row[1], row[3])
             expectTrue(first.equals("1\"") && second.equals("\"22") && last.equals("4\"4"), "all at once")
             expectTrue(row[0].equals("1\"") && row[2].equals("3"), "and again")
@@ -100,7 +100,7 @@ extension CSVRowTests: SelfTesting {
     private static func testRefusesOtherFields() {
         for field in [-1, 1] {
             expectTrap("field \(field)") {
-                try? CSV.forEachRow(in: "1", options: CSVReaderTests.arrays) { row in _ = row[field] }
+                try? CSV(reader: CSVReaderTests.arrays).forEachRow(in: "1") { row in _ = row[field] }
             }
         }
     }
@@ -108,13 +108,13 @@ extension CSVRowTests: SelfTesting {
     private static func testTakesBytesOfAnyEncoding() throws {
         var options = CSVReaderTests.arrays
         options.encoding = .bytes
-        try CSV.forEachRow(in: [0xFF, 0x2C, 0x31], options: options) { row in
+        try CSV(reader: options).forEachRow(in: [0xFF, 0x2C, 0x31]) { row in
             expectEqual(row[0].byte(at: 0), 0xFF, "a byte")
             expectNil(row.string(at: 0), "its text")
             expectEqual(row.integer(at: 1), 1, "an integer")
         }
         options.encoding = .latin1
-        try CSV.forEachRow(in: [0xFF, 0x2C, 0x31], options: options) { row in
+        try CSV(reader: options).forEachRow(in: [0xFF, 0x2C, 0x31]) { row in
             expectEqual(row.string(at: 0), "ÿ", "its text")
         }
     }
@@ -130,16 +130,16 @@ extension CSVRowTests: SelfTesting {
             let options = CSVReaderOptions(dialect: CSVDialect(quote: Array(quote.utf8)[0]))
             let text = "a,b\n" + String(repeating: "\(field),\(field)\n", count: 40)
             var rows = Set<String>()
-            try CSV.forEachRow(in: text, options: options) { row in
+            try CSV(reader: options).forEachRow(in: text) { row in
                 rows.insert("\(row.string(at: 0) ?? "") \(row.integer(at: 0) ?? -1) \(row.real(at: 1) ?? -1)")
             }
             expectEqual(rows, ["\(inner) \(inner) \(inner).0"], "rows of \(field)")
-            let values = try CSV.decode(Line.self, from: text, options: options)
+            let values = try CSV(reader: options).decode([Line].self, from: text)
             expectEqual(Set(values.map { "\($0.a) \($0.b ?? -1)" }), ["\(inner) \(inner).0"], "values of \(field)")
-            let columns = try CSV.columns(["a": .integer, "b": .real], from: Array(text.utf8), options: options)
+            let columns = try CSV(reader: options).columns(["a": .integer, "b": .real], from: Array(text.utf8))
             let found = (0..<40).map { "\(columns["a"]?.integer($0) ?? -1) \(columns["b"]?.real($0) ?? -1)" }
             expectEqual(Set(found), ["\(inner) \(inner).0"], "columns of \(field)")
-            let types = try CSV.columns(from: Array(text.utf8), options: options).columns.map(\.type)
+            let types = try CSV(reader: options).columns(from: Array(text.utf8)).columns.map(\.type)
             expectEqual(types, [.string, .string], "the types of \(field)")
         }
     }
@@ -153,7 +153,7 @@ extension CSVRowTests: SelfTesting {
         try CSV.forEachRow(in: text, body)
         try CSV.forEachRow(in: Array(text.utf8), body)
         try CSV.forEachRow(in: Data(text.utf8), body)
-        try CSV.forEachRow(contentsOfFile: path, body)
+        try CSV.forEachRow(in: .file(path), body)
         expectEqual(sums, [1, 2, 1, 2, 1, 2, 1, 2], "rows")
         var reader = CSVRowReader()
         try reader.feed("a,b\n1,", body)
@@ -163,10 +163,10 @@ extension CSVRowTests: SelfTesting {
         expectEqual(sums.suffix(3), [1, 2, 3], "rows of a text in pieces")
         var (trace, other) = (EventTrace(), EventTrace())
         try trace.readCSV(Data(text.utf8))
-        try other.readCSV(contentsOfFile: path)
+        try other.readCSV(.file(path))
         expectEqual(trace.text, other.text, "messages")
-        expectEqual(try CSV.decode([String: String].self, contentsOfFile: path)[1]["b"], "y", "a value")
-        expectEqual(try CSV.columns(contentsOfFile: path)["a"]?.integer(1), 2, "a column")
+        expectEqual(try CSV.decode([[String: String]].self, from: .file(path))[1]["b"], "y", "a value")
+        expectEqual(try CSV.columns(from: .file(path))["a"]?.integer(1), 2, "a column")
     }
 }
 #endif

@@ -35,6 +35,15 @@ public struct CSVRowReader: ~Copyable {
         try cursor.lendRows(of: bytes, body)
     }
 
+    /// Reads the next chunk of the input, such as an array of bytes or a string, and lends the records that it completes.
+    ///
+    /// - Throws: What ``feed(_:_:)-(RawSpan,_)`` throws.
+    public mutating func feed(
+        _ source: some ByteSource, _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        try source.withAllBytes { (bytes) throws(StreamError) in try feed(bytes, body) }
+    }
+
     /// Ends the input, and lends the last record if its line has no end.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
@@ -54,6 +63,7 @@ public struct CSVRowReader: ~Copyable {
 
 extension CSVCursor {
     /// Lends the records that a chunk completes.
+    @usableFromInline
     func lendRows(
         of bytes: RawSpan, _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
@@ -85,6 +95,7 @@ extension CSVCursor {
     }
 
     /// Lends the record that the end of the input ends.
+    @usableFromInline
     func lendLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try checkGoesOn()
         if try finish() { try lendBatch(body) }

@@ -1,4 +1,4 @@
-// The doors for several workers: values, columns and rows of a text that is in memory, with the results of one worker.
+// Several workers: values, columns and rows with the results of one worker.
 
 public import PlistBuilding
 public import PlistStreaming
@@ -7,22 +7,33 @@ extension CSV {
     /// The fewest bytes for which a worker more is worth it.
     static var smallestPart: Int { 1 << 18 }
 
-    /// Makes values of the records in an array of bytes by several workers.
+    /// Decodes the records by several workers.
     ///
-    /// The result is that of one worker, and so are errors, their positions included: of several the first in the order of the text.
-    /// The memory needed is that of the text and twice that of the values. A text without names of columns is read by one
-    /// worker, also one whose unknown members are collected, as there is a limit for all of them; and what comes behind quotes
-    /// that are in no field in quotes may be.
-    /// There are as many tasks as `workers` says, 1 at least.
-    /// - Throws: What ``decode(_:from:options:builderOptions:)-(_,[UInt8],_,_)`` throws; `receiverFailed` with a
-    ///   `CancellationError` as the cause when the task is cancelled.
+    /// The result is that of one worker, and so are errors, their positions included. A text without names of columns is read by one
+    /// worker. One worker also reads everything if unknown members are collected, as there is a limit for all of them, and whatever
+    /// follows quotes that are in no field in quotes. Of a file, at most two pieces of 4 MiB for each worker and one more are in
+    /// memory, and what a record needs that is longer, up to twice ``CSVReaderOptions/recordByteLimit``. Other sources are
+    /// collected. The number of tasks is `workers`, at least 1.
+    /// - Throws: What decoding by one worker throws; `receiverFailed` with a `CancellationError` as the cause if the task is canceled.
     /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue & Sendable>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions(), workers: Int
+    public func decode<Value: StreamValue & Sendable>(
+        _ type: [Value].Type = [Value].self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
+        workers: Int
     ) async throws(StreamError) -> [Value] {
-        let parts = await CSVParts(bytes, options, count: workers, smallest: smallestPart)
-        return try await decode(type, parts, builderOptions)
+        if let file = source as? FileSource {
+            let text = CSVFileText(
+                try InputFile(path: file.path), reader, pieceByteCount: Self.pieceByteCount)
+            return try await Self.decode(Value.self, text, options, workers)
+        }
+        let parts = await CSVParts(
+            try Self.bytes(of: source), reader, count: workers, smallest: Self.smallestPart)
+        return try await Self.decode(Value.self, parts, options)
+    }
+
+    /// All bytes of a source that is no file.
+    private static func bytes(of source: some ByteSource) throws(StreamError) -> [UInt8] {
+        if let bytes = source as? [UInt8] { return bytes }
+        return try source.withAllBytes { Array(copying: $0) }
     }
 
     static func decode<Value: StreamValue & Sendable>(
@@ -38,20 +49,28 @@ extension CSV {
         return values
     }
 
-    /// Makes values of rows by several workers, in the order of the text.
+    /// Makes a value of each row by several workers, in the order of the text.
     ///
-    /// Rows have their indexes and positions in the whole text. For that the records are counted before the first of them is lent.
-    /// There are as many tasks as `workers` says, 1 at least. The closure, which makes a value of a row, is called by several of
-    /// them at once.
-    /// - Throws: The first error of the text, or of the closure, in the order of the text, with its position; `receiverFailed` with a
-    ///   `CancellationError` as the cause when the task is cancelled.
+    /// Rows have their indexes and positions in the whole text. The number of tasks is `workers`, at least 1.
+    /// - Parameters:
+    ///   - source: The text.
+    ///   - workers: The number of tasks.
+    ///   - transform: Makes a value of a row. Several tasks call it at the same time.
+    /// - Throws: The first error of the text, or of the closure, in the order of the text, with its position; `cannotRead`;
+    ///   `receiverFailed` with a `CancellationError` as the cause if the task is canceled.
     /// - Complexity: O(*n*) in the bytes.
-    public static func map<Value: Sendable>(
-        rowsOf bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(), workers: Int,
+    public func map<Value: Sendable>(
+        rowsOf source: some ByteSource, workers: Int,
         _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> [Value] {
-        let parts = await CSVParts(bytes, options, count: workers, smallest: smallestPart)
-        return try await map(parts, transform)
+        if let file = source as? FileSource {
+            let text = CSVFileText(
+                try InputFile(path: file.path), reader, pieceByteCount: Self.pieceByteCount)
+            return try await Self.map(text, workers, transform)
+        }
+        let parts = await CSVParts(
+            try Self.bytes(of: source), reader, count: workers, smallest: Self.smallestPart)
+        return try await Self.map(parts, transform)
     }
 
     static func map<Value: Sendable>(
@@ -61,18 +80,25 @@ extension CSV {
         return Array(found.joined())
     }
 
-    /// Makes columns of the records in an array of bytes by several workers.
+    /// Builds columns of the records by several workers; the source is read twice if no types are given.
     ///
-    /// The names and types of the columns may come in any order. Where there are none, all columns are made, of the types of their
-    /// fields. There are as many tasks as `workers` says, 1 at least.
-    /// - Throws: What ``columns(_:from:options:)`` throws; `receiverFailed` with a `CancellationError` as the cause when the task
-    ///   is cancelled.
-    /// - Complexity: O(*n*) in the bytes; the memory is that of the text and twice that of the columns.
-    public static func columns(
-        _ columns: KeyValuePairs<String, ColumnType>? = nil, from bytes: [UInt8],
-        options: CSVReaderOptions = CSVReaderOptions(), workers: Int
+    /// The memory is that of the text, or for a file of pieces as when values are decoded, and twice that of the columns. The
+    /// number of tasks is `workers`, at least 1.
+    /// - Parameters:
+    ///   - columns: The names and types of the columns, in any order; nil for all columns.
+    ///   - source: The text.
+    ///   - workers: The number of tasks.
+    /// - Throws: What one worker throws; `receiverFailed` with a `CancellationError` as the cause if the task is canceled.
+    /// - Complexity: O(*n*) in the bytes.
+    public func columns(
+        _ columns: KeyValuePairs<String, ColumnType>? = nil, from source: some ByteSource, workers: Int
     ) async throws(StreamError) -> Columns {
-        try await self.columns(columns?.map { ($0, $1) }, from: bytes, options, workers, smallest: smallestPart)
+        let declared = columns?.map { (name: $0, type: $1) }
+        if let file = Self.fileToReadTwice(source) {
+            return try await Self.columns(declared, fromFile: file.path, reader, workers, Self.pieceByteCount)
+        }
+        return try await Self.columns(
+            declared, from: try Self.bytes(of: source), reader, workers, smallest: Self.smallestPart)
     }
 
     static func columns(

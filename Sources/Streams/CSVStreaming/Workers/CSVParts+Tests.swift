@@ -24,7 +24,7 @@ enum CSVPartsTests {
         do {
             guard workers > 0 else {
                 var rows: [String] = []
-                try CSV.forEachRow(in: text, options: options) { row in
+                try CSV(reader: options).forEachRow(in: text) { row in
                     rows.append(shown(row))
                 }
                 return "\(rows)"
@@ -171,7 +171,7 @@ extension CSVPartsTests: SelfTesting {
         let text = Array(("a,b,c\n" + String(repeating: row, count: 2 * CSV.smallestPart / 6_000 + 1)).utf8)
         let options = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 60)
         let expected = expectThrows(StreamError.self, "too many") {
-            _ = try CSV.decode(Line.self, from: text, builderOptions: options)
+            _ = try CSV.decode([Line].self, from: text, options: options)
         }
         expectEqual(expected?.kind, .limitExceeded, "kind")
         let path = try temporaryDirectory() + "/rows.csv"
@@ -183,7 +183,7 @@ extension CSVPartsTests: SelfTesting {
                     ? CSV.decode(
                         Line.self, CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 200_000),
                         options, 2)
-                    : CSV.decode(Line.self, from: text, builderOptions: options, workers: 2)
+                    : CSV().decode([Line].self, from: text, options: options, workers: 2)
                 fail("\(values.count) values")
             } catch {
                 expectEqual("\(error)", expected?.description, "the error of two workers")
@@ -218,12 +218,12 @@ extension CSVPartsTests: SelfTesting {
     private static func testMakesTheSameValues() async throws {
         var text = Array("a,b\n".utf8)
         for row in 0..<500 { text += Array("name \(row),\(row % 7 == 0 ? "" : "\"line\n\(row)\"")\n".utf8) }
-        let expected = try CSV.decode(Line.self, from: text)
+        let expected = try CSV.decode([Line].self, from: text)
         expectEqual(expected.count, 500, "values")
         let parts = await CSVParts(text, CSVReaderOptions(), count: 4, smallest: 16)
         expectGreaterThan(parts.starts.count, 2, "parts")
         expectEqual(try await CSV.decode(Line.self, parts, BuilderOptions()), expected, "values of parts")
-        expectEqual(try await CSV.decode(Line.self, from: text, workers: 2), expected, "values of small texts")
+        expectEqual(try await CSV().decode([Line].self, from: text, workers: 2), expected, "values of small texts")
     }
 
     private static func testMakesTheSameOfAFile() async throws {
@@ -233,10 +233,11 @@ extension CSVPartsTests: SelfTesting {
         try Data(text).write(to: URL(fileURLWithPath: path))
         let file = CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 1_000)
         expectEqual(
-            try await CSV.decode(Line.self, file, BuilderOptions(), 3), try CSV.decode(Line.self, from: text), "values")
+            try await CSV.decode(Line.self, file, BuilderOptions(), 3), try CSV.decode([Line].self, from: text),
+            "values")
         expectEqual(
-            try await CSV.decode(Line.self, contentsOfFile: path, workers: 2).count, 500, "values of a small file")
-        let columns = try await CSV.columns(nil, contentsOfFile: path, CSVReaderOptions(), 3, 1_000)
+            try await CSV().decode([Line].self, from: .file(path), workers: 2).count, 500, "values of a small file")
+        let columns = try await CSV.columns(nil, fromFile: path, CSVReaderOptions(), 3, 1_000)
         let expected = try CSV.columns(from: text)
         for (column, other) in zip(columns.columns, expected.columns) {
             expectEqual(column.type, other.type, column.name)
@@ -246,7 +247,7 @@ extension CSVPartsTests: SelfTesting {
             )
         }
         do {
-            _ = try await CSV.map(rowsOfFile: try temporaryDirectory(), workers: 2) { row in row.count }
+            _ = try await CSV().map(rowsOf: .file(try temporaryDirectory()), workers: 2) { row in row.count }
             fail("a folder was read")
         } catch {
             expectEqual((error as? StreamError)?.kind, .cannotRead, "what a folder is")
@@ -275,7 +276,7 @@ extension CSVPartsTests: SelfTesting {
         let task = Task { () -> String in
             while !Task.isCancelled { await Task.yield() }
             do {
-                return "\(try await CSV.map(rowsOf: text, workers: 2) { row in row.count }.count) rows"
+                return "\(try await CSV().map(rowsOf: text, workers: 2) { row in row.count }.count) rows"
             } catch {
                 return (error as? StreamError)?.cause is CancellationError ? "cancelled" : "\(error)"
             }

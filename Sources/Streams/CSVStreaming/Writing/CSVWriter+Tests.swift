@@ -205,9 +205,9 @@ extension CSVWriterTests: SelfTesting {
 
     private static func testWritesValuesOfBoundTypes() throws {
         let stops = [Stop(id: 1, share: 0.5), Stop(id: 2, name: "", share: 1e20), Stop(id: 3, name: "a\nb")]
-        let text = try CSV.text(of: stops, options: lines)
+        let text = try CSV(writer: lines).encodeToString(stops)
         expectEqual(text, "id,name,share\n1,,0.5\n2,\"\",1e+20\n3,\"a\nb\",0.0\n", "text")
-        expectEqual(try CSV.decode([Stop].Element.self, from: text), stops, "values")
+        expectEqual(try CSV.decode([[Stop].Element].self, from: text), stops, "values")
     }
 
     private static func testIsUsedAgain() throws {

@@ -79,6 +79,15 @@ public struct CSVWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
 
+    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    init(options: CSVWriterOptions, taking output: inout ByteOutput) {
+        self.init(options: options, output: ByteOutput(capacity: 0))
+        swap(&self.output, &output)
+    }
+
+    /// Returns the output that the writer was created with.
+    mutating func giveBack(_ output: inout ByteOutput) { swap(&self.output, &output) }
+
     private init(options: CSVWriterOptions, output: consuming ByteOutput) {
         self.options = options
         self.output = output
@@ -122,6 +131,9 @@ public struct CSVWriter: PlistSink, ~Copyable {
     }
 
     // MARK: Messages
+
+    /// True.
+    public static var hasColumns: Bool { true }
 
     /// Opens the array of records, or a record that is an array.
     public mutating func beginArray() throws(StreamError) {

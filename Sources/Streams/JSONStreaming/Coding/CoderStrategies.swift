@@ -207,7 +207,7 @@ extension JSONStrategiesTests: SelfTesting {
         struct Bound: StreamObject { var first = 1 }
         let options = BuilderOptions(keyMapping: reading.keyDecodingStrategy)
         let unbound = expectThrows(StreamError.self, "names of properties") {
-            _ = try JSON.decode(Bound.self, from: "{}", builderOptions: options)
+            _ = try JSON.decode(Bound.self, from: "{}", options: options)
         }
         expectEqual(unbound?.kind, .misuse, "kind of the error of a bound type")
         var decoder = JSONStreamDecoder()

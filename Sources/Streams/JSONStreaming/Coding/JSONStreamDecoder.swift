@@ -1,7 +1,7 @@
 // Codable types from JSON text: the name and strategies of Foundation's decoder over our reader.
 
 import PlistBuilding
-import PlistStreaming
+public import PlistStreaming
 
 public import PlistCoding
 
@@ -29,7 +29,8 @@ public struct JSONStreamDecoder: Sendable {
 
     /// Makes a decoder.
     public init(
-        options: JSONReaderOptions = JSONReaderOptions(), decodingOptions: DecodingOptions = DecodingOptions()
+        options: JSONReaderOptions = JSONReaderOptions(),
+        decodingOptions: DecodingOptions = DecodingOptions(dates: .secondsSince2001)
     ) {
         self.options = options
         self.decodingOptions = decodingOptions
@@ -40,36 +41,9 @@ public struct JSONStreamDecoder: Sendable {
     ///   its `init(from:)`, and its position is one in that text.
     /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
-        if type == PropertyList.self, let list = try list(from: bytes) as? Value { return list }
-        var scanner = JSONScanner(options: options)
-        let byteCount = bytes.byteCount
-        // Padded before it is scanned, so that the tape finds the text of strings in its input.
-        let spaces = JSONScanner.margin
-        let isPadded = byteCount + spaces <= DecodingTape.longestPaddedCount && scanner.canPad(byteCount)
-        return try DecodingTape.decode(
-            type, from: bytes, spaces: isPadded ? spaces : 0, options: decodingOptions,
-            readingNumbers: JSONNumberTexts.reader
-        ) { tape, text in
-            do throws(StreamError) {
-                if isPadded {
-                    try scanner.scanLast(padded: text, byteCount: byteCount, into: &tape)
-                } else {
-                    try scanner.scanLast(text, into: &tape)
-                }
-            } catch {
-                throw Self.corrupted(error)
-            }
-        }
-    }
-
-    /// Makes a list, which needs no decoding.
-    private func list(from bytes: RawSpan) throws -> PropertyList {
-        var builder = PropertyListBuilder(depthLimit: options.limits.depth)
-        do throws(StreamError) {
-            try builder.readJSON(bytes, options: options)
-            return try builder.takeResult()
-        } catch {
-            throw Self.corrupted(error)
+        try JSON(reader: options).decodeCoded(type, from: bytes, options: decodingOptions) { error in
+            DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: [], debugDescription: error.description, underlyingError: error))
         }
     }
 
@@ -120,9 +94,70 @@ public struct JSONStreamDecoder: Sendable {
     public func decode<Value: Decodable>(_ type: Value.Type, contentsOfFile path: String) throws -> Value {
         try decode(type, contentsOf: URL(fileURLWithPath: path))
     }
+}
 
-    private static func corrupted(_ error: StreamError) -> any Error {
-        DecodingError.dataCorrupted(
-            DecodingError.Context(codingPath: [], debugDescription: error.description, underlyingError: error))
+extension JSON: CodingFormat {
+    package func decodeCoded<Value: Decodable>(
+        _ type: Value.Type, from source: some ByteSource, options: DecodingOptions
+    ) throws -> Value {
+        let result: Result<Value, any Error> = try source.withAllBytes(limit: reader.limits.totalByteCount) { bytes in
+            Result { try decodeCoded(type, from: bytes, options: options) { $0 } }
+        }
+        return try result.get()
+    }
+
+    /// Decodes a value of a text.
+    ///
+    /// - Parameter errorOfText: Makes the error that is thrown for a text that isn't JSON.
+    func decodeCoded<Value: Decodable>(
+        _ type: Value.Type, from bytes: RawSpan, options: DecodingOptions, errorOfText: (StreamError) -> any Error
+    ) throws -> Value {
+        if type == PropertyList.self {
+            do throws(StreamError) {
+                var builder = PropertyListBuilder(depthLimit: reader.limits.depth)
+                try builder.readJSON(bytes, options: reader)
+                if let list = try builder.takeResult() as? Value { return list }
+            } catch {
+                throw errorOfText(error)
+            }
+        }
+        var scanner = JSONScanner(options: reader)
+        let byteCount = bytes.byteCount
+        // Padded before it is scanned, so that the tape finds the text of strings in its input.
+        let spaces = JSONScanner.margin
+        let isPadded = byteCount + spaces <= DecodingTape.longestPaddedCount && scanner.canPad(byteCount)
+        return try DecodingTape.decode(
+            type, from: bytes, spaces: isPadded ? spaces : 0, options: options,
+            readingNumbers: JSONNumberTexts.reader
+        ) { tape, text in
+            do throws(StreamError) {
+                if isPadded {
+                    try scanner.scanLast(padded: text, byteCount: byteCount, into: &tape)
+                } else {
+                    try scanner.scanLast(text, into: &tape)
+                }
+            } catch {
+                throw errorOfText(error)
+            }
+        }
+    }
+
+    // PERF: JSONTyped/decoder; found without looking for `CodingFormat` at run time.
+    /// Decodes a value of a `Decodable` type.
+    ///
+    /// - Throws: A `StreamError` for the source and the text, with its position; `DecodingError` and what the type throws for values
+    ///   that don't fit.
+    /// - Complexity: O(*n*) in the bytes; values are kept in 16 bytes each.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions()
+    ) throws -> Value {
+        try decodeCoded(type, from: source, options: options)
+    }
+
+    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
+    public func decode<Value: StreamValue & Decodable>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
+    ) throws(StreamError) -> Value {
+        try decodeBound(type, from: source, options: options)
     }
 }

@@ -75,12 +75,12 @@ extension JSONLinesTests: SelfTesting {
         for (text, expected) in rows {
             for size in 1...max(1, text.utf8.count) {
                 let chunks = Source(elements: pieces(text, size))
-                expectEqual(await outcome(JSON.lines(in: chunks)), expected, "\(text) in pieces of \(size)")
+                expectEqual(await outcome(JSONLines().records(in: chunks)), expected, "\(text) in pieces of \(size)")
                 let data = Source(elements: pieces(text, size).map { Data($0) })
-                expectEqual(await outcome(JSON.lines(in: data)), expected, "\(text) in data of \(size)")
+                expectEqual(await outcome(JSONLines().records(in: data)), expected, "\(text) in data of \(size)")
             }
             let bytes = Source(elements: Array(text.utf8))
-            expectEqual(await outcome(JSON.lines(in: bytes)), expected, "\(text) byte by byte")
+            expectEqual(await outcome(JSONLines().records(in: bytes)), expected, "\(text) byte by byte")
         }
     }
 
@@ -90,9 +90,10 @@ extension JSONLinesTests: SelfTesting {
             let chunks = Source(elements: pieces(text, size))
             let limited = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 3)
             expectEqual(
-                await outcome(JSON.lines(in: chunks, builderOptions: limited)), "0 1 2 3 4", "in pieces of \(size)")
+                await outcome(JSONLines().records(in: chunks, options: limited)), "0 1 2 3 4", "in pieces of \(size)")
             let again = Source(elements: pieces(text, size))
-            let refused = await outcome(JSON.lines(in: again, builderOptions: BuilderOptions(unknownMembers: .reject)))
+            let refused = await outcome(
+                JSONLines().records(in: again, options: BuilderOptions(unknownMembers: .reject)))
             expectTrue(refused.hasPrefix("! $[0].other: "), "\(refused), where they are refused")
         }
     }
@@ -112,15 +113,15 @@ extension JSONLinesTests: SelfTesting {
         for (text, expected) in rows {
             for size in [1, 2, 7, 1_000] {
                 let chunks = Source(elements: pieces(text, size))
-                let got = await outcome(JSON.lines(in: chunks))
+                let got = await outcome(JSONLines().records(in: chunks))
                 if text.hasSuffix("\n") { expectEqual(got, expected, "\(text) in pieces of \(size)") }
                 expectTrue(got.hasPrefix("1 ! "), "\(got), in pieces of \(size)")
             }
             let bytes = Source(elements: Array(text.utf8))
-            expectTrue(await outcome(JSON.lines(in: bytes)).hasPrefix("1 ! "), "\(text), byte by byte")
+            expectTrue(await outcome(JSONLines().records(in: bytes)).hasPrefix("1 ! "), "\(text), byte by byte")
         }
         struct Constant: StreamObject { let id = 1 }
-        let none = JSON.lines(of: Constant.self, in: Source(elements: [[UInt8]("{}".utf8)]))
+        let none = JSONLines().records(of: Constant.self, in: Source(elements: [[UInt8]("{}".utf8)]))
         var iterator = none.makeAsyncIterator()
         do {
             _ = try await iterator.next()
@@ -134,7 +135,7 @@ extension JSONLinesTests: SelfTesting {
     private static func testAsksForNoMoreThanItNeeds() async throws {
         let chunks = ["{\"id\":1}\n{\"id\":2}\n{\"i", "d\":3}\n", "{\"id\":4}\n"]
         let source = Source(elements: chunks.map { Array($0.utf8) })
-        var events = JSON.lines(of: Event.self, in: source).makeAsyncIterator()
+        var events = JSONLines().records(of: Event.self, in: source).makeAsyncIterator()
         for (id, asked) in [(1, 1), (2, 1), (3, 2), (4, 3)] {
             expectEqual(try await events.next()?.id, id, "event")
             expectEqual(source.count.asked, asked, "chunks asked for at event \(id)")
@@ -142,7 +143,7 @@ extension JSONLinesTests: SelfTesting {
         expectNil(try await events.next(), "an event behind the last")
         let text = Array("{\"id\":1}\n{\"id\":2}\n".utf8)
         let bytes = Source(elements: text)
-        var slow = JSON.lines(of: Event.self, in: bytes).makeAsyncIterator()
+        var slow = JSONLines().records(of: Event.self, in: bytes).makeAsyncIterator()
         _ = try await slow.next()
         expectEqual(bytes.count.asked, 9, "bytes asked for at the end of a line")
     }
@@ -153,7 +154,7 @@ extension JSONLinesTests: SelfTesting {
         let chunk = Array(text.utf8)
         for chunks in [[chunk], [Array(chunk[..<100_001]), Array(chunk[100_001...])]] {
             var next = 0
-            for try await event in JSON.lines(of: Event.self, in: Source(elements: chunks)) {
+            for try await event in JSONLines().records(of: Event.self, in: Source(elements: chunks)) {
                 if event.id != next { expectEqual(event.id, next, "event") }
                 next += 1
             }
@@ -164,7 +165,7 @@ extension JSONLinesTests: SelfTesting {
     private static func testPassesOnAnErrorOfTheSource() async {
         var source = Source(elements: [Array("{\"id\":1}\n{\"id\":2".utf8)])
         source.error = StreamError(.cannotRead, "the line is dead")
-        expectEqual(await outcome(JSON.lines(in: source)), "1 ! the line is dead", "events and error")
+        expectEqual(await outcome(JSONLines().records(in: source)), "1 ! the line is dead", "events and error")
     }
 
     private static func testGivesTreesForTypesThatAreOnlyDecodable() async throws {
@@ -174,7 +175,7 @@ extension JSONLinesTests: SelfTesting {
         }
         let source = Source(elements: pieces("{\"id\":1,\"sizes\":[0.1,1e-3]}\n{\"id\":2,\"sizes\":[]}", 7))
         var items: [Item] = []
-        for try await list in JSON.lines(of: PropertyList.self, in: source) {
+        for try await list in JSONLines().records(of: PropertyList.self, in: source) {
             items.append(try PropertyListValueDecoder().decode(Item.self, from: list))
         }
         expectEqual(items.map(\.id), [1, 2], "numbers")
@@ -210,14 +211,14 @@ extension JSONLinesTests: SelfTesting {
             ([text, text], 1), ([text, text], 2), ([text, text], 3), ([text + "]"], 2), ([text], 0),
         ] {
             let source = Source(elements: chunks.map { Array($0.utf8) })
-            var lines = JSON.lines(of: Event.self, in: source).makeAsyncIterator()
+            var lines = JSONLines().records(of: Event.self, in: source).makeAsyncIterator()
             for _ in 0..<before { _ = try await lines.next() }
             expectEqual(await nextWhenCancelled(&lines), "cancelled", "after \(before) values of \(chunks)")
             expectEqual(await nextWhenCancelled(&lines), "nil", "once more, after \(before) values of \(chunks)")
             expectNil(try await lines.next(), "in a task that goes on, after \(before) values of \(chunks)")
         }
         // All values were there: nothing is missing.
-        var lines = JSON.lines(of: Event.self, in: Source(elements: [Array(text.utf8)])).makeAsyncIterator()
+        var lines = JSONLines().records(of: Event.self, in: Source(elements: [Array(text.utf8)])).makeAsyncIterator()
         while try await lines.next() != nil {}
         expectEqual(await nextWhenCancelled(&lines), "nil", "behind the end")
     }
@@ -255,7 +256,7 @@ extension JSONLinesTests: SelfTesting {
                     held = object
                     return object
                 }
-                var lines = JSON.lines(of: Event.self, in: source).makeAsyncIterator()
+                var lines = JSONLines().records(of: Event.self, in: source).makeAsyncIterator()
                 expectNotNil(held, "what the source holds")
                 if isCancelled { _ = await nextWhenCancelled(&lines) }
                 do { while try await lines.next() != nil {} } catch {}
@@ -272,7 +273,7 @@ extension JSONLinesTests: SelfTesting {
         let task = Task { () -> String in
             var words: [String] = []
             do {
-                for try await event in JSON.lines(of: Event.self, in: stream) {
+                for try await event in JSONLines().records(of: Event.self, in: stream) {
                     words.append("\(event.id)")
                     if event.id == 2 { start.yield(2) }
                 }

@@ -95,7 +95,7 @@ extension JSONReaderErrorTests: SelfTesting {
                 let error = expectThrows(StreamError.self, text) { _ = try JSON.decode([Item].self, from: text) }
                 check(error, 3, "$[1].\(path)", 6, text)
                 let lines = expectThrows(StreamError.self, text) {
-                    _ = try JSON.decodeLines(Item.self, from: "{}\n{\(value)}\n\(spaces)")
+                    _ = try JSONLines.decode([Item].self, from: "{}\n{\(value)}\n\(spaces)")
                 }
                 check(lines, 2, "$[1].\(path)", 6, "lines of \(text)")
             }
@@ -134,7 +134,7 @@ extension JSONReaderErrorTests: SelfTesting {
             let stop = expectThrows(StreamError.self, "a request of its own") { try own.readJSON(text) }
             expectTrue(stop?.isStopRequest ?? false, "is a stop request")
             var written = try ObjectStream<Item> { item in
-                if item.id == 2 { _ = try JSON.text(of: ["q": Double.nan]) }
+                if item.id == 2 { _ = try JSON.encodeToString(["q": Double.nan]) }
             }
             let refused = expectThrows(StreamError.self, "a text that cannot be written") { try written.readJSON(text) }
             expectEqual(refused?.kind, .receiverFailed, "kind of a text that cannot be written")
@@ -221,9 +221,9 @@ extension JSONReaderErrorTests: SelfTesting {
             if !errors.isEmpty { expectEqual(reader.sink.errors, errors, "\(text), in pieces") }
         }
         var notices = Notices()
-        try? notices.readJSON(InputFile(descriptor: -1))
+        try? notices.readJSON(.descriptor(-1))
         expectEqual(notices.errors, ["cannotRead"], "a file that cannot be read")
-        try? notices.readJSON(contentsOfFile: "/nonexistent/file")
+        try? notices.readJSON(.file("/nonexistent/file"))
         expectEqual(notices.errors, ["cannotRead", "cannotRead"], "a file that cannot be opened")
         // What sends messages without a reader tells it as well.
         let array: PropertyList = [1]

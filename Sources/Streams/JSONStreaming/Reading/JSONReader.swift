@@ -67,61 +67,32 @@ extension PlistSink where Self: ~Copyable {
         try scanner.scanLast(bytes, into: &self)
     }
 
-    /// Receives a whole JSON document from an array of bytes.
+    /// Receives a whole JSON document from a source: bytes, a string, a file or a descriptor.
     ///
-    /// - Throws: The first error of the document or of this sink, with its position.
+    /// - Throws: The first error of the source, the document or this sink, with its position.
     @inlinable
     public mutating func readJSON(
-        _ bytes: [UInt8],
+        _ source: some ByteSource,
         options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
-        try bytes.withRawSpan { bytes throws(StreamError) in try readJSON(bytes, options: options) }
-    }
-
-    /// Receives a whole JSON document from a string.
-    ///
-    /// - Throws: The first error of the document or of this sink, with its position in the UTF-8 bytes.
-    @inlinable
-    public mutating func readJSON(
-        _ text: String,
-        options: JSONReaderOptions = JSONReaderOptions()
-    ) throws(StreamError) {
-        try text.withUTF8Span { bytes throws(StreamError) in try readJSON(bytes, options: options) }
-    }
-
-    /// Receives a whole JSON document from a file, in chunks and constant memory.
-    ///
-    /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    @inlinable
-    public mutating func readJSON(
-        contentsOfFile path: String,
-        options: JSONReaderOptions = JSONReaderOptions()
-    ) throws(StreamError) {
-        let file = try InputFile(path: path) { abandon(after: $0) }
-        try readJSON(file, options: options)
-    }
-
-    /// Receives a whole JSON document from an open file or another descriptor, in chunks and constant memory.
-    ///
-    /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
-    @inlinable
-    public mutating func readJSON(
-        _ file: borrowing InputFile,
-        options: JSONReaderOptions = JSONReaderOptions()
-    ) throws(StreamError) {
+        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
+            try readJSON(bytes, options: options)
+        }
+        if isRead != nil { return }
         var scanner = JSONScanner(options: options)
         do throws(StreamError) {
-            try file.readChunks { chunk throws(StreamError) in try scanner.scan(chunk, into: &self) }
+            var input = try source.open()
+            while try input.next({ (chunk) throws(StreamError) in try scanner.scan(chunk, into: &self) }) {}
         } catch {
-            // Where the file cannot be read to its end; of its own errors the scanner has told.
+            // The scanner has told the sink of its own errors.
             if scanner.failure == nil { abandon(after: error) }
             throw error
         }
         try scanner.finish(into: &self)
     }
 }
+
+extension JSONReader: PushReader where Sink: ~Copyable {}
 
 // MARK: - In-class tests
 

@@ -46,6 +46,15 @@ public struct JSONWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
 
+    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    init(options: JSONWriterOptions, taking output: inout ByteOutput) {
+        self.init(options: options, output: ByteOutput(capacity: 0))
+        swap(&self.output, &output)
+    }
+
+    /// Returns the output that the writer was created with.
+    mutating func giveBack(_ output: inout ByteOutput) { swap(&self.output, &output) }
+
     private init(options: JSONWriterOptions, output: consuming ByteOutput) {
         self.options = options
         self.output = output

@@ -97,6 +97,11 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         unsafe records.deallocate()
     }
 
+    /// The names and types of the columns.
+    package var declared: [(name: String, type: ColumnType)] {
+        unsafe columns.indices.map { unsafe (names.paths[$0], columns[$0].type) }
+    }
+
     /// The number of complete rows.
     public var rowCount: Int { abandonedRowCount ?? row }
 

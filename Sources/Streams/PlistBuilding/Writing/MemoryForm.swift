@@ -175,7 +175,7 @@ package struct ValueSource {
         unsafe self.address = unsafe address
         unsafe form = UnsafePointer(plan.written)
         unsafe self.writer = writer
-        unsafe omitsNil = writer.options.nilMembers == .omit
+        unsafe omitsNil = writer.options.nilMembers != .writeNull
     }
 
     /// The memory of an object, which nobody is modifying, or nil for one of a subclass.

@@ -272,7 +272,7 @@ package struct PlanWriter {
     private func writeMember<Sink: PlistSink & ~Copyable>(
         _ member: BoundMember, _ address: UnsafeRawPointer, to sink: inout Sink, _ depth: Int
     ) throws(StreamError) {
-        if case .optional(let wrapped) = unsafe member.plan.shape, options.nilMembers == .omit {
+        if case .optional(let wrapped) = unsafe member.plan.shape, options.nilMembers != .writeNull {
             var isNil = true
             unsafe wrapped.operations.pointee.unwrap(address) { unsafe isNil = $0 == nil }
             if isNil { return }

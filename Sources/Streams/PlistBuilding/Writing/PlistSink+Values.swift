@@ -11,6 +11,8 @@ extension PlistSink where Self: ~Copyable {
     ) throws(StreamError) {
         let (plan, owner) = try PlanBinder.bind(Value.self, options.keyMapping)
         defer { withExtendedLifetime(owner) {} }
+        var options = options
+        if options.nilMembers == nil { options.nilMembers = Self.hasColumns ? .writeNull : .omit }
         var thrown: StreamError?
         // SAFETY: the address is that of a value of the plan's type, and is used within the closure only.
         unsafe withUnsafePointer(to: value) { address in

@@ -201,7 +201,12 @@ extension DecodingContext {
         let node = node(index)
         if node.has(.date) { return Date(timeIntervalSinceReferenceDate: Double(bitPattern: node.payload)) }
         switch options.dates {
-        case .secondsSince2001: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
+        case .native where node.has(.string):
+            guard let seconds = unsafe withBytes(of: node, { unsafe DateText.secondsSince2001($0) }) else {
+                throw corrupted("expected a date such as 2001-01-31T12:00:00Z", at: index)
+            }
+            return Date(timeIntervalSinceReferenceDate: seconds)
+        case .native, .secondsSince2001: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index))
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index) / 1_000)
         case .iso8601:

@@ -12,6 +12,8 @@ public import Foundation
 public struct DecodingOptions: Sendable {
     /// How dates are read. A date of the stream is always one.
     public enum Dates: Sendable {
+        /// From numbers of seconds since 2001, and from strings such as `2001-01-01T00:00:00Z`: whatever a format writes a date as.
+        case native
         /// From numbers of seconds since 2001, as `Date` decodes itself, or since 1970.
         case secondsSince2001, secondsSince1970, millisecondsSince1970
         /// From strings such as `2001-01-01T00:00:00Z`, of the Gregorian calendar at all times, as ISO 8601 has it; Foundation takes
@@ -65,9 +67,9 @@ public struct DecodingOptions: Sendable {
     /// What types can ask for while they are decoded.
     public var userInfo: [CodingUserInfoKey: any Sendable]
 
-    /// Makes options; the same are the first as in `JSONDecoder`.
+    /// Creates options.
     public init(
-        keyMapping: KeyMapping = .exact, dates: Dates = .secondsSince2001, bytes: Bytes = .base64,
+        keyMapping: KeyMapping = .exact, dates: Dates = .native, bytes: Bytes = .base64,
         nonConformingFloats: NonConformingFloats = .throw, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.keyMapping = keyMapping

@@ -22,12 +22,13 @@ package struct WholeInput: ~Copyable {
     ///   - check: Gets all bytes so far after each chunk.
     /// - Throws: `cannotRead`, `limitExceeded` where there is no memory for so many bytes, and what the check throws.
     package init(
-        _ file: borrowing InputFile, limit: Int = .max, check: (RawSpan) throws(StreamError) -> Void = { _ in }
+        _ source: some ByteSource, limit: Int = .max, check: (RawSpan) throws(StreamError) -> Void = { _ in }
     ) throws(StreamError) {
-        let claimed = min(file.byteCount ?? 0, limit)
+        var input = try source.open()
+        let claimed = min(input.byteCount ?? 0, limit)
         var memory = ByteOutput()
         var isFirst = true
-        try file.readChunks { (chunk) throws(StreamError) in
+        while try input.next({ (chunk) throws(StreamError) in
             let room = limit - memory.count
             try memory.append(chunk.extracting(0..<min(chunk.byteCount, room < .max ? room + 1 : room)))
             try memory.withBytes { (bytes) throws(StreamError) in try check(bytes) }
@@ -37,7 +38,7 @@ package struct WholeInput: ~Copyable {
                 throw StreamError(.limitExceeded, "there is no memory for a file of \(claimed) bytes")
             }
             try memory.reserve(max(0, claimed - memory.count))
-        }
+        }) {}
         self.memory = memory
     }
 
@@ -71,14 +72,14 @@ extension WholeInputTests: SelfTesting {
 
     /// Calls a closure with a file that begins with some bytes, and has zeros behind them that take no disk.
     private static func withFile(
-        _ text: String, byteCount: Int, _ body: (borrowing InputFile) throws -> Void
+        _ text: String, byteCount: Int, _ body: (FileSource) throws -> Void
     ) throws {
         let path = try temporaryDirectory() + "/whole"
         let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         expectEqual(unsafe write(descriptor, text, text.utf8.count), text.utf8.count, "written")
         try requireEqual(ftruncate(descriptor, off_t(byteCount)), 0, "ftruncate")
-        try body(try InputFile(path: path))
+        try body(FileSource(path: path))
     }
 
     private static func testReadsAllBytes() throws {

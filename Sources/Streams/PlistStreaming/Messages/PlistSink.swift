@@ -91,11 +91,19 @@ public protocol PlistSink: ~Copyable {
     /// - Parameter error: What ended the stream, a request to stop included.
     mutating func abandon(after error: StreamError)
 
+    /// A Boolean value that indicates whether the dictionaries that this sink receives are records with columns, so that members
+    /// that are nil should be sent as null. False by default.
+    static var hasColumns: Bool { get }
+
     /// The ways through memory that a sink of this package has besides messages; nil for all others.
     static var memoryPort: MemoryPort? { get }
 }
 
 extension PlistSink where Self: ~Copyable {
+    /// False.
+    @inlinable
+    public static var hasColumns: Bool { false }
+
     /// Does nothing: what has come is the sink's, as when there was no error.
     @inlinable
     public mutating func abandon(after error: StreamError) {}

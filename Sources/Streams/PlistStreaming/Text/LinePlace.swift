@@ -11,7 +11,7 @@ package struct LinePlace: Sendable, Equatable {
     /// The beginning of an input, or of a part that begins with a line.
     package init(offset: Int = 0) { (self.offset, lineOffset) = (offset, offset) }
 
-    // PERF: CSV/slices, OpenStepPlist; what follows is inlinable, as it is done for tokens, rows and lines.
+    // PERF: CSV/slices, OpenStepPropertyList; what follows is inlinable, as it is done for tokens, rows and lines.
     /// The position of the place.
     @inlinable package var position: StreamPosition {
         StreamPosition(byteOffset: offset, line: line, column: offset - lineOffset + 1)

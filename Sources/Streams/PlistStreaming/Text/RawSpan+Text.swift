@@ -67,6 +67,19 @@ extension Array where Element == UInt8 {
     }
 }
 
+extension ArraySlice where Element == UInt8 {
+    /// Calls a closure with the bytes.
+    @inlinable
+    package func withRawSpan<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try unsafe withUnsafeBufferPointer { buffer throws(Failure) in
+            // SAFETY: the span does not leave the closure.
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+    }
+}
+
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS

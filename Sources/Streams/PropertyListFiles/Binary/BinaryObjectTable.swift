@@ -87,8 +87,8 @@ struct BinaryObjectTable: Sendable {
 
     /// Reads a file or another descriptor into memory, as long as it begins as such a list and is within the limit.
     @usableFromInline
-    static func wholeInput(_ file: borrowing InputFile, limit: Int) throws(StreamError) -> WholeInput {
-        try WholeInput(file, limit: limit) { (bytes) throws(StreamError) in try checkBeginning(bytes, limit: limit) }
+    static func wholeInput(_ source: some ByteSource, limit: Int) throws(StreamError) -> WholeInput {
+        try WholeInput(source, limit: limit) { (bytes) throws(StreamError) in try checkBeginning(bytes, limit: limit) }
     }
 
     private static func error(_ kind: StreamError.Kind, _ message: String, _ offset: Int) -> StreamError {

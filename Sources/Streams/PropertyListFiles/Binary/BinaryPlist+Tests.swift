@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-extension BinaryPlist: SelfTesting {
+extension BinaryPropertyList: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
@@ -202,7 +202,7 @@ extension BinaryPlist: SelfTesting {
         expectEqual(try decode([String: Item].self, from: Data(bytes)), items, "from data")
         let path = try temporaryDirectory() + "/items.plist"
         try Data(bytes).write(to: URL(fileURLWithPath: path))
-        expectEqual(try decode([String: Item].self, contentsOfFile: path), items, "from a file")
+        expectEqual(try decode([String: Item].self, from: .file(path)), items, "from a file")
         let error = expectThrows(StreamError.self, "another type") {
             _ = try decode([String: [String: Int]].self, from: bytes)
         }
@@ -218,7 +218,7 @@ extension BinaryPlist: SelfTesting {
         let path = try temporaryDirectory() + "/a.plist"
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         var fromFile = EventTrace()
-        try fromFile.readBinaryPlist(contentsOfFile: path)
+        try fromFile.readBinaryPlist(.file(path))
         expectEqual(fromFile.text, script, "from a file")
         var fromData = EventTrace()
         try fromData.readBinaryPlist(Data(bytes))
@@ -238,7 +238,7 @@ extension BinaryPlist: SelfTesting {
         expectEqual(expectThrows(StreamError.self, "again") { try reader.feed(bytes) }, error, "the same error")
         let missing = expectThrows(StreamError.self, "no file") {
             var trace = EventTrace()
-            try trace.readBinaryPlist(contentsOfFile: "/no/such/file")
+            try trace.readBinaryPlist(.file("/no/such/file"))
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
     }

@@ -1,80 +1,71 @@
-// The doors of one line: a value from a binary property list, and back, of types that are bound to streams.
+// The format of binary property lists.
 
 public import PlistBuilding
 public import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
-/// Values from binary property lists, and binary property lists of values.
+/// Binary property lists.
 ///
 /// ```swift
-/// let tasks = try BinaryPlist.decode([Task].self, from: data)
-/// let bytes = try BinaryPlist.encode(tasks)
+/// let tasks = try BinaryPropertyList.decode([Task].self, from: data)
+/// let data = try BinaryPropertyList.encode(tasks)
 /// ```
 ///
-/// Types are bound by `StreamObject` or are other `StreamValue`s. Dates and data are stored as such.
-public enum BinaryPlist {
-    /// Makes a value of a property list in an array of bytes.
+/// Dates and data are stored as such.
+public struct BinaryPropertyList: DefaultFormat {
+    /// How lists are read.
+    public var reader: BinaryPlistReaderOptions
+    /// How lists are written.
+    public var writer: BinaryPlistWriterOptions
+
+    /// Creates the format with its default options.
+    public init() { self.init(reader: BinaryPlistReaderOptions()) }
+
+    /// Creates the format.
+    public init(
+        reader: BinaryPlistReaderOptions = BinaryPlistReaderOptions(),
+        writer: BinaryPlistWriterOptions = BinaryPlistWriterOptions()
+    ) {
+        self.reader = reader
+        self.writer = writer
+    }
+
+    /// Reads a list and sends its messages to a sink.
     ///
-    /// - Throws: The first error of the bytes, with its position and path, or of a value that does not fit.
+    /// - Throws: The first error of the source, the list or the sink, with its position.
     /// - Complexity: O(*n*) in the values.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8],
-        options: BinaryPlistReaderOptions = BinaryPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readBinaryPlist(bytes, options: options)
+    @inlinable
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) {
+        // PERF: PropertyLists; specialized here for the builder of values.
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
+        {
+            return
+        }
+        try sink.readBinaryPlist(source, options: reader)
+    }
+
+    @usableFromInline
+    func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
+        try builder.readBinaryPlist(source, options: reader)
+    }
+
+    /// Writes contents.
+    ///
+    /// - Throws: What the form can't represent, such as null, with its path.
+    /// - Complexity: O(*n*) in the bytes.
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try output.withOutput { (output) throws(StreamError) in
+            var writer = BinaryPlistWriter(options: writer, taking: &output)
+            defer { writer.giveBack(&output) }
+            try content.send(to: &writer)
+            try writer.finish()
         }
     }
 
-    /// Makes a value of a property list in data.
-    ///
-    /// - Throws: The first error of the bytes, with its position and path, or of a value that does not fit.
-    /// - Complexity: O(*n*) in the values.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data,
-        options: BinaryPlistReaderOptions = BinaryPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readBinaryPlist(data, options: options)
-        }
-    }
-
-    /// Makes a value of a property list in a file.
-    ///
-    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    /// - Complexity: O(*n*) in the values.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String,
-        options: BinaryPlistReaderOptions = BinaryPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readBinaryPlist(contentsOfFile: path, options: options)
-        }
-    }
-
-    /// Returns the binary property list of a value.
-    ///
-    /// - Parameters:
-    ///   - value: What is written: of a bound type, an array, a dictionary or a scalar.
-    ///   - options: What becomes of null and of UIDs.
-    ///   - writingOptions: The names of members, and what is written for those that are nil.
-    /// - Throws: What property lists cannot hold, such as null, with its path.
-    /// - Complexity: O(*n*) in the values.
-    public static func encode<Value: StreamValue>(
-        _ value: Value, options: BinaryPlistWriterOptions = BinaryPlistWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions()
-    ) throws(StreamError) -> [UInt8] {
-        var writer = BinaryPlistWriter(options: options)
-        try writer.write(value, options: writingOptions)
-        try writer.finish()
-        return writer.bytes
+    /// Creates a ``BinaryPlistReader``.
+    public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
+        BinaryPlistReader(sink: sink, options: reader)
     }
 }

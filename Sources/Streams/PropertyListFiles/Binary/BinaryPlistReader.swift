@@ -104,39 +104,20 @@ extension PlistSink where Self: ~Copyable {
         }
     }
 
-    /// Receives a whole binary property list from an array of bytes.
+    /// Receives a whole binary property list from a source: bytes, or a file or descriptor, which is read into memory.
     ///
-    /// - Throws: What ``readBinaryPlist(_:options:)-(RawSpan,_)`` throws.
+    /// - Throws: The first error of the source, the bytes or this sink, with its position.
     @inlinable
     public mutating func readBinaryPlist(
-        _ bytes: [UInt8], options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+        _ source: some ByteSource, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        try bytes.withRawSpan { bytes throws(StreamError) in try readBinaryPlist(bytes, options: options) }
-    }
-
-    /// Receives a whole binary property list from a file, which is read into memory.
-    ///
-    /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    @inlinable
-    public mutating func readBinaryPlist(
-        contentsOfFile path: String, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
-    ) throws(StreamError) {
-        let file = try InputFile(path: path) { abandon(after: $0) }
-        try readBinaryPlist(file, options: options)
-    }
-
-    /// Receives a whole binary property list from an open file or another descriptor, which is read into memory.
-    ///
-    /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
-    @inlinable
-    public mutating func readBinaryPlist(
-        _ file: borrowing InputFile, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
-    ) throws(StreamError) {
+        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
+            try readBinaryPlist(bytes, options: options)
+        }
+        if isRead != nil { return }
         let bytes: WholeInput
         do throws(StreamError) {
-            bytes = try BinaryObjectTable.wholeInput(file, limit: options.limits.totalByteCount)
+            bytes = try BinaryObjectTable.wholeInput(source, limit: options.limits.totalByteCount)
         } catch {
             abandon(after: error)
             throw error
@@ -144,3 +125,5 @@ extension PlistSink where Self: ~Copyable {
         try bytes.withBytes { (bytes) throws(StreamError) in try readBinaryPlist(bytes, options: options) }
     }
 }
+
+extension BinaryPlistReader: PushReader where Sink: ~Copyable {}

@@ -47,7 +47,7 @@ extension BinaryPlistWalkTests: SelfTesting {
             let reference = [UInt8](repeating: 0, count: size - 1) + [1]
             let bytes = list(
                 [[0xA1] + reference, [0x22, 0x3F, 0, 0, 0]], offsetByteCount: size, referenceByteCount: UInt8(size))
-            expectEqual(BinaryPlist.trace(bytes), "[ real 0.5 ]", "\(size) bytes")
+            expectEqual(BinaryPropertyList.trace(bytes), "[ real 0.5 ]", "\(size) bytes")
         }
         let rows: [([UInt8], String)] = [
             ([0xC1, 1], "[ true ]"), ([0xB1, 1], "[ true ]"), ([0x80, 7], "{ key \"CF$UID\" integer 7 }"),
@@ -59,7 +59,7 @@ extension BinaryPlistWalkTests: SelfTesting {
             ([0x61, 0, 0x61], "string \"a\""), ([0xAF, 0x10, 1, 1], "[ true ]"),
         ]
         for (object, expected) in rows {
-            expectEqual(BinaryPlist.trace(list([object, [0x09]])), expected, "\(object)")
+            expectEqual(BinaryPropertyList.trace(list([object, [0x09]])), expected, "\(object)")
         }
     }
 
@@ -112,7 +112,7 @@ extension BinaryPlistWalkTests: SelfTesting {
             bytes[offset] = byte
             var trace = EventTrace()
             let error = expectThrows(StreamError.self, "\(byte) at \(offset)") { try trace.readBinaryPlist(bytes) }
-            expectEqual(error?.kind, .invalidSyntax, "kind of \(byte) at \(offset): \(BinaryPlist.trace(bytes))")
+            expectEqual(error?.kind, .invalidSyntax, "kind of \(byte) at \(offset): \(BinaryPropertyList.trace(bytes))")
             expectNotNil(error?.position, "position")
         }
     }
@@ -129,7 +129,7 @@ extension BinaryPlistWalkTests: SelfTesting {
     }
 
     private static func sample() throws -> [UInt8] {
-        try BinaryPlist.written(
+        try BinaryPropertyList.written(
             """
             { key "name" string "a name of some length" key "ü" [ integer 1 integer 300 integer -1 real 0.5 date 1.5 ] \
             key "data" data 000102 key "big" unsigned 18446744073709551615 key "inner" { key "name" true key "é" [ ] } }
@@ -168,7 +168,7 @@ extension BinaryPlistWalkTests: SelfTesting {
                 bytes[offset] = value
                 bytes[Int(random.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: random.next())
                 // The grammar is checked by the trace; what is no error can be written.
-                let text = BinaryPlist.trace(bytes)
+                let text = BinaryPropertyList.trace(bytes)
                 if text.contains("misuse") { fail("\(offset) as \(value): \(text)") }
                 var builder = PropertyListBuilder()
                 if (try? builder.readBinaryPlist(bytes)) != nil {
@@ -198,7 +198,8 @@ extension BinaryPlistWalkTests: SelfTesting {
             expectTrue(error?.message.contains("within itself") ?? false, "message of \(objects)")
         }
         expectEqual(
-            BinaryPlist.trace(list([[0xA2, 1, 1], [0xA1, 2], [0x50]])), "[ [ string \"\" ] [ string \"\" ] ]", "twice")
+            BinaryPropertyList.trace(list([[0xA2, 1, 1], [0xA1, 2], [0x50]])), "[ [ string \"\" ] [ string \"\" ] ]",
+            "twice")
     }
 
     /// Arrays that have the next one many times, and an array that has a long string many times.
@@ -218,18 +219,18 @@ extension BinaryPlistWalkTests: SelfTesting {
             (BinaryPlistReaderOptions(contentByteLimit: 2), true),
             (BinaryPlistReaderOptions(contentByteLimit: 1), false),
             (BinaryPlistReaderOptions(valueLimit: -1), false),
-        ] { expectEqual(!BinaryPlist.trace(three, options).contains("limitExceeded"), isGood, "\(options)") }
+        ] { expectEqual(!BinaryPropertyList.trace(three, options).contains("limitExceeded"), isGood, "\(options)") }
     }
 
     private static func testKeepsLimits() throws {
-        let bytes = try BinaryPlist.written("[ [ string \"abc\" ] ]")
+        let bytes = try BinaryPropertyList.written("[ [ string \"abc\" ] ]")
         for (limits, isGood) in [
             (StreamLimits(depth: 2), true), (StreamLimits(depth: 1), false), (StreamLimits(stringByteCount: 3), true),
             (StreamLimits(stringByteCount: 2), false), (StreamLimits(totalByteCount: bytes.count), true),
             (StreamLimits(totalByteCount: bytes.count - 1), false),
         ] {
             let options = BinaryPlistReaderOptions(limits: limits)
-            expectEqual(!BinaryPlist.trace(bytes, options).contains("limitExceeded"), isGood, "\(limits)")
+            expectEqual(!BinaryPropertyList.trace(bytes, options).contains("limitExceeded"), isGood, "\(limits)")
             var reader = BinaryPlistReader(sink: EventTrace(), options: options)
             do {
                 for byte in bytes { try reader.feed([byte]) }
@@ -240,9 +241,9 @@ extension BinaryPlistWalkTests: SelfTesting {
         var reader = BinaryPlistReader(sink: EventTrace())
         let early = expectThrows(StreamError.self, "no list") { try reader.feed(Array("bplisT".utf8)) }
         expectEqual(early?.position?.byteOffset, 5, "the first wrong byte")
-        let wide = try BinaryPlist.written("string \"éé\"")
+        let wide = try BinaryPropertyList.written("string \"éé\"")
         let options = BinaryPlistReaderOptions(limits: StreamLimits(stringByteCount: 3))
-        expectTrue(BinaryPlist.trace(wide, options).contains("limitExceeded"), "bytes of UTF-8")
+        expectTrue(BinaryPropertyList.trace(wide, options).contains("limitExceeded"), "bytes of UTF-8")
     }
 }
 #endif

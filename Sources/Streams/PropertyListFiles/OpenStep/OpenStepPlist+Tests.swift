@@ -206,7 +206,7 @@ extension OpenStepPlistTests: SelfTesting {
         try file.finish()
         try Data(file.bytes).write(to: URL(fileURLWithPath: path))
         trace = EventTrace()
-        try trace.readOpenStepPlist(contentsOfFile: path)
+        try trace.readOpenStepPlist(.file(path))
         expectEqual(trace.text, expected, "from a file")
         var reader = OpenStepPlistReader(sink: EventTrace())
         let error = expectThrows(StreamError.self, "bad") { try reader.feed("}") }

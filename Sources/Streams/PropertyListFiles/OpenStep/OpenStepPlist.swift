@@ -1,117 +1,77 @@
-// The doors of one line: a value from a property list in the old text form, and back, of types that are bound to streams.
+// The format of property lists in the text form of NeXTSTEP and OpenStep.
 
-public import PlistBuilding
+import PlistBuilding
 public import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
-/// Values from property lists in the old text form, and such property lists of values.
+/// Property lists in the text form of NeXTSTEP and OpenStep, with the types of GNUstep.
 ///
 /// ```swift
-/// let tasks = try OpenStepPlist.decode([Task].self, from: data)
-/// let text = try OpenStepPlist.text(of: tasks)
+/// let strings = try OpenStepPropertyList.decode([String: String].self, from: .file("Localizable.strings"))
 /// ```
-///
-/// Types are bound by `StreamObject` or are other `StreamValue`s. Numbers, Booleans and dates are GNUstep's unless the options say otherwise.
-public enum OpenStepPlist {
-    /// Makes a value of a property list in an array of bytes.
+public struct OpenStepPropertyList: DefaultFormat {
+    /// How lists are read.
+    public var reader: OpenStepPlistReaderOptions
+    /// How lists are written.
+    public var writer: OpenStepPlistWriterOptions
+
+    /// Creates the format with its default options.
+    public init() { self.init(reader: OpenStepPlistReaderOptions()) }
+
+    /// Creates the format.
+    public init(
+        reader: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
+        writer: OpenStepPlistWriterOptions = OpenStepPlistWriterOptions()
+    ) {
+        self.reader = reader
+        self.writer = writer
+    }
+
+    /// Reads a list and sends its messages to a sink.
     ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
+    /// - Throws: The first error of the source, the list or the sink, with its position.
     /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8],
-        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(bytes, options: options)
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) {
+        // PERF: PropertyLists; specialized here for the builder of values.
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
+        {
+            return
+        }
+        try sink.readOpenStepPlist(source, options: reader)
+    }
+
+    private func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
+        try builder.readOpenStepPlist(source, options: reader)
+    }
+
+    /// Writes contents.
+    ///
+    /// - Throws: What the form can't represent, such as null, with its path.
+    /// - Complexity: O(*n*) in the bytes.
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try output.withOutput { (output) throws(StreamError) in
+            var writer = OpenStepPlistWriter(options: writer, taking: &output)
+            defer { writer.giveBack(&output) }
+            try content.send(to: &writer)
+            try writer.finish()
         }
     }
 
-    /// Makes a value of a property list in data.
-    ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data,
-        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(data, options: options)
-        }
-    }
-
-    /// Makes a value of a property list in a string.
-    ///
-    /// - Throws: The first error of the text, with its position in the UTF-8 bytes, or of a value that does not fit.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String,
-        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(text, options: options)
-        }
-    }
-
-    /// Makes a value of a property list in a file.
-    ///
-    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String,
-        options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readOpenStepPlist(contentsOfFile: path, options: options)
-        }
-    }
-
-    /// Returns the property list of a value as UTF-8.
-    ///
-    /// - Throws: What the form cannot hold, such as null, with its path.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func encode<Value: StreamValue>(
-        _ value: Value, options: OpenStepPlistWriterOptions = OpenStepPlistWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions()
-    ) throws(StreamError) -> [UInt8] {
-        try writer(of: value, options, writingOptions).bytes
-    }
-
-    /// Returns the text of the property list of a value.
-    ///
-    /// - Throws: What the form cannot hold, such as null, with its path.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func text<Value: StreamValue>(
-        of value: Value, options: OpenStepPlistWriterOptions = OpenStepPlistWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions()
-    ) throws(StreamError) -> String {
-        try writer(of: value, options, writingOptions).text
-    }
-
-    private static func writer<Value: StreamValue>(
-        of value: Value, _ options: OpenStepPlistWriterOptions, _ writingOptions: WritingOptions
-    ) throws(StreamError) -> OpenStepPlistWriter {
-        var writer = OpenStepPlistWriter(options: options)
-        try writer.write(value, options: writingOptions)
-        try writer.finish()
-        return writer
+    /// Creates an ``OpenStepPlistReader``.
+    public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
+        OpenStepPlistReader(sink: sink, options: reader)
     }
 }
 
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
 
-extension OpenStepPlist: SelfTesting {
+extension OpenStepPropertyList: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         ["testReadsWhatItWrites": testReadsWhatItWrites, "testSaysWhereTheErrorIs": testSaysWhereTheErrorIs]
@@ -133,12 +93,12 @@ extension OpenStepPlist: SelfTesting {
 
     private static func testReadsWhatItWrites() throws {
         let bytes = try encode(tasks)
-        expectEqual(try decode([Task].self, from: bytes), tasks, "from bytes")
-        expectEqual(try decode([Task].self, from: Data(bytes)), tasks, "from data")
-        expectEqual(try decode([Task].self, from: text(of: tasks)), tasks, "from text")
+        expectEqual(try decode([Task].self, from: bytes), tasks, "from data")
+        expectEqual(try decode([Task].self, from: Array(bytes)), tasks, "from bytes")
+        expectEqual(try decode([Task].self, from: encodeToString(tasks)), tasks, "from text")
         let path = try temporaryDirectory() + "/tasks.plist"
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        expectEqual(try decode([Task].self, contentsOfFile: path), tasks, "from a file")
+        try bytes.write(to: URL(fileURLWithPath: path))
+        expectEqual(try decode([Task].self, from: .file(path)), tasks, "from a file")
     }
 
     private static func testSaysWhereTheErrorIs() throws {

@@ -2,12 +2,6 @@
 
 public import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
 /// A reader of property lists in the text form of NeXTSTEP and OpenStep that owns its sink and is fed chunks of any size.
 ///
 /// ```swift
@@ -40,27 +34,6 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try scanner.scan(bytes, to: &sink) }
 
-    /// Scans the next chunk of the input, an array of bytes.
-    ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
-    public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
-        try bytes.withRawSpan { (bytes) throws(StreamError) in try feed(bytes) }
-    }
-
-    /// Scans the next chunk of the input, a string.
-    ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
-    public mutating func feed(_ text: String) throws(StreamError) {
-        try text.withUTF8Span { (bytes) throws(StreamError) in try feed(bytes) }
-    }
-
-    /// Scans the next chunk of the input, such as one that came from a network.
-    ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
-    public mutating func feed(_ data: Data) throws(StreamError) {
-        try feed(data.bytes)
-    }
-
     /// Ends the input.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
@@ -89,59 +62,27 @@ extension PlistSink where Self: ~Copyable {
         try scanner.finish(to: &self)
     }
 
-    /// Receives a whole property list in the old text form from an array of bytes.
+    /// Receives a whole property list in the old text form from a source: bytes, a string, a file or a descriptor.
     ///
-    /// - Throws: The first error of the text or of this sink, with its position.
+    /// - Throws: The first error of the source, the text or this sink, with its position.
     public mutating func readOpenStepPlist(
-        _ bytes: [UInt8], options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+        _ source: some ByteSource, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        try bytes.withRawSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
-    }
-
-    /// Receives a whole property list in the old text form from a string.
-    ///
-    /// - Throws: The first error of the text or of this sink, with its position in the UTF-8 bytes.
-    public mutating func readOpenStepPlist(
-        _ text: String, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
-    ) throws(StreamError) {
-        try text.withUTF8Span { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
-    }
-
-    /// Receives a whole property list in the old text form from data.
-    ///
-    /// - Throws: The first error of the text or of this sink, with its position.
-    public mutating func readOpenStepPlist(
-        _ data: Data, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
-    ) throws(StreamError) {
-        try readOpenStepPlist(data.bytes, options: options)
-    }
-
-    /// Receives a whole property list in the old text form from a file, in chunks and constant memory.
-    ///
-    /// - Throws: The first error of the text or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    public mutating func readOpenStepPlist(
-        contentsOfFile path: String, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
-    ) throws(StreamError) {
-        let file = try InputFile(path: path) { abandon(after: $0) }
-        try readOpenStepPlist(file, options: options)
-    }
-
-    /// Receives a whole property list in the old text form from an open file or another descriptor, in chunks and constant memory.
-    ///
-    /// - Throws: The first error of the text or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
-    public mutating func readOpenStepPlist(
-        _ file: borrowing InputFile, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
-    ) throws(StreamError) {
+        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
+            try readOpenStepPlist(bytes, options: options)
+        }
+        if isRead != nil { return }
         var scanner = OpenStepScanner(limits: options.limits)
         do throws(StreamError) {
-            try file.readChunks { (chunk) throws(StreamError) in try scanner.scan(chunk, to: &self) }
+            var input = try source.open()
+            while try input.next({ (chunk) throws(StreamError) in try scanner.scan(chunk, to: &self) }) {}
         } catch {
-            // Where the file cannot be read to its end; of its own errors the scanner has told.
+            // The scanner has told the sink of its own errors.
             if scanner.failure == nil { abandon(after: error) }
             throw error
         }
         try scanner.finish(to: &self)
     }
 }
+
+extension OpenStepPlistReader: PushReader where Sink: ~Copyable {}

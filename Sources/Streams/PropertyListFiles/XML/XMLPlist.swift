@@ -1,114 +1,79 @@
-// The doors of one line: a value from a property list in XML, and back, of types that are bound to streams.
+// The format of property lists in XML.
 
-public import PlistBuilding
+import PlistBuilding
 public import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
-/// Values from property lists in XML, and such property lists of values.
+/// Property lists in XML, with Apple's document type.
 ///
 /// ```swift
-/// let tasks = try XMLPlist.decode([Task].self, from: data)
-/// let text = try XMLPlist.text(of: tasks)
+/// let tasks = try XMLPropertyList.decode([Task].self, from: data)
+/// let text = try XMLPropertyList.encodeToString(tasks)
 /// ```
 ///
-/// Types are bound by `StreamObject` or are other `StreamValue`s. Dates have whole seconds.
-public enum XMLPlist {
-    /// Makes a value of a property list in an array of bytes.
+/// Dates have whole seconds.
+public struct XMLPropertyList: DefaultFormat {
+    /// How lists are read.
+    public var reader: XMLPlistReaderOptions
+    /// How lists are written.
+    public var writer: XMLPlistWriterOptions
+
+    /// Creates the format with its default options.
+    public init() { self.init(reader: XMLPlistReaderOptions()) }
+
+    /// Creates the format.
+    public init(
+        reader: XMLPlistReaderOptions = XMLPlistReaderOptions(), writer: XMLPlistWriterOptions = XMLPlistWriterOptions()
+    ) {
+        self.reader = reader
+        self.writer = writer
+    }
+
+    /// Reads a list and sends its messages to a sink.
     ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
+    /// - Throws: The first error of the source, the list or the sink, with its position.
     /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(bytes, options: options)
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) {
+        // PERF: PropertyLists; specialized here for the builder of values.
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
+        {
+            return
+        }
+        try sink.readXMLPlist(source, options: reader)
+    }
+
+    private func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
+        try builder.readXMLPlist(source, options: reader)
+    }
+
+    /// Writes contents.
+    ///
+    /// - Throws: What the form can't represent, such as null, with its path.
+    /// - Complexity: O(*n*) in the bytes.
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try output.withOutput { (output) throws(StreamError) in
+            var writer = XMLPlistWriter(options: writer, taking: &output)
+            defer { writer.giveBack(&output) }
+            try content.send(to: &writer)
+            try writer.finish()
         }
     }
 
-    /// Makes a value of a property list in data.
-    ///
-    /// - Throws: The first error of the text, with its position, or of a value that does not fit, with its path as well.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(data, options: options)
-        }
-    }
-
-    /// Makes a value of a property list in a string.
-    ///
-    /// - Throws: The first error of the text, with its position in the UTF-8 bytes, or of a value that does not fit.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(text, options: options)
-        }
-    }
-
-    /// Makes a value of a property list in a file.
-    ///
-    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String,
-        options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
-        builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXMLPlist(contentsOfFile: path, options: options)
-        }
-    }
-
-    /// Returns the property list of a value as UTF-8.
-    ///
-    /// - Throws: What the form cannot hold, such as null, with its path.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func encode<Value: StreamValue>(
-        _ value: Value, options: XMLPlistWriterOptions = XMLPlistWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions()
-    ) throws(StreamError) -> [UInt8] {
-        try writer(of: value, options, writingOptions).bytes
-    }
-
-    /// Returns the text of the property list of a value.
-    ///
-    /// - Throws: What the form cannot hold, such as null, with its path.
-    /// - Complexity: O(*n*) in the bytes.
-    public static func text<Value: StreamValue>(
-        of value: Value, options: XMLPlistWriterOptions = XMLPlistWriterOptions(),
-        writingOptions: WritingOptions = WritingOptions()
-    ) throws(StreamError) -> String {
-        try writer(of: value, options, writingOptions).text
-    }
-
-    private static func writer<Value: StreamValue>(
-        of value: Value, _ options: XMLPlistWriterOptions, _ writingOptions: WritingOptions
-    ) throws(StreamError) -> XMLPlistWriter {
-        var writer = XMLPlistWriter(options: options)
-        try writer.write(value, options: writingOptions)
-        try writer.finish()
-        return writer
+    /// Creates an ``XMLPlistReader``.
+    public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
+        XMLPlistReader(sink: sink, options: reader)
     }
 }
 
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
 
-extension XMLPlist: SelfTesting {
+extension XMLPropertyList: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         ["testReadsWhatItWrites": testReadsWhatItWrites, "testSaysWhereTheErrorIs": testSaysWhereTheErrorIs]
@@ -130,12 +95,12 @@ extension XMLPlist: SelfTesting {
 
     private static func testReadsWhatItWrites() throws {
         let bytes = try encode(tasks)
-        expectEqual(try decode([Task].self, from: bytes), tasks, "from bytes")
-        expectEqual(try decode([Task].self, from: Data(bytes)), tasks, "from data")
-        expectEqual(try decode([Task].self, from: text(of: tasks)), tasks, "from text")
+        expectEqual(try decode([Task].self, from: bytes), tasks, "from data")
+        expectEqual(try decode([Task].self, from: Array(bytes)), tasks, "from bytes")
+        expectEqual(try decode([Task].self, from: encodeToString(tasks)), tasks, "from text")
         let path = try temporaryDirectory() + "/tasks.plist"
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        expectEqual(try decode([Task].self, contentsOfFile: path), tasks, "from a file")
+        try bytes.write(to: URL(fileURLWithPath: path))
+        expectEqual(try decode([Task].self, from: .file(path)), tasks, "from a file")
     }
 
     private static func testSaysWhereTheErrorIs() throws {

@@ -217,7 +217,7 @@ extension XMLPlistReaderTests: SelfTesting {
         try traces[0].readXMLPlist(text)
         try traces[1].readXMLPlist(Array(text.utf8))
         try traces[2].readXMLPlist(Data(text.utf8))
-        try traces[3].readXMLPlist(contentsOfFile: path)
+        try traces[3].readXMLPlist(.file(path))
         expectEqual(traces.map(\.text), Array(repeating: "string \"é\"", count: 4), "texts")
         var reader = XMLPlistReader(sink: EventTrace())
         let error = expectThrows(StreamError.self, "bad") { try reader.feed("<dict/>") }
@@ -228,7 +228,7 @@ extension XMLPlistReaderTests: SelfTesting {
         expectEqual(reader.sink.text, "string \"é\"", "after another")
         expectEqual(reader.byteOffset, text.utf8.count, "bytes")
         let missing = expectThrows(StreamError.self, "no file") {
-            try traces[0].readXMLPlist(contentsOfFile: "/no/such/file")
+            try traces[0].readXMLPlist(.file("/no/such/file"))
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
     }
@@ -244,7 +244,7 @@ extension XMLPlistReaderTests: SelfTesting {
             try reader.feed(text)
             try reader.finish()
             expectEqual(traces.map(\.text) + [reader.sink.text], Array(repeating: "string \"é\"", count: 3), encoding)
-            expectEqual(try XMLPlist.decode(String.self, from: text), "é", encoding)
+            expectEqual(try XMLPropertyList.decode(String.self, from: text), "é", encoding)
         }
     }
 

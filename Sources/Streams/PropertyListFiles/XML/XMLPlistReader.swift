@@ -3,12 +3,6 @@
 public import PlistStreaming
 import XMLStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
 /// The options of a reader of property lists in XML.
 public struct XMLPlistReaderOptions: Sendable {
     /// The bounds of the input.
@@ -58,20 +52,10 @@ public struct XMLPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try reader.feed(bytes) }
 
-    /// Reads the next chunk of the input, an array of bytes.
+    /// Reads the next chunk of the input: an array of bytes, a string or data.
     ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
-    public mutating func feed(_ bytes: [UInt8]) throws(StreamError) { try reader.feed(bytes) }
-
-    /// Reads the next chunk of the input, a string.
-    ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
-    public mutating func feed(_ text: String) throws(StreamError) { try reader.feed(text) }
-
-    /// Reads the next chunk of the input, such as one that came from a network.
-    ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
-    public mutating func feed(_ data: Data) throws(StreamError) { try reader.feed(data) }
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws, and errors of the source.
+    public mutating func feed(_ source: some ByteSource) throws(StreamError) { try reader.feed(source) }
 
     /// Ends the input.
     ///
@@ -102,52 +86,14 @@ extension PlistSink where Self: ~Copyable {
         try receive(options) { (events, xml) throws(StreamError) in try events.readXML(bytes, options: xml) }
     }
 
-    /// Receives a whole property list in XML from an array of bytes.
+    /// Receives a whole property list in XML from a source: bytes, a string, whose declared encoding is ignored, a file or a
+    /// descriptor.
     ///
-    /// - Throws: The first error of the document or of this sink, with its position.
+    /// - Throws: The first error of the source, the document or this sink, with its position.
     public mutating func readXMLPlist(
-        _ bytes: [UInt8], options: XMLPlistReaderOptions = XMLPlistReaderOptions()
+        _ source: some ByteSource, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
-        try bytes.withRawSpan { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
-    }
-
-    /// Receives a whole property list in XML from a string, of which the encoding that it declares does not count.
-    ///
-    /// - Throws: The first error of the document or of this sink, with its position in the UTF-8 bytes.
-    public mutating func readXMLPlist(
-        _ text: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
-    ) throws(StreamError) {
-        try receive(options) { (events, xml) throws(StreamError) in try events.readXML(text, options: xml) }
-    }
-
-    /// Receives a whole property list in XML from data.
-    ///
-    /// - Throws: The first error of the document or of this sink, with its position.
-    public mutating func readXMLPlist(
-        _ data: Data, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
-    ) throws(StreamError) {
-        try readXMLPlist(data.bytes, options: options)
-    }
-
-    /// Receives a whole property list in XML from a file, in chunks and constant memory.
-    ///
-    /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    public mutating func readXMLPlist(
-        contentsOfFile path: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
-    ) throws(StreamError) {
-        let file = try InputFile(path: path) { abandon(after: $0) }
-        try readXMLPlist(file, options: options)
-    }
-
-    /// Receives a whole property list in XML from an open file or another descriptor, in chunks and constant memory.
-    ///
-    /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
-    public mutating func readXMLPlist(
-        _ file: borrowing InputFile, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
-    ) throws(StreamError) {
-        try receive(options) { (events, xml) throws(StreamError) in try events.readXML(file, options: xml) }
+        try receive(options) { (events, xml) throws(StreamError) in try events.readXML(source, options: xml) }
     }
 
     /// Puts this sink behind one of XML for as long as a closure runs.
@@ -162,3 +108,5 @@ extension PlistSink where Self: ~Copyable {
         if let thrown { throw thrown }
     }
 }
+
+extension XMLPlistReader: PushReader where Sink: ~Copyable {}

@@ -41,6 +41,19 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
             bufferByteCount: bufferByteCount)
     }
 
+    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    init(options: XMLPlistWriterOptions, taking output: inout ByteOutput) {
+        self.init(options: options, output: ByteOutput(capacity: 0), bufferByteCount: 1 << 16)
+        output.isHolding = true
+        swap(&self.output.bytes, &output)
+    }
+
+    /// Returns the output that the writer was created with.
+    mutating func giveBack(_ output: inout ByteOutput) {
+        swap(&self.output.bytes, &output)
+        output.isHolding = false
+    }
+
     private init(options: XMLPlistWriterOptions, output: consuming ByteOutput, bufferByteCount: Int = .max) {
         self.options = options
         self.output = PlistTextOutput(output, depthLimit: options.depthLimit, bufferByteCount: bufferByteCount)

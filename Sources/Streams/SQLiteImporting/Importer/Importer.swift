@@ -8,7 +8,7 @@ import SQLiteStreaming
 ///
 /// ```swift
 /// var importer = try Importer(people, into: connection)
-/// try importer.readJSON(contentsOfFile: "people.json")
+/// try importer.readJSON(.file("people.json"))
 /// let report = try importer.finish()
 /// print(report.insertedCount, report.updatedCount, report.unchangedCount)
 /// ```

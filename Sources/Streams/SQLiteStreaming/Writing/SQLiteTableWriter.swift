@@ -8,7 +8,7 @@ import StringTables
 ///
 /// ```swift
 /// var writer = try SQLiteTableWriter(connection, table: "tasks")
-/// try writer.readJSON(contentsOfFile: "tasks.json")      // [{"id": 1, "title": "Paint"}, …]
+/// try writer.readJSON(.file("tasks.json"))      // [{"id": 1, "title": "Paint"}, …]
 /// try writer.finish()
 /// ```
 ///

@@ -11,7 +11,7 @@ public import PlistStreaming
 /// try handlers.onAttribute("people/person/@id") { id in print(id) }
 /// try handlers.onElement("people/person") { person in person.text.count }      // a value
 /// try handlers.onElement("people") { people in print(try people.values("person", as: Int.self)) }
-/// try handlers.readXML(contentsOfFile: "people.xml")
+/// try handlers.readXML(.file("people.xml"))
 /// ```
 ///
 /// An element is reduced to the value that its handler returns; the handler of the next element around it that has one gets it. Of the

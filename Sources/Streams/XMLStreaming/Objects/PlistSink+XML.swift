@@ -1,12 +1,6 @@
-// The doors by which sinks of property-list messages receive whole XML documents.
+// How sinks of property-list messages receive whole XML documents.
 
 public import PlistStreaming
-
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
 
 extension PlistSink where Self: ~Copyable {
     /// Receives a whole XML document, as ``XMLMessages`` sends it.
@@ -20,56 +14,14 @@ extension PlistSink where Self: ~Copyable {
         try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(bytes, options: options) }
     }
 
-    /// Receives a whole XML document from an array of bytes.
+    /// Receives a whole XML document from a source: bytes, a string, whose declared encoding is ignored, a file or a descriptor.
     ///
-    /// - Throws: What the other forms throw.
+    /// - Throws: What the other form throws, and errors of the source.
     public mutating func readXML(
-        _ bytes: [UInt8], options: XMLReaderOptions = XMLReaderOptions(),
+        _ source: some ByteSource, options: XMLReaderOptions = XMLReaderOptions(),
         objectOptions: XMLObjectOptions = XMLObjectOptions()
     ) throws(StreamError) {
-        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(bytes, options: options) }
-    }
-
-    /// Receives a whole XML document from a string.
-    ///
-    /// - Throws: What the other forms throw.
-    public mutating func readXML(
-        _ text: String, options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions()
-    ) throws(StreamError) {
-        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(text, options: options) }
-    }
-
-    /// Receives a whole XML document from data.
-    ///
-    /// - Throws: What the other forms throw.
-    public mutating func readXML(
-        _ data: Data, options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions()
-    ) throws(StreamError) {
-        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(data, options: options) }
-    }
-
-    /// Receives a whole XML document from a file, in chunks.
-    ///
-    /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    public mutating func readXML(
-        contentsOfFile path: String, options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions()
-    ) throws(StreamError) {
-        try receive(objectOptions) { (messages) throws(StreamError) in
-            try messages.readXML(contentsOfFile: path, options: options)
-        }
-    }
-
-    /// Receives a whole XML document from an open file or another descriptor, in chunks.
-    ///
-    /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
-    public mutating func readXML(
-        _ file: borrowing InputFile, options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions()
-    ) throws(StreamError) {
-        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(file, options: options) }
+        try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(source, options: options) }
     }
 
     /// Puts this sink behind one of XML for as long as a closure runs.

@@ -1,70 +1,83 @@
-// The doors of one line: a value of a bound type from an XML document.
+// The format XML, with which PlistBuilding and PlistCoding decode and encode values.
 
-public import PlistBuilding
-public import PlistStreaming
+@_exported import PlistBuilding
+@_exported import PlistCoding
+@_exported import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
-/// Values from XML documents.
+/// XML 1.0 as values.
 ///
 /// ```swift
 /// struct Person: StreamObject { var id = 0, name = "", phone: [String] = [] }
 /// let people = try XML.decode([Person].self, from: data)   // <people><person id="1"><name>Ada</name>…
+/// let text = try XML(rootName: "people", recordName: "person").encodeToString(people)
 /// ```
 ///
-/// An array gets the children of the root element; a structure, a class or a dictionary gets the root element itself. More ways, such
-/// as one value at a time, are made of ``XMLMessages`` and the builders: `ObjectStream`, `ColumnsBuilder`.
-public enum XML {
-    /// Makes a value of the document in an array of bytes.
+/// An array gets the children of the root element; a structure, a class or a dictionary gets the root element itself. Members are
+/// attributes or child elements, and arrays are repeated elements. Writers write members as child elements; nil and empty arrays
+/// are omitted. ``XMLMessages`` and ``XMLHandlers`` read documents of other shapes, and ``XMLTree`` keeps everything of a document.
+public struct XML: DefaultFormat {
+    /// How documents are read.
+    public var reader: XMLReaderOptions
+    /// How elements become values.
+    public var objects: XMLObjectOptions
+    /// How documents are written.
+    public var writer: XMLWriterOptions
+    /// The name of the root element that is written.
+    public var rootName: String
+    /// The name of the elements that the elements of an array at the root are written as.
+    public var recordName: String
+
+    /// Creates the format with its default options.
+    public init() { self.init(reader: XMLReaderOptions()) }
+
+    /// Creates the format.
+    public init(
+        reader: XMLReaderOptions = XMLReaderOptions(), objects: XMLObjectOptions = XMLObjectOptions(),
+        writer: XMLWriterOptions = XMLWriterOptions(), rootName: String = "root", recordName: String = "record"
+    ) {
+        self.reader = reader
+        self.objects = objects
+        self.writer = writer
+        self.rootName = rootName
+        self.recordName = recordName
+    }
+
+    /// Reads a document and sends it to a sink, as ``XMLMessages`` describes.
     ///
-    /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
+    /// - Throws: The first error of the source, the document or the sink, with its position: that of an error of a record is where the
+    ///   record ends.
+    /// - Complexity: O(*n*) in the bytes; memory for one record at a time.
+    public func read<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) {
+        // PERF: XML/objects; specialized here for the builder of values.
+        if try sink.withSelf(
+            as: ValueBuilder.self,
+            { (builder) throws(StreamError) in try builder.readXML(source, options: reader, objectOptions: objects) })
+        {
+            return
+        }
+        try sink.readXML(source, options: reader, objectOptions: objects)
+    }
+
+    /// Writes contents as elements.
+    ///
+    /// - Throws: `unrepresentable` for an array in an array, a name that no element can have, a character that XML excludes, an
+    ///   infinite number and null in an array.
     /// - Complexity: O(*n*) in the bytes.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from bytes: [UInt8], options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(bytes, options: options, objectOptions: objectOptions)
+    public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
+        try output.withOutput { (output) throws(StreamError) in
+            var writer = XMLValueWriter(self, taking: &output)
+            defer { writer.giveBack(&output) }
+            try content.send(to: &writer)
+            try writer.finish()
         }
     }
 
-    /// Makes a value of the document in data.
-    ///
-    /// - Throws: What the other forms throw.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from data: Data, options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(data, options: options, objectOptions: objectOptions)
-        }
-    }
-
-    /// Makes a value of the document in a string.
-    ///
-    /// - Throws: What the other forms throw.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, from text: String, options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(text, options: options, objectOptions: objectOptions)
-        }
-    }
-
-    /// Makes a value of the document in a file, which is read in chunks.
-    ///
-    /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
-    public static func decode<Value: StreamValue>(
-        _ type: Value.Type = Value.self, contentsOfFile path: String, options: XMLReaderOptions = XMLReaderOptions(),
-        objectOptions: XMLObjectOptions = XMLObjectOptions(), builderOptions: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
-            try builder.readXML(contentsOfFile: path, options: options, objectOptions: objectOptions)
-        }
+    /// Creates an ``XMLReader``.
+    public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
+        XMLReader(sink: XMLMessages(sink, options: objects), options: reader)
     }
 }
+
+extension XMLReader: PushReader where Sink: ~Copyable {}

@@ -354,9 +354,9 @@ extension XMLMessagesTests: SelfTesting {
             ] {
                 expectNoThrow(text) {
                     if text.contains("<b") {
-                        expectEqual(try XML.decode([Person].self, from: text, builderOptions: unchecked).count, 1, text)
+                        expectEqual(try XML.decode([Person].self, from: text, options: unchecked).count, 1, text)
                     } else {
-                        _ = try XML.decode(Person.self, from: text, builderOptions: unchecked)
+                        _ = try XML.decode(Person.self, from: text, options: unchecked)
                     }
                 }
             }

@@ -1,7 +1,9 @@
 // What goes in and what comes out: documents and their messages, whole, byte by byte and at every split.
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
+import PlistBuilding
 import PlistStreaming
 
 /// Runs a document in pieces, and says what came of it.
@@ -292,7 +294,7 @@ extension XMLReaderTests: SelfTesting {
         var reader = XMLReader(sink: XMLTrace())
         try reader.feed("<a>")
         try reader.feed(Array("é".utf8))
-        try reader.feed("</a>".utf8.reduce(into: .init()) { $0.append($1) })
+        try reader.feed(Data("</a>".utf8))
         try reader.finish()
         expectEqual(reader.sink.line, "<a> \"é\" </a> end", "messages")
         expectEqual(reader.byteOffset, 9, "bytes")
@@ -303,7 +305,7 @@ extension XMLReaderTests: SelfTesting {
         let again = expectThrows(StreamError.self, "again") { try reader.feed("<a/>") }
         expectEqual(again, error, "the same error")
         var missing = XMLTrace()
-        let none = expectThrows(StreamError.self, "no file") { try missing.readXML(contentsOfFile: "/no/such/file") }
+        let none = expectThrows(StreamError.self, "no file") { try missing.readXML(.file("/no/such/file")) }
         expectEqual(none?.kind, .cannotRead, "kind")
         expectEqual(missing.abandonment, none, "what the sink was told")
     }

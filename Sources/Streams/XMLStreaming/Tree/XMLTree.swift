@@ -2,12 +2,6 @@
 
 public import PlistStreaming
 
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
-
 /// A document as a tree of nodes, to look around in and to change.
 ///
 /// ```swift
@@ -67,47 +61,18 @@ public final class XMLTree {
         memory = builder.memory
     }
 
-    /// Makes the tree of a document in an array of bytes, which it keeps.
+    /// Builds the tree of a document in a source: bytes, a string, whose declared encoding is ignored, a file or a descriptor. The
+    /// tree keeps the bytes.
     ///
-    /// - Throws: The first error of the document, with its position; `limitExceeded` beyond 2 GiB of nodes or 4 GiB of text.
+    /// - Throws: The first error of the source or the document, with its position; `limitExceeded` beyond 2 GiB of nodes or 4 GiB
+    ///   of text.
     /// - Complexity: O(*n*) in the bytes.
-    public convenience init(_ bytes: [UInt8], options: XMLTreeOptions = XMLTreeOptions()) throws(StreamError) {
-        try self.init(bytes, isText: false, options: options)
-    }
-
-    /// Makes the tree of a document in a string.
-    ///
-    /// What its declaration says of an encoding is for bytes: it does not count, and as bytes the document says UTF-8.
-    /// - Throws: What the other forms throw.
-    public convenience init(_ text: String, options: XMLTreeOptions = XMLTreeOptions()) throws(StreamError) {
-        try self.init(Array(text.utf8), isText: true, options: options)
-    }
-
-    /// Makes the tree of a document in data.
-    ///
-    /// - Throws: What the other forms throw.
-    public convenience init(_ data: Data, options: XMLTreeOptions = XMLTreeOptions()) throws(StreamError) {
-        try self.init(Array(data), options: options)
-    }
-
-    /// Makes the tree of a document in a file, which is held in memory.
-    ///
-    /// - Throws: What the other forms throw, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public convenience init(
-        contentsOfFile path: String, options: XMLTreeOptions = XMLTreeOptions()
+        _ source: some ByteSource, options: XMLTreeOptions = XMLTreeOptions()
     ) throws(StreamError) {
-        let file = try InputFile(path: path)
-        var bytes: [UInt8] = []
-        // A file may claim any size.
-        bytes.reserveCapacity(min(file.byteCount ?? 0, 64 << 20))
-        try file.readChunks { chunk throws(StreamError) in
-            guard bytes.count + chunk.byteCount <= Int(UInt32.max) else {
-                throw StreamError(.limitExceeded, "a tree has at most 4 GiB of text")
-            }
-            // SAFETY: the bytes are copied within the closure.
-            unsafe chunk.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-        }
-        try self.init(bytes, options: options)
+        var bytes = source as? [UInt8]
+        if bytes == nil { bytes = try source.withAllBytes(limit: Int(UInt32.max)) { Array(copying: $0) } }
+        try self.init(bytes ?? [], isText: source.isText, options: options)
     }
 
     /// The document: the parent of the root element, and of comments and processing instructions outside it.

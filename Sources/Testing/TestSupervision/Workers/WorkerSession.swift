@@ -351,9 +351,9 @@ final class WorkerSession {
     func checkLimits() {
         if state == .dead { return }
         if cause != nil {
-            // A process that is stopped answers nothing, and may stop itself again.
+            // The process may have stopped itself again.
             worker.send(signal: SIGCONT)
-            if lastWords != nil || answerTime.isOver(300, of: worker.process) { worker.send(signal: SIGKILL) }
+            if lastWords != nil || answerTime.isOver(1000, of: worker.process) { worker.send(signal: SIGKILL) }
             return
         }
         guard state != .idle, state != .running || current != nil else { return }
@@ -372,6 +372,8 @@ final class WorkerSession {
         self.cause = cause
         answerTime = TestTime()
         worker.send(signal: SIGPROF)
+        // A stopped process can't answer.
+        worker.send(signal: SIGCONT)
     }
 
     private func death() -> WorkerDeath {

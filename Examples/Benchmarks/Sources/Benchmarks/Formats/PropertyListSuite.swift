@@ -82,8 +82,8 @@ private func readingItems(_ binary: Data, count: Int) throws -> Group {
         name: "items read", work: Work(count: count, unit: "item", byteCount: binary.count),
         cases: [
             Case.making(
-                "BinaryPlist.decode", peer: "PropertyListDecoder", goal: 10,
-                { try BinaryPlist.decode([String: PropertyListItem].self, from: binary) },
+                "BinaryPropertyList.decode", peer: "PropertyListDecoder", goal: 10,
+                { try BinaryPropertyList.decode([String: PropertyListItem].self, from: binary) },
                 sum: { PropertyListItem.sum($0) }),
             Case.making(
                 "PropertyListDecoder",
@@ -99,7 +99,7 @@ private func writingItems(_ items: [String: PropertyListItem]) throws -> Group {
         name: "items written", work: Work(count: items.count, unit: "item", byteCount: try encoder.encode(items).count),
         cases: [
             Case.making(
-                "BinaryPlist.encode", peer: "PropertyListEncoder", goal: 10, { try BinaryPlist.encode(items) },
+                "BinaryPropertyList.encode", peer: "PropertyListEncoder", goal: 10, { try BinaryPropertyList.encode(items) },
                 sum: {
                     PropertyListItem.sum(
                         try PropertyListDecoder().decode([String: PropertyListItem].self, from: Data($0)))

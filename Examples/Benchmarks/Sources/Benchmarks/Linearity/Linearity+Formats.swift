@@ -29,7 +29,7 @@ private func plist(_ count: Int) throws -> [UInt8] {
 
 var formatDoors: [Door] {
     [
-        Door("csv, records", FormatRow.csv) { text in _ = try CSV.decode(FormatRow.self, from: text) },
+        Door("csv, records", FormatRow.csv) { text in _ = try CSV.decode([FormatRow].self, from: text) },
         Door("csv, byte by byte within quotes", { repeated($0, "a\n\"", "x\"\"\n,", "\"\n") }) { text in
             var reader = CSVReader(sink: NullSink())
             for byte in text { try reader.feed([byte]) }

@@ -26,7 +26,7 @@ struct Results: StreamObject {
     /// Writes them as JSON.
     func write(to path: String) throws {
         let options = JSONWriterOptions(layout: .pretty(indent: 2))
-        try Data(try JSON.encode(self, options: options)).write(to: URL(filePath: path), options: .atomic)
+        try Data(try JSON(writer: options).encode(self)).write(to: URL(filePath: path), options: .atomic)
     }
 
     /// The processor, as far as the system tells, for the one who reads the figures later.

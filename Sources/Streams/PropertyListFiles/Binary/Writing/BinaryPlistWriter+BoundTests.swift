@@ -256,7 +256,9 @@ extension BoundPlistWriterTests: SelfTesting {
         @_optimize(none)  // The optimizer ends an access early if nothing uses the value.
         func modify<Value>(_ value: inout Value, _ body: () -> Void) { body() }
         let document = Document()
-        expectExit(.signal(SIGABRT), "a string") { modify(&document.title) { _ = try? BinaryPlist.encode([document]) } }
+        expectExit(.signal(SIGABRT), "a string") {
+            modify(&document.title) { _ = try? BinaryPropertyList.encode([document]) }
+        }
     }
 }
 #endif

@@ -90,6 +90,19 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput(descriptor: descriptor))
     }
 
+    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    init(options: BinaryPlistWriterOptions, taking output: inout ByteOutput) {
+        self.init(options: options, output: ByteOutput(capacity: 0))
+        output.isHolding = true
+        swap(&self.output, &output)
+    }
+
+    /// Returns the output that the writer was created with.
+    mutating func giveBack(_ output: inout ByteOutput) {
+        swap(&self.output, &output)
+        output.isHolding = false
+    }
+
     private init(options: BinaryPlistWriterOptions, output: consuming ByteOutput) {
         self.options = options
         self.output = output

@@ -1,0 +1,85 @@
+// Sends the elements of an array on without the array, for formats whose documents are sequences of values.
+
+import PlistStreaming
+
+/// A sink that passes on the elements of an array.
+struct ElementSink<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
+    var sink: Sink
+    private var depth = 0
+
+    init(_ sink: consuming Sink) { self.sink = sink }
+
+    private func checkScalar() throws(StreamError) {
+        if depth == 0 { throw StreamError(.unrepresentable, "expected an array of values, found a single one") }
+    }
+
+    mutating func beginArray() throws(StreamError) {
+        if depth > 0 { try sink.beginArray() }
+        depth += 1
+    }
+
+    mutating func endArray() throws(StreamError) {
+        depth -= 1
+        if depth > 0 { try sink.endArray() }
+    }
+
+    mutating func beginDictionary() throws(StreamError) {
+        try checkScalar()
+        try sink.beginDictionary()
+        depth += 1
+    }
+
+    mutating func endDictionary() throws(StreamError) {
+        try sink.endDictionary()
+        depth -= 1
+    }
+
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try sink.writeKey(utf8) }
+
+    mutating func writeNull() throws(StreamError) {
+        try checkScalar()
+        try sink.writeNull()
+    }
+
+    mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try checkScalar()
+        try sink.writeBool(value)
+    }
+
+    mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try checkScalar()
+        try sink.writeInteger(value)
+    }
+
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try checkScalar()
+        try sink.writeUnsigned(value)
+    }
+
+    mutating func writeReal(_ value: Double) throws(StreamError) {
+        try checkScalar()
+        try sink.writeReal(value)
+    }
+
+    mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        try checkScalar()
+        try sink.writeNumber(text: text)
+    }
+
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try checkScalar()
+        try sink.writeString(utf8)
+    }
+
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try checkScalar()
+        try sink.writeData(bytes)
+    }
+
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try checkScalar()
+        try sink.writeDate(secondsSince2001: seconds)
+    }
+
+    mutating func abandon(after error: StreamError) { sink.abandon(after: error) }
+}

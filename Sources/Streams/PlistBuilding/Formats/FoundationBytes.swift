@@ -1,0 +1,41 @@
+// Foundation's types as sources and destinations of bytes.
+
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension Data: ByteSource {
+    /// Begins to read.
+    public func open() throws(StreamError) -> ByteInput { ByteInput(Array(self)) }
+
+    /// Calls a closure with the bytes.
+    public func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result? {
+        try body(bytes)
+    }
+}
+
+extension Data: ByteSink {
+    /// Appends what a closure writes.
+    public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
+        var output = ByteOutput()
+        try body(&output)
+        // SAFETY: the bytes are copied within the closure.
+        output.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) } }
+    }
+}
+
+extension URL: ByteSource {
+    /// Opens the file.
+    ///
+    /// - Throws: `cannotRead`, also if the URL isn't that of a file.
+    public func open() throws(StreamError) -> ByteInput {
+        guard isFileURL else {
+            throw StreamError(.cannotRead, "cannot open \(absoluteString.debugDescription): expected the URL of a file")
+        }
+        return try FileSource(path: path).open()
+    }
+}

@@ -1,0 +1,207 @@
+// What every format can do with bound values, property lists and columns.
+
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// The builder of values of any bound type, for which formats specialize their readers.
+public typealias ValueBuilder = ObjectBuilder<PropertyList>
+
+// MARK: - Reading
+
+extension StreamFormat {
+    /// Decodes a value of a bound type.
+    ///
+    /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit, with its path as
+    ///   well.
+    /// - Complexity: O(*n*) in the bytes.
+    public func decode<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
+    ) throws(StreamError) -> Value {
+        try decodeBound(type, from: source, options: options)
+    }
+
+    /// Decodes a value of a bound type.
+    package func decodeBound<Value: StreamValue>(
+        _ type: Value.Type, from source: some ByteSource, options: BuilderOptions
+    ) throws(StreamError) -> Value {
+        try ValueBuilder.build(options) { (builder) throws(StreamError) in try read(source, into: &builder) }
+    }
+
+    /// Decodes the elements of an array, the lines or the records one by one, in constant memory.
+    ///
+    /// - Parameter body: Receives each value in order, and may throw any error; `StreamError.stopRequest()` ends the reading.
+    /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit. An error of the
+    ///   closure is the cause of one of the kind `receiverFailed`.
+    /// - Complexity: O(*n*) in the bytes.
+    public func decodeEach<Value: StreamValue, Failure: Error>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
+        _ body: (borrowing Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try decodeEachBound(type, from: source, options: options, body)
+    }
+
+    /// Decodes records of a bound type one by one.
+    package func decodeEachBound<Value: StreamValue, Failure: Error>(
+        _ type: Value.Type, from source: some ByteSource, options: BuilderOptions,
+        _ body: (borrowing Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try withoutActuallyEscaping(body) { (body) throws(StreamError) in
+            var stream = try ObjectStream<Value>(depth: 1, options: options, body)
+            do throws(StreamError) { try read(source, into: &stream) } catch {
+                if !error.isStopRequest { throw error }
+            }
+        }
+    }
+
+    /// Builds a tree.
+    ///
+    /// - Throws: The first error of the source or the bytes, with its position.
+    /// - Complexity: O(*n*) in the bytes.
+    public func propertyList(from source: some ByteSource, depthLimit: Int = 1_024) throws(StreamError) -> PropertyList
+    {
+        var builder = PropertyListBuilder(depthLimit: depthLimit)
+        try read(source, into: &builder)
+        return try builder.takeResult()
+    }
+
+    /// Builds typed columns of the elements of an array, the lines or the records.
+    ///
+    /// - Parameter columns: The names and types of the columns.
+    /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit its column;
+    ///   `duplicateKey` for two columns of one name.
+    /// - Complexity: O(*n*) in the bytes.
+    public func columns(
+        _ columns: KeyValuePairs<String, ColumnType>, from source: some ByteSource
+    ) throws(StreamError) -> Columns {
+        var names: Set<[UInt8]> = []
+        for (name, _) in columns where !names.insert(Array(name.utf8)).inserted {
+            throw StreamError(.duplicateKey, "two columns have the same name, \(name.debugDescription)")
+        }
+        var builder = ColumnsBuilder(columns)
+        try read(source, into: &builder)
+        return try builder.takeResult()
+    }
+}
+
+// MARK: - Writing
+
+extension StreamFormat {
+    /// Encodes a value of a bound type.
+    ///
+    /// - Throws: What the format can't represent, with its path.
+    /// - Complexity: O(*n*) in the bytes.
+    public func encode<Value: StreamValue>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> Data {
+        var data = Data()
+        try write(BoundContent(value, options: options), to: &data)
+        return data
+    }
+
+    /// Encodes a value of a bound type as text.
+    ///
+    /// - Throws: What the format can't represent, with its path; `misuse` for a binary format.
+    /// - Complexity: O(*n*) in the bytes.
+    public func encodeToString<Value: StreamValue>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> String {
+        try text(of: BoundContent(value, options: options))
+    }
+
+    /// Writes a value of a bound type to a file or a descriptor.
+    ///
+    /// - Throws: What the format can't represent, with its path, and errors of the destination.
+    /// - Complexity: O(*n*) in the bytes.
+    public func write<Value: StreamValue>(
+        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) {
+        var output = output
+        try write(BoundContent(value, options: options), to: &output)
+    }
+
+    /// Writes contents as text.
+    package func text(of content: some StreamContent) throws(StreamError) -> String {
+        var bytes: [UInt8] = []
+        try write(content, to: &bytes)
+        guard let text = bytes.withRawSpan({ String(validating: $0) }) else {
+            throw StreamError(.misuse, "expected a format of text in UTF-8, such as JSON")
+        }
+        return text
+    }
+}
+
+/// A value of a bound type as contents.
+public struct BoundContent<Value: StreamValue>: StreamContent {
+    private let value: Value
+    private let options: WritingOptions
+
+    /// Creates contents of a value.
+    public init(_ value: Value, options: WritingOptions = WritingOptions()) {
+        self.value = value
+        self.options = options
+    }
+
+    /// Sends the value.
+    public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        try sink.write(value, options: options)
+    }
+}
+
+extension PropertyList: StreamContent {}
+
+// MARK: - Default formats
+
+extension DefaultFormat {
+    /// Decodes a value of a bound type; see ``/PlistStreaming/StreamFormat``.
+    public static func decode<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
+    ) throws(StreamError) -> Value {
+        try Self().decode(type, from: source, options: options)
+    }
+
+    /// Decodes the elements of an array, the lines or the records one by one.
+    public static func decodeEach<Value: StreamValue, Failure: Error>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
+        _ body: (borrowing Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try Self().decodeEach(type, from: source, options: options, body)
+    }
+
+    /// Builds a tree.
+    public static func propertyList(from source: some ByteSource) throws(StreamError) -> PropertyList {
+        try Self().propertyList(from: source)
+    }
+
+    /// Builds typed columns.
+    public static func columns(
+        _ columns: KeyValuePairs<String, ColumnType>, from source: some ByteSource
+    ) throws(StreamError) -> Columns {
+        try Self().columns(columns, from: source)
+    }
+
+    /// Encodes a value of a bound type.
+    public static func encode<Value: StreamValue>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> Data {
+        try Self().encode(value, options: options)
+    }
+
+    /// Encodes a value of a bound type as text.
+    public static func encodeToString<Value: StreamValue>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> String {
+        try Self().encodeToString(value, options: options)
+    }
+
+    /// Writes a value of a bound type to a file or a descriptor.
+    public static func write<Value: StreamValue>(
+        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) {
+        try Self().write(value, to: output, options: options)
+    }
+}

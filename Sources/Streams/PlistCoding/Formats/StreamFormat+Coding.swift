@@ -1,0 +1,246 @@
+// What every format can do with values of `Codable` types. A type that is also bound to streams is read and written as such.
+
+public import PlistBuilding
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A format that decodes `Decodable` types in its own way, such as from text that is kept where it is.
+package protocol CodingFormat: StreamFormat {
+    /// Decodes a value.
+    func decodeCoded<Value: Decodable>(
+        _ type: Value.Type, from source: some ByteSource, options: DecodingOptions
+    ) throws -> Value
+}
+
+// MARK: - Decoding
+
+extension StreamFormat {
+    /// Decodes a value of a `Decodable` type.
+    ///
+    /// - Throws: A `StreamError` for the source and the bytes, with its position; `DecodingError` and what the type throws for values
+    ///   that don't fit.
+    /// - Complexity: O(*n*) in the bytes; values are kept in 16 bytes each.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions()
+    ) throws -> Value {
+        if let format = self as? any CodingFormat {
+            return try format.decodeCoded(type, from: source, options: options)
+        }
+        var tape = DecodingTape()
+        try read(source, into: &tape)
+        return try tape.decode(type, options: options)
+    }
+
+    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
+    public func decode<Value: StreamValue & Decodable>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
+    ) throws(StreamError) -> Value {
+        try decodeBound(type, from: source, options: options)
+    }
+
+    /// Decodes the elements of an array, the lines or the records one by one, each in its own memory.
+    ///
+    /// - Parameter body: Receives each value in order, and may throw any error; `StreamError.stopRequest()` ends the reading.
+    /// - Throws: A `StreamError` for the source and the bytes, with its position. An error of a value or of the closure is the cause of
+    ///   one of the kind `receiverFailed`.
+    /// - Complexity: O(*n*) in the bytes.
+    public func decodeEach<Value: Decodable, Failure: Error>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions(),
+        _ body: (Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try withoutActuallyEscaping(body) { (body) throws(StreamError) in
+            var records = RecordDecoder<Value>(options) { value throws(StreamError) in
+                do throws(Failure) { try body(value) } catch { throw StreamError(ofReceiver: error) }
+            }
+            do throws(StreamError) { try read(source, into: &records) } catch {
+                if !error.isStopRequest { throw error }
+            }
+        }
+    }
+
+    /// Decodes the elements of an array, the lines or the records one by one, as values of a bound type.
+    public func decodeEach<Value: StreamValue & Decodable, Failure: Error>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
+        _ body: (borrowing Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try decodeEachBound(type, from: source, options: options, body)
+    }
+
+    /// The elements of an array, the lines or the records of a source, decoded one by one.
+    public func records<Value: Decodable, Source: ByteSource>(
+        of type: Value.Type = Value.self, from source: Source, options: DecodingOptions = DecodingOptions()
+    ) -> Records<Value, Self, Source> {
+        Records(format: self, source: source) { RecordReader(decoding: $0, options) }
+    }
+
+    /// The elements of an array, the lines or the records of a source, as values of a bound type.
+    public func records<Value: StreamValue & Decodable, Source: ByteSource>(
+        of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
+    ) -> Records<Value, Self, Source> {
+        boundRecords(of: type, from: source, options: options)
+    }
+
+    /// The records in chunks of bytes that arrive, each as soon as it is complete.
+    public func records<Value: Decodable, Source: AsyncSequence>(
+        of type: Value.Type = Value.self, in chunks: Source, options: DecodingOptions = DecodingOptions()
+    ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
+        AsyncRecords(chunks: chunks, format: self) { RecordReader(decoding: $0, options) }
+    }
+
+    /// The records in chunks of bytes that arrive, as values of a bound type.
+    public func records<Value: StreamValue & Decodable, Source: AsyncSequence>(
+        of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions()
+    ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
+        boundRecords(of: type, in: chunks, options: options)
+    }
+}
+
+extension RecordReader where Value: Decodable {
+    /// Creates a reader of records of a `Decodable` type.
+    convenience init(decoding format: some StreamFormat, _ options: DecodingOptions) {
+        self.init { (values) throws(StreamError) in
+            format.pushReader(into: RecordDecoder<Value>(options) { values.append($0) })
+        }
+    }
+}
+
+// MARK: - Encoding
+
+extension StreamFormat {
+    /// Encodes a value of an `Encodable` type.
+    ///
+    /// - Throws: What the format can't represent, with its path; an error that the type throws is the cause of one.
+    /// - Complexity: O(*n*) in the bytes.
+    public func encode<Value: Encodable>(
+        _ value: Value, options: EncodingOptions = EncodingOptions()
+    ) throws(StreamError) -> Data {
+        var data = Data()
+        try write(CodedContent(value, options: options), to: &data)
+        return data
+    }
+
+    /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    public func encode<Value: StreamValue & Encodable>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> Data {
+        var data = Data()
+        try write(BoundContent(value, options: options), to: &data)
+        return data
+    }
+
+    /// Encodes a value of an `Encodable` type as text.
+    ///
+    /// - Throws: What ``encode(_:options:)-(_,EncodingOptions)`` throws; `misuse` for a binary format.
+    public func encodeToString<Value: Encodable>(
+        _ value: Value, options: EncodingOptions = EncodingOptions()
+    ) throws(StreamError) -> String {
+        try text(of: CodedContent(value, options: options))
+    }
+
+    /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound one.
+    public func encodeToString<Value: StreamValue & Encodable>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> String {
+        try text(of: BoundContent(value, options: options))
+    }
+
+    /// Writes a value of an `Encodable` type to a file or a descriptor.
+    ///
+    /// - Throws: What ``encode(_:options:)-(_,EncodingOptions)`` throws, and errors of the destination.
+    public func write<Value: Encodable>(
+        _ value: Value, to output: some ByteSink, options: EncodingOptions = EncodingOptions()
+    ) throws(StreamError) {
+        var output = output
+        try write(CodedContent(value, options: options), to: &output)
+    }
+
+    /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    public func write<Value: StreamValue & Encodable>(
+        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) {
+        var output = output
+        try write(BoundContent(value, options: options), to: &output)
+    }
+}
+
+/// A value of an `Encodable` type as contents.
+public struct CodedContent<Value: Encodable>: StreamContent {
+    private let value: Value
+    private let options: EncodingOptions
+
+    /// Creates contents of a value.
+    public init(_ value: Value, options: EncodingOptions = EncodingOptions()) {
+        self.value = value
+        self.options = options
+    }
+
+    /// Sends the value.
+    public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        try sink.write(encodable: value, options: options)
+    }
+}
+
+// MARK: - Default formats
+
+extension DefaultFormat {
+    /// Decodes a value of a `Decodable` type.
+    public static func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions()
+    ) throws -> Value {
+        try Self().decode(type, from: source, options: options)
+    }
+
+    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
+    public static func decode<Value: StreamValue & Decodable>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
+    ) throws(StreamError) -> Value {
+        try Self().decodeBound(type, from: source, options: options)
+    }
+
+    /// Encodes a value of an `Encodable` type.
+    public static func encode<Value: Encodable>(
+        _ value: Value, options: EncodingOptions = EncodingOptions()
+    ) throws(StreamError) -> Data {
+        try Self().encode(value, options: options)
+    }
+
+    /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    public static func encode<Value: StreamValue & Encodable>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> Data {
+        try Self().encode(value, options: options)
+    }
+
+    /// Encodes a value of an `Encodable` type as text.
+    public static func encodeToString<Value: Encodable>(
+        _ value: Value, options: EncodingOptions = EncodingOptions()
+    ) throws(StreamError) -> String {
+        try Self().encodeToString(value, options: options)
+    }
+
+    /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound one.
+    public static func encodeToString<Value: StreamValue & Encodable>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) -> String {
+        try Self().encodeToString(value, options: options)
+    }
+
+    /// Writes a value of an `Encodable` type to a file or a descriptor.
+    public static func write<Value: Encodable>(
+        _ value: Value, to output: some ByteSink, options: EncodingOptions = EncodingOptions()
+    ) throws(StreamError) {
+        try Self().write(value, to: output, options: options)
+    }
+
+    /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    public static func write<Value: StreamValue & Encodable>(
+        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) {
+        try Self().write(value, to: output, options: options)
+    }
+}

@@ -1,0 +1,64 @@
+// The destinations of what formats write: memory, files and descriptors.
+
+/// A destination of bytes: `[UInt8]`, a file or a descriptor. PlistBuilding adds `Data`.
+public protocol ByteSink {
+    /// Calls a closure with an output that is empty, and keeps what the closure has appended if it doesn't throw.
+    ///
+    /// - Throws: What the closure throws; ``StreamError/Kind/cannotWrite``.
+    mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError)
+}
+
+extension [UInt8]: ByteSink {
+    /// Appends what a closure writes.
+    public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
+        var output = ByteOutput()
+        try body(&output)
+        output.withBytes { bytes in append(contentsOf: Array(copying: bytes)) }
+    }
+}
+
+/// A file that is replaced when all of its new contents are written.
+///
+/// After an error the old file stays. Links are followed, and the mode and the owner stay.
+public struct FileSink: ByteSink, Sendable {
+    /// The path; `-` is standard output.
+    public var path: String
+
+    /// Creates a sink.
+    public init(path: String) { self.path = path }
+
+    /// Replaces the file by what a closure writes.
+    public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
+        let file = try OutputFile(path: path)
+        var output = ByteOutput(descriptor: file.descriptor)
+        try body(&output)
+        try output.flush()
+        try file.commit()
+    }
+}
+
+/// A descriptor that the caller closes, such as standard output.
+public struct DescriptorSink: ByteSink, Sendable {
+    /// The number of the descriptor.
+    public var descriptor: Int32
+
+    /// Creates a sink.
+    public init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Writes what a closure appends; after an error, a part of it may have been written.
+    public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
+        var output = ByteOutput(descriptor: descriptor)
+        try body(&output)
+        try output.flush()
+    }
+}
+
+extension ByteSink where Self == FileSink {
+    /// The file at a path, which is replaced when all of its new contents are written.
+    public static func file(_ path: String) -> FileSink { FileSink(path: path) }
+}
+
+extension ByteSink where Self == DescriptorSink {
+    /// A descriptor that the caller closes, such as 1, standard output.
+    public static func descriptor(_ number: Int32) -> DescriptorSink { DescriptorSink(number) }
+}

@@ -38,7 +38,9 @@ struct InClassTests: BuildToolPlugin {
             // tests, and would compile it before they run.
             let ending = module.advice == nil ? "Tested" : "Listed"
             let marker = module.folder.appending(path: "\(tested.moduleName)\(ending).swift")
-            let inputs = module.advice == nil ? module.objects + module.resources : module.sources
+            let inputs =
+                module.advice == nil
+                ? module.objects + module.binaryLibraries + module.resources : module.sources
             commands.append(
                 .buildCommand(
                     displayName: module.advice == nil

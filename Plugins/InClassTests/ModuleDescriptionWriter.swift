@@ -224,6 +224,11 @@ struct TestedModule {
         return lines.map { "\($0.0)\t\($0.1)\n" }.joined()
     }
 
+    /// The static libraries of binary targets that the image is linked with.
+    var binaryLibraries: [URL] {
+        closure.compactMap { $0 as? BinaryArtifactTarget }.flatMap { $0.librariesForThisMachine ?? [] }
+    }
+
     private func linkedLibraries(_ names: [String]) -> [(String, String)] { names.map { ("library", $0) } }
 
     /// Writes the description if it has changed, so that an unchanged one does not run the tests again.

@@ -82,6 +82,25 @@ enum PluginSystem {
         return words.prefix(count).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    // MARK: Locks
+
+    /// Takes the lock of a file, which it creates, waiting for another process to release it.
+    ///
+    /// - Returns: The descriptor that holds the lock, or -1 where there is none to take.
+    static func lock(_ file: URL) -> Int32 {
+        try? FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        let descriptor = open(file.path(percentEncoded: false), O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        while descriptor >= 0, flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        return descriptor
+    }
+
+    /// Releases a lock, once.
+    static func unlock(_ descriptor: inout Int32) {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
     // MARK: Permissions
 
     /// The places that a command is asked to write to outside the build's folder, as the files' or folders' paths.

@@ -28,6 +28,9 @@ struct TestLogger: CommandPlugin {
             parameters.otherSwiftcFlags = ["-profile-coverage-mapping", "-profile-generate"]
             parameters.otherCFlags = ["-fprofile-instr-generate", "-fcoverage-mapping"]
         }
+        // The steps of these builds leave tests to this command, which could report nothing after a red step.
+        var lock = PluginSystem.lock(context.pluginWorkDirectoryURL.appending(path: "command.lock"))
+        defer { PluginSystem.unlock(&lock) }
         for module in modules {
             if module.target.isMacro {
                 try module.writeDescription()
@@ -40,6 +43,7 @@ struct TestLogger: CommandPlugin {
             }
             try module.writeDescription()
         }
+        PluginSystem.unlock(&lock)
         for option in ["--watch", "--debug"] where options.contains(option) {
             // SwiftPM keeps the build to itself as long as a plugin runs, and the terminal's input, too.
             let folder = FileManager.default.currentDirectoryPath + "/"

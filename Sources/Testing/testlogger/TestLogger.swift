@@ -97,7 +97,7 @@ struct TestLogger {
     private mutating func run() -> ExitStatus {
         let runOptions: RunOptions
         let subjects: [Subject]
-        if options.marker != nil, Self.isOn("IN_CLASS_TESTS_OFF") {
+        if options.marker != nil, Self.isOn("IN_CLASS_TESTS_OFF") || BuildPlace.isOfCommand {
             SubjectRunner.runAgainInNextBuild(options)
             return createMarker()
         }
@@ -189,7 +189,10 @@ struct TestLogger {
             FileAccess.exists("\(place.scratch)/plugins"),
             FileAccess.name(of: FileAccess.directory(of: place.products)) != "Products"
         else { return }
-        print("run the failed tests again with \(place.products)/\(FileAccess.name(of: BuildPlace.program)) --failed")
+        let program = "\(place.products)/\(FileAccess.name(of: BuildPlace.program))"
+        let isPlain = program.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"'\"\\$`!*?[](){}<>|&;#~".utf8.contains($0) }
+        let word = isPlain ? program : "'\(program.replacing("'", with: #"'\''"#))'"
+        print("run the failed tests again with \(word) --failed")
     }
 
     /// Makes a new `.testlogger` an input of the native build's steps, for which the plugin has created an empty file.

@@ -111,7 +111,8 @@ package func escaped(_ text: String, quote: Bool = false) -> String {
         case "\"" where quote: result += "\\\""
         case "\\" where quote: result += "\\\\"
         case _
-        where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value):
+        where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) || (0x2028...0x202E).contains(scalar.value)
+            || (0x2066...0x2069).contains(scalar.value):
             result += "\\u{\(String(scalar.value, radix: 16))}"
         default: result.unicodeScalars.append(scalar)
         }

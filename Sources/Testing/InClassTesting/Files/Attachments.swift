@@ -30,16 +30,18 @@ public func attach(
 
 extension TestDirectory {
     fileprivate static func attach(_ bytes: [UInt8], named name: String) throws(MissingError) {
-        if ["", ".", ".."].contains(name) || name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 }) {
+        if ["", ".", ".."].contains(name)
+            || name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 < 0x20 || $0 == 0x7F })
+            || name.contains("]]")
+        {
             throw MissingError(description: "a name that is no file name")
         }
         let folder = try path()
         let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
         var unused = name
-        var number = 1
         var file = open("\(folder)/\(name)", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         while file < 0, errno == EEXIST {
-            number += 1
+            let number = nextNumber(of: "\(folder)/\(name)")
             unused = "\(name[..<dot])-\(number)\(name[dot...])"
             file = open("\(folder)/\(unused)", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         }

@@ -91,16 +91,26 @@ enum TestDirectory {
     static func make(named name: String, in folder: String) throws(MissingError) -> String {
         let base = "\(folder)/\(fileName(name))"
         var path = base
-        var number = 1
         while mkdir(path, 0o700) != 0 {
             guard errno == EEXIST else {
                 throw MissingError(description: "no directory \(path): \(String(cString: strerror(errno)))")
             }
             // An attempt before this one, or a test of the same name in another list.
-            number += 1
-            path = "\(base)-\(number)"
+            path = "\(base)-\(nextNumber(of: base))"
         }
         return path
+    }
+
+    private static let numberLock = Lock()
+    // SAFETY: read and written under the lock only.
+    private nonisolated(unsafe) static var numbers: [String: Int] = [:]
+
+    /// A number, from 2, for another file or directory of a name; each is given once, so that many take no longer.
+    static func nextNumber(of path: String) -> Int {
+        numberLock.withLock {
+            numbers[path, default: 1] += 1
+            return numbers[path, default: 2]
+        }
     }
 
     /// A test's name without what has a meaning in paths or shells, short enough for sockets to have paths inside.

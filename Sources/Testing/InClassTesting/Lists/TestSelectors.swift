@@ -49,7 +49,12 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
     ///
     /// The names must be the same whenever the list is made.
     /// - Complexity: O(number of tests).
-    public init(_ elements: [(String, TestBody)]) { entries = elements.map { Entry(name: $0.0, body: $0.1) } }
+    public init(_ elements: [(String, TestBody)]) {
+        // PERF: most names have no control characters, which take a debug build long to look for by scalars.
+        entries = elements.map { name, body in
+            Entry(name: name.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? escaped(name) : name, body: body)
+        }
+    }
 
     /// The tests of one list and then those of another.
     public static func + (first: TestSelectors, second: TestSelectors) -> TestSelectors {

@@ -6,14 +6,11 @@ extension LiteralFix {
     /// Finds the value of a row that a failed comparison expects: `value` of `.each("testA", [("x", 1)]) { text, value in`.
     ///
     /// The expected value must be a parameter of the closure around the call, and one literal in the row.
-    init?(for issue: TestIssue, inRowOf test: PlannedTest, sources: SourceScan) {
+    init?(for issue: TestIssue, inRowOf test: PlannedTest, in file: TokenizedFile?, sources: SourceScan) {
         guard let row = test.row, issue.kind == .expectation, issue.knownReason == nil,
             let rows = sources[test.typeName]?.listed.first(where: { $0.name == row.table })?.table?.rows,
-            rows.indices.contains(row.index), rows[row.index].path == issue.path,
-            let bytes = try? FileAccess.contents(of: issue.path)
-        else { return nil }
-        let file = TokenizedFile(bytes)
-        guard let (parameter, word) = Self.secondArgument(in: bytes, line: issue.line, column: issue.column),
+            rows.indices.contains(row.index), rows[row.index].path == issue.path, let file,
+            let (parameter, word) = file.secondArgument(line: issue.line, column: issue.column),
             word == parameter.start..<parameter.end,
             let call = file.index(line: issue.line, column: issue.column),
             let start = file.index(line: rows[row.index].line, column: rows[row.index].column), start < call
@@ -24,8 +21,8 @@ extension LiteralFix {
         // The first parameter of a test with a fixture is the fixture.
         let offset = names.count - values.count
         guard offset >= 0, offset <= 1, values.indices.contains(position - offset) else { return nil }
-        guard let (first, range) = Self.literal(at: values[position - offset], file.tokens, bytes) else { return nil }
-        self.init(for: issue, in: bytes, first, range)
+        guard let (first, range) = file.literal(at: values[position - offset]) else { return nil }
+        self.init(for: issue, in: file.bytes, first, range)
         // Other rows pass at the same call.
         self.call = self.start
     }
@@ -41,6 +38,12 @@ struct TokenizedFile {
         tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
     }
 
+    /// Reads a file; nil if it can't be read.
+    init?(path: String) {
+        guard let bytes = try? FileAccess.contents(of: path) else { return nil }
+        self.init(bytes)
+    }
+
     func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
 
     /// The text of a punctuation token or word.
@@ -48,7 +51,58 @@ struct TokenizedFile {
         tokens.indices.contains(index) && tokens[index].kind != .string ? text(tokens[index]) : ""
     }
 
-    func index(line: Int, column: Int) -> Int? { tokens.firstIndex { $0.line == line && $0.column == column } }
+    /// The index of the token that begins at a place.
+    ///
+    /// - Complexity: O(log *n*) in the tokens.
+    func index(line: Int, column: Int) -> Int? {
+        var (low, high) = (0, tokens.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if (tokens[middle].line, tokens[middle].column) < (line, column) { low = middle + 1 } else { high = middle }
+        }
+        return low < tokens.count && tokens[low].line == line && tokens[low].column == column ? low : nil
+    }
+
+    /// Finds the second argument of the call whose parenthesis is at a place, if it is one literal or one word.
+    ///
+    /// - Returns: its first token, and the bytes it takes with its quotes.
+    func secondArgument(line: Int, column: Int) -> (first: SwiftToken, range: Range<Int>)? {
+        guard let open = index(line: line, column: column), mark(open) == "(" else { return nil }
+        // The comma behind the first argument, at the depth of the call itself.
+        var depth = 0
+        var index = open
+        while index < tokens.count {
+            let mark = mark(index)
+            if ["(", "[", "{"].contains(mark) { depth += 1 }
+            if [")", "]", "}"].contains(mark) { depth -= 1 }
+            if depth == 0 { return nil }
+            if mark == ",", depth == 1 { break }
+            index += 1
+        }
+        return literal(at: index + 1)
+    }
+
+    /// The first token of a literal or word that is all of an argument or element, and the bytes it takes with its quotes.
+    func literal(at start: Int) -> (first: SwiftToken, range: Range<Int>)? {
+        var index = start
+        guard index < tokens.count else { return nil }
+        let first = tokens[index]
+        let isString = first.kind == .string
+        let quotes = isString ? bytes[..<first.start].suffix(3).reversed().prefix { $0 == UInt8(ascii: "\"") }.count : 0
+        let firstByte = first.start - quotes
+        var end = first.end + quotes
+        index += 1
+        // A number may have a sign and a fraction, which are tokens of their own.
+        while !isString, index < tokens.count, tokens[index].start == end, !",)]".contains(text(tokens[index])) {
+            end = tokens[index].end
+            index += 1
+        }
+        guard index < tokens.count, [",", ")", "]"].contains(text(tokens[index])), firstByte >= 0, end <= bytes.count
+        else { return nil }
+        // A raw string would mean something else by the same text.
+        if isString, firstByte > 0, bytes[firstByte - 1] == UInt8(ascii: "#") { return nil }
+        return (first, firstByte..<end)
+    }
 
     /// Where the values of a row begin: those of a tuple, or the row itself.
     func elements(ofRow start: Int) -> [Int] {
@@ -128,7 +182,7 @@ extension TokenizedFile: SelfTesting {
             let issue = TestIssue(
                 kind: .expectation, path: path, line: 2, column: 12, got: "7", expected: row.expected)
             let scan = SourceScan(sources: [path], module: "M")
-            let fix = LiteralFix(for: issue, inRowOf: test, sources: scan)
+            let fix = LiteralFix(for: issue, inRowOf: test, in: TokenizedFile(path: issue.path), sources: scan)
             expectEqual(fix?.literal, row.literal, row.table)
             if let fix {
                 expectEqual(fix.start.line, 1)

@@ -24,14 +24,11 @@ package struct UnacceptedValue: Equatable, Sendable {
     package var reason: String
 
     /// Finds the reason, or nothing for what is no comparison with a value, or known to fail.
-    init?(of issue: TestIssue, isAsCompiled: Bool) {
-        guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true,
-            let bytes = try? FileAccess.contents(of: issue.path)
+    init?(of issue: TestIssue, in file: TokenizedFile?, isAsCompiled: Bool) {
+        guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true, let file
         else { return nil }
         place = issue.place
-        let tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
-        let open = tokens.firstIndex { $0.line == issue.line && $0.column == issue.column } ?? 0
-        let name = open > 0 ? String(decoding: bytes[tokens[open - 1].start..<tokens[open - 1].end], as: UTF8.self) : ""
+        let name = file.mark((file.index(line: issue.line, column: issue.column) ?? 0) - 1)
         let isComparison = ["expectEqual", "requireEqual"].contains(name)
         if !isAsCompiled {
             // The call may be at another place by now.
@@ -42,10 +39,8 @@ package struct UnacceptedValue: Equatable, Sendable {
         }
         guard isComparison else { return nil }
         reason = "the expected value is not written as one plain literal"
-        guard let (first, range) = LiteralFix.secondArgument(in: bytes, line: issue.line, column: issue.column) else {
-            return
-        }
-        let literal = String(decoding: bytes[range], as: UTF8.self)
+        guard let (first, range) = file.secondArgument(line: issue.line, column: issue.column) else { return }
+        let literal = String(decoding: file.bytes[range], as: UTF8.self)
         let isPlain =
             first.kind == .string
             ? StringLiteral(literal) != nil : LiteralKind(issue.expected)?.writes(literal, issue.expected) ?? false
@@ -59,11 +54,10 @@ extension LiteralFix {
     ///
     /// The issue's place is the opening parenthesis of the call. Its second argument must be one literal, which says
     /// what the issue says was expected, and what was got must be a literal of the same kind.
-    package init?(for issue: TestIssue) {
-        guard let bytes = try? FileAccess.contents(of: issue.path),
-            let (first, range) = Self.secondArgument(in: bytes, line: issue.line, column: issue.column)
+    init?(for issue: TestIssue, in file: TokenizedFile?) {
+        guard let file, let (first, range) = file.secondArgument(line: issue.line, column: issue.column)
         else { return nil }
-        self.init(for: issue, in: bytes, first, range)
+        self.init(for: issue, in: file.bytes, first, range)
     }
 
     /// Takes a literal for the expected value of a failed comparison, if it is that value.
@@ -112,57 +106,6 @@ extension LiteralFix {
         var fix = self
         fix.replacement = literal
         return fix
-    }
-
-    /// Finds the second argument of the call whose parenthesis is here, if it is one literal or one word.
-    ///
-    /// - Returns: its first token, and the bytes it takes with its quotes.
-    static func secondArgument(
-        in bytes: [UInt8], line: Int, column: Int
-    ) -> (first: SwiftToken, range: Range<Int>)? {
-        let tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
-        func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
-        guard let open = tokens.firstIndex(where: { $0.line == line && $0.column == column }), text(tokens[open]) == "("
-        else { return nil }
-        // The comma behind the first argument, at the depth of the call itself.
-        var depth = 0
-        var index = open
-        while index < tokens.count {
-            let mark = tokens[index].kind == .punctuation ? text(tokens[index]) : ""
-            if ["(", "[", "{"].contains(mark) { depth += 1 }
-            if [")", "]", "}"].contains(mark) { depth -= 1 }
-            if depth == 0 { return nil }
-            if mark == ",", depth == 1 { break }
-            index += 1
-        }
-        return literal(at: index + 1, tokens, bytes)
-    }
-
-    /// The first token of a literal or word that is all of an argument or element, and the bytes it takes with its quotes.
-    static func literal(
-        at start: Int, _ tokens: [SwiftToken], _ bytes: [UInt8]
-    ) -> (first: SwiftToken, range: Range<Int>)? {
-        func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
-        var index = start
-        guard index < tokens.count else { return nil }
-        let first = tokens[index]
-        let isString = first.kind == .string
-        let quotes = isString ? bytes[..<first.start].suffix(3).reversed().prefix { $0 == UInt8(ascii: "\"") }.count : 0
-        let firstByte = first.start - quotes
-        var end = first.end + quotes
-        index += 1
-        // A number may have a sign and a fraction, which are tokens of their own.
-        while !isString, index < tokens.count, tokens[index].start == end, !",)]".contains(text(tokens[index])) {
-            end = tokens[index].end
-            index += 1
-        }
-        guard index < tokens.count, [",", ")", "]"].contains(text(tokens[index])), firstByte >= 0, end <= bytes.count
-        else {
-            return nil
-        }
-        // A raw string would mean something else by the same text.
-        if isString, firstByte > 0, bytes[firstByte - 1] == UInt8(ascii: "#") { return nil }
-        return (first, firstByte..<end)
     }
 
     /// Writes replacements into a file, all or none; a link to it, its mode and its owner stay.
@@ -256,7 +199,7 @@ extension LiteralFix: SelfTesting {
             } ?? 0) + 1
         let issue = TestIssue(
             kind: .expectation, path: path, line: 2, column: column, got: got, expected: expected, texts: texts)
-        return (LiteralFix(for: issue), path)
+        return (LiteralFix(for: issue, in: TokenizedFile(path: path)), path)
     }
 
     private static var calls: [(source: String, got: String, expected: String, literal: String?)] {
@@ -314,7 +257,7 @@ extension LiteralFix: SelfTesting {
             let texts = TestIssue.ComparedTexts(golden: path, got: got, expected: expected)
             let issue = TestIssue(
                 kind: .expectation, path: "/s", line: 3, column: 1, got: "", expected: "", texts: texts)
-            expectNil(LiteralFix(for: issue), "a literal")
+            expectNil(LiteralFix(for: issue, in: TokenizedFile(path: issue.path)), "a literal")
             return try requireNotNil(LiteralFix(forGoldenOf: issue))
         }
         expectFalse(try apply([fix("old", "new")], to: path), "a file that has been removed")

@@ -8,6 +8,7 @@ extension SourceScan {
         var planned: [String: Set<String>] = [:]
         for test in plan { planned[Self.plainName(test.typeName), default: []].insert(test.testName) }
         var warnings: [SourceWarning] = []
+        let evident = evidentConditions(of: plan)
         // A type is looked at when it has or inherits a list; other types may call their functions as they like.
         for (name, type) in types.sorted(by: { $0.key < $1.key }) {
             // A protocol's own are requirements.
@@ -15,7 +16,7 @@ extension SourceScan {
             if type.lists.isEmpty, owner == nil { continue }
             let words = owner.flatMap { types[$0] }?.listedWords ?? type.listedWords
             let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
-            for declared in type.declared where !declared.isConditional {
+            for declared in type.declared where declared.conditions.allSatisfy(evident.contains) {
                 if planned[name]?.contains(declared.name) ?? false || words.contains(declared.name) { continue }
                 var warning = SourceWarning(
                     place: declared.place,
@@ -50,7 +51,36 @@ extension ListWarningTests: SelfTesting {
             "testTypeWithoutListMayCallFunctionsAsItLikes": testTypeWithoutListMayCallFunctionsAsItLikes,
             "testEntryThatRunsAnotherTestWarns": testEntryThatRunsAnotherTestWarns,
             "testWarnsInTheOrderOfNames": testWarnsInTheOrderOfNames,
+            "testWarnsUnderConditionsThatHold": testWarnsUnderConditionsThatHold,
         ]
+            + .each("testOffersAPlaceForAnEntry", lists) { list, column in
+                let source =
+                    "extension S { static var testSelectors: TestSelectors { \(list) }; static func testB() {} }"
+                let warning = try requireNotNil(warnings(source, planned: ["testA"]).first)
+                expectEqual(warning.fixIt.map { $0.start.column - 56 }, column)
+            }
+    }
+
+    /// Lists, and where in them an entry is inserted.
+    private static var lists: [(list: String, column: Int?)] {
+        [
+            ("[\"testA\": testA]", 2), (".each(\"t\", [1, 2]) { _ in } + [\"testA\": testA]", 32),
+            ("{ let rows = [1]; return .each(\"t\", rows) { _ in } + [\"testA\": testA] }()", nil),
+            ("[:] + [\"testA\": testA]", 8), ("\n#if X\n[\"testA\": testA]\n#endif\n", nil),
+        ]
+    }
+
+    private static func testWarnsUnderConditionsThatHold() {
+        let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }; static func testA() {}"
+        let rows: [(text: String, isFound: Bool)] = [
+            ("#if X\nextension S { \(list); static func testB() {} }\n#endif", true),
+            ("extension S { \(list)\n#if X\nstatic func testB() {}\n#endif\n}", false),
+        ]
+        for row in rows {
+            let plan = [PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")]
+            let found = SourceScan(text: row.text, path: "/s.swift", module: "M").listWarnings(plan: plan)
+            expectEqual(found.count, row.isFound ? 1 : 0, row.text)
+        }
     }
 
     private static func warnings(_ text: String, planned: [String]) -> [SourceWarning] {

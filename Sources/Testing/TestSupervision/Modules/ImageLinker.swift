@@ -113,7 +113,7 @@ package struct ImageLinker {
             let response = try? FileAccess.contents(of: responsePath),
             String(decoding: response, as: UTF8.self).hasPrefix(responseFile(objects, words))
         else { return false }
-        return objects.allSatisfy { (FileAccess.modificationTime(of: $0) ?? .max) < image }
+        return (objects + description.libraryFiles).allSatisfy { (FileAccess.modificationTime(of: $0) ?? .max) < image }
     }
 
     /// One word a line, quoted as response files are: a backslash before anything special. Behind them an empty line, so

@@ -51,6 +51,9 @@ package struct ModuleDescription: Equatable, Sendable {
     package var identity = ""
 
     package init() {}
+
+    /// The static libraries among the linker options, which are linked like objects.
+    package var libraryFiles: [String] { linkerOptions.filter { $0.hasPrefix("/") } }
 }
 
 /// A line of a module description that is not understood.

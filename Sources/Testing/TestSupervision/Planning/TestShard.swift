@@ -25,9 +25,11 @@ package struct TestShard: Equatable, Sendable {
         selected.filter { Self.hash(name($0)) % UInt64(count) == UInt64(index) }
     }
 
-    /// FNV-1a of 64 bits, the same on every machine.
+    /// FNV-1a of 64 bits with a final mix, the same on every machine. Without the mix, the lowest bit is the parity of the bytes.
     private static func hash(_ name: String) -> UInt64 {
-        name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let mixed = (hash ^ hash >> 32) &* 0x9E37_79B9_7F4A_7C15
+        return mixed ^ mixed >> 29
     }
 }
 

@@ -180,11 +180,14 @@ final class RunResults {
             return nil
         }
         let isAsCompiled = locator.sources.isAsCompiled(issue.path)
+        let file = isAsCompiled || options.isAccepting ? locator.sources.file(at: issue.path) : nil
         let fix =
             isAsCompiled
-            ? LiteralFix(for: issue) ?? LiteralFix(for: issue, inRowOf: test, sources: locator.sources.scan) : nil
+            ? LiteralFix(for: issue, in: file)
+                ?? LiteralFix(for: issue, inRowOf: test, in: file, sources: locator.sources.scan) : nil
         guard let fix else {
-            guard options.isAccepting, let value = UnacceptedValue(of: issue, isAsCompiled: isAsCompiled) else {
+            guard options.isAccepting, let value = UnacceptedValue(of: issue, in: file, isAsCompiled: isAsCompiled)
+            else {
                 return nil
             }
             unaccepted.append(value)

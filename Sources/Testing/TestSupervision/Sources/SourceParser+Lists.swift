@@ -72,6 +72,7 @@ extension SourceParser {
             return end + 1
         }
         guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }
+        literals.append(start)
         entries += keys(ofLiteral: start, end: end).compactMap { key in
             let name = text(at: key)
             // A name with an escape or an interpolation is another at run time.

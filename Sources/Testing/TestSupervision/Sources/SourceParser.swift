@@ -24,6 +24,8 @@ final class SourceParser {
     private var pendingType: Scope?
     /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
     private var conditions: [(isOfTests: Bool, text: String)] = []
+    /// The brackets of the dictionary literals that the present list is made of.
+    var literals: [Int] = []
     /// Modifiers in front of the present declaration.
     private var isStatic = false
     private var isMutating = false
@@ -119,7 +121,9 @@ final class SourceParser {
             // Behind it may be the kind of what is imported of one.
             modules.insert(text(at: isPunctuation(".", at: index + 3) ? index + 2 : index + 1))
         case 7 where isWord("private", at: index), 11 where isWord("fileprivate", at: index): isPrivate = true
-        case 8 where isWord("mutating", at: index): isMutating = true
+        case 8 where isWord("mutating", at: index),
+            9 where isWord("borrowing", at: index) || isWord("consuming", at: index):
+            isMutating = true
         case 8 where isWord("override", at: index): isOverride = true
         case 9 where isWord("typealias", at: index): resetModifiers()
         default: break
@@ -145,6 +149,7 @@ final class SourceParser {
         let line = tokens[index].line
         let isExtension = isWord("extension", at: index)
         let isProtocol = isWord("protocol", at: index)
+        let isActor = isWord("actor", at: index)
         index += 1
         let isBracket = isPunctuation("[", at: index) || isPunctuation("(", at: index)
         guard !isClassModifier, index < tokens.count, tokens[index].kind == .word || isExtension && isBracket else {
@@ -163,6 +168,7 @@ final class SourceParser {
         }
         let parents = parents(behind: index)
         if isProtocol { types[typeName, default: ScannedType()].isProtocol = true }
+        if isActor { types[typeName, default: ScannedType()].isActor = true }
         if parents.isEmpty { return }
         let property = isExtension ? \ScannedType.addedParents : \.declaredParents
         types[typeName, default: ScannedType()][keyPath: property].formUnion(parents)
@@ -204,24 +210,27 @@ final class SourceParser {
         guard let typeName = scopes.last.flatMap(\.self)?.typeName, index < tokens.count else { return }
         let name = text(at: index)
         guard Self.isTestName(name), isPunctuation("(", at: index + 1) else { return }
+        // What returns a value is no test.
+        let signature = (index + 3..<index + 12).prefix { !isPunctuation("{", at: $0) }
+        if signature.contains(where: { isPunctuation("-", at: $0) && isPunctuation(">", at: $0 + 1) }) { return }
         guard isPunctuation(")", at: index + 2) else {
             types[typeName, default: ScannedType()].declaredForRows.append(
                 DeclaredTest(
                     name: name, place: place(at: index), lastLine: lastLine(ofFunction: index), entry: "",
-                    isConditional: false))
+                    conditions: []))
             return
         }
-        let effects = (index + 3..<index + 6).prefix { !isPunctuation("{", at: $0) }
-        let isThrowing = effects.contains { isWord("throws", at: $0) }
-        let isAsynchronous = effects.contains { isWord("async", at: $0) }
+        let isActor = types[typeName]?.isActor ?? false
+        let isThrowing = signature.contains { isWord("throws", at: $0) }
+        let isAsynchronous = isActor || signature.contains { isWord("async", at: $0) }
         let marks = (isThrowing ? "try " : "") + (isAsynchronous ? "await " : "")
         let word = name.utf8.allSatisfy(SwiftLexer.isWord) ? name : "`\(name)`"
-        let entry = isStatic ? word : isMutating ? "fixture { \(marks)$0.\(word)() }" : "fixture(\(word))"
+        let entry = isStatic ? word : isMutating || isActor ? "fixture { \(marks)$0.\(word)() }" : "fixture(\(word))"
         types[typeName, default: ScannedType()].declared.append(
             DeclaredTest(
                 name: name, place: place(at: index), lastLine: lastLine(ofFunction: index),
                 entry: "\"\(name.replacing("\"", with: "\\\""))\": \(entry)",
-                isConditional: conditions.contains { !$0.isOfTests }))
+                conditions: conditions.filter { !$0.isOfTests }.map(\.text)))
     }
 
     /// `test` and then anything but a small letter; and not what makes a fixture.
@@ -257,14 +266,17 @@ final class SourceParser {
         type.lists.append(place(at: nameIndex))
         if (nameIndex..<index).contains(where: { isWord("TestSelectors", at: $0) }) {
             let isOfUnitTests = isWord("testSelectors", at: nameIndex)
+            literals = []
+            let entries = isOfUnitTests ? entries(ofList: index) : entries(ofLists: index)
             type.written.append(
                 WrittenList(
                     place: place(at: nameIndex), conditions: conditions.map(\.text), isOverride: isOverride,
-                    entries: isOfUnitTests ? entries(ofList: index) : entries(ofLists: index),
-                    isOfUnitTests: isOfUnitTests))
+                    entries: entries, isOfUnitTests: isOfUnitTests))
+            // Only in a list of literals is it known that an entry goes into one of them.
+            if entries == nil || !isOfUnitTests { literals = [] }
         }
         if type.insertion == nil, isWord("testSelectors", at: nameIndex),
-            let bracket = (index..<end).first(where: { isPunctuation("[", at: $0) })
+            let bracket = literals.first(where: { !isPunctuation(":", at: $0 + 1) }) ?? literals.first
         {
             type.insertion = SourcePlace(path: path, line: tokens[bracket].line, column: tokens[bracket].column + 1)
             type.isInsertionEmptyList = isPunctuation(":", at: bracket + 1)
@@ -414,7 +426,7 @@ extension SourceParser: SelfTesting {
                 }
                 #endif
                 """)["S"]?.declared
-            expectEqual(declared?.map(\.isConditional), [false, true, true, false], condition)
+            expectEqual(declared?.map { !$0.conditions.isEmpty }, [false, true, true, false], condition)
         }
     }
 }

@@ -12,8 +12,8 @@ struct DeclaredTest: Equatable {
     var lastLine: Int
     /// What an entry for it would be.
     var entry: String
-    /// Inside an `#if` that is not about tests, so that it may not be compiled here.
-    var isConditional: Bool
+    /// The `#if` that it is in and that are not about tests, each as it is written: it may not be compiled here.
+    var conditions: [String]
 }
 
 /// An entry of a list.
@@ -81,6 +81,7 @@ struct ScannedType: Equatable {
     /// The `#if` that each of them is stated in.
     var conditionsOfParents: [String: [String]] = [:]
     var isProtocol = false
+    var isActor = false
     var lists: [SourcePlace] = []
     /// Behind the opening bracket of the first list.
     var insertion: SourcePlace?
@@ -99,6 +100,7 @@ struct ScannedType: Equatable {
         addedParents.formUnion(other.addedParents)
         conditionsOfParents.merge(other.conditionsOfParents) { $1 }
         isProtocol = isProtocol || other.isProtocol
+        isActor = isActor || other.isActor
         lists += other.lists
         if insertion == nil { (insertion, isInsertionEmptyList) = (other.insertion, other.isInsertionEmptyList) }
         listed += other.listed
@@ -487,6 +489,8 @@ extension SourceScan: SelfTesting {
                 mutating func testC() async throws {}
                 static func `test is "so"`() {}
                 @MainActor private static func testD() throws {}
+                borrowing func testE() {}
+                static func testReturns() -> Int { 1 }
             }
             """)["S"]?.declared
         expectEqual(
@@ -494,8 +498,11 @@ extension SourceScan: SelfTesting {
             [
                 "\"testA\": testA", "\"testB\": fixture(testB)", "\"testC\": fixture { try await $0.testC() }",
                 #""test is \"so\"": `test is "so"`"#,
-                "\"testD\": testD",
+                "\"testD\": testD", "\"testE\": fixture { $0.testE() }",
             ])
+        expectEqual(
+            scan("actor S { func testA() {} }")["S"]?.declared.map(\.entry),
+            ["\"testA\": fixture { await $0.testA() }"])
     }
 }
 #endif

@@ -11,7 +11,18 @@ final class TestedSources {
         return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
     }()
 
+    /// The sources that were split into tokens, by path: one may have many failures.
+    private var files: [String: TokenizedFile?] = [:]
+
     init(of module: ModuleDescription) { self.module = module }
+
+    /// A source and its tokens; nil if it can't be read.
+    func file(at path: String) -> TokenizedFile? {
+        if let file = files[path] { return file }
+        let file = TokenizedFile(path: path)
+        files[path] = file
+        return file
+    }
 
     /// Whether a source has not been written since it was compiled.
     func isAsCompiled(_ path: String) -> Bool {

@@ -1,5 +1,6 @@
 // Where SwiftPM has put a build, and the words that have it build there again.
 
+internal import InClassSystem
 import TestSupervision
 
 struct BuildPlace: Equatable {
@@ -27,6 +28,17 @@ struct BuildPlace: Equatable {
 
     /// The build that this program is of, if it is of one.
     static var ofThisProgram: BuildPlace? { BuildPlace(products: programFolder) }
+
+    /// A Boolean value that indicates whether `swift package testlogger` is building, which runs the tests itself.
+    ///
+    /// Its plugin holds a lock while it builds, which the system releases however the plugin ends.
+    static var isOfCommand: Bool {
+        guard let scratch = ofThisProgram?.scratch else { return false }
+        let descriptor = open("\(scratch)/plugins/TestLogger/outputs/command.lock", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+    }
 
     /// The folder that this program is in.
     static var programFolder: String { FileAccess.directory(of: program) }

@@ -20,7 +20,9 @@ final class PassCache {
         let tool = FileAccess.program(named: CommandLine.arguments.first ?? "") ?? ""
         key =
             module.identity
-            + (objects + module.sources + module.resourceFiles + [tool, "\(module.root)/\(PackageOptions.fileName)"])
+            + (objects + module.libraryFiles + module.sources + module.resourceFiles + [
+                tool, "\(module.root)/\(PackageOptions.fileName)",
+            ])
             .map { "\($0)\t\(FileAccess.contentHash(of: $0) ?? 0)\n" }.joined()
         lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard lock >= 0 else { return nil }

@@ -134,6 +134,7 @@ final class SubjectRunner {
     /// Links the image; false when there is none to run.
     private func link(_ module: ModuleDescription) -> Bool {
         if options.marker != nil, module.isBuiltWithoutTests {
+            if !module.listsTests { return false }
             report(
                 .obstacle("Swift Build has not compiled them for '--product' or 'swift run'; 'swift build' does"),
                 of: module)

@@ -28,7 +28,8 @@ extension PackageTests {
                         targets: [
                             .target(
                                 name: "Pantry", dependencies: [library, .product(name: "Shelf", package: "Part")],
-                                resources: [.copy("Stores")]),
+                                resources: [.copy("Stores")],
+                                plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
                             .executableTarget(
                                 name: "eat", dependencies: ["Pantry"],
                                 plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
@@ -259,6 +260,11 @@ extension PackageTests {
             #expect(result.status == 4, "\(result)")
             result = try package.swift("package", "testlogger", "Pantry", "--filter", "nothing")
             #expect(result.status == 1, "\(result)")
+            // Pantry waits for Shelf's tests in a build, but not in the command, which reports all of them.
+            try package.replace("boardCount = 5", with: "boardCount = 6", in: Self.part)
+            result = try package.swift("package", "testlogger")
+            #expect(result.status == 1 && result.output.contains("6 tests, 3 passed, 2 failed, 1 skipped"), "\(result)")
+            try package.replace("boardCount = 6", with: "boardCount = 5", in: Self.part)
             // What was built is not what the editor shows.
             try package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source)
             result = try package.testlogger(["Pantry"])

@@ -330,10 +330,12 @@ import InClassTesting
 extension TestEvent: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testReadsWhatWorkersWrite": testReadsWhatWorkersWrite,
-            "testReadsIssuesWhole": testReadsIssuesWhole,
-            "testRefusesWhatItDoesNotKnow": testRefusesWhatItDoesNotKnow,
+            "testReadsWhatWorkersWrite": testReadsWhatWorkersWrite, "testReadsIssuesWhole": testReadsIssuesWhole,
         ]
+            + .each("testRefusesWhatItDoesNotKnow", unknown) { expectNil(TestEvent(line: Array($0.utf8))) }
+            + .each("testReadsNumbers", numbers) { number, known in
+                expectEqual(TestEvent(line: Array("version\t\(number)".utf8)), known.map(TestEvent.version))
+            }
     }
 
     /// Writes with InClassTesting's half of the protocol and reads with this one.
@@ -347,17 +349,13 @@ extension TestEvent: SelfTesting {
 
     private static func testReadsWhatWorkersWrite() {
         let hostile = "a\tb\nc\\d\r\u{0}é"
-        let test = PlannedTest(
-            typeName: hostile, testName: "", testType: "unit", module: "", timeoutMilliseconds: 50)
+        let test = PlannedTest(typeName: hostile, testName: "", testType: "unit", module: "", timeoutMilliseconds: 50)
         let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
             (.version(4), { $0.add("version", 4) }),
             (.list(test), { $0.add("list", [hostile, "unit", "", "50"]) }),
             (.planned(testName: hostile), { $0.add("planned", [hostile]) }),
             (.planned(testName: ""), { $0.add("planned", [""]) }),
-            (
-                .row(testName: hostile, PlannedTest.TableRow(table: "t\t", index: 12)),
-                { $0.add("row", [hostile, "t\t", "12"]) }
-            ),
+            (.row(testName: hostile, .init(table: "t\t", index: 12)), { $0.add("row", [hostile, "t\t", "12"]) }),
             (.ready(count: 0, hash: .min + 1), { $0.add("ready", 0, .min + 1) }),
             (.directory(path: hostile), { $0.add("directory", [hostile]) }),
             (.attachment(name: hostile), { $0.add("attachment", [hostile]) }),
@@ -392,20 +390,16 @@ extension TestEvent: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatItDoesNotKnow() {
-        let lines = [
-            "", "unknown", "begin", "begin\tx\t0", "begin\t1\t2\t3", "begin\t\t1", "end\t1", "end\t", "planned",
-            "planned\ta\tb", "row\ta\tb", "row\ta\tb\tc", "skip", "idle\t1", "ready\t",
-            "version\t99999999999999999999", "skip\ta\\x", "issue\tnothing\t\t0\t0\t\t\t\t0\t\t0",
-            "issue\texpectation\t\t0\t0\t\t\t\t0\t", "issue\texpectation\t\t0\t0\t\t\t\t0\t\t1\ta\tb", "skip\ta\\",
-        ]
-        for line in lines { expectNil(TestEvent(line: Array(line.utf8)), line) }
-        for (number, known) in [
-            ("\(Int.max)", Int.max), ("\(Int.min)", .min), ("9223372036854775808", nil), ("-9223372036854775809", nil),
-            ("99999999999999999999", nil), ("-", nil), ("-0", 0), ("-999999999999999999", -999_999_999_999_999_999),
-        ] {
-            expectEqual(TestEvent(line: Array("version\t\(number)".utf8)), known.map(TestEvent.version), number)
-        }
-    }
+    private static let unknown = [
+        "", "unknown", "begin", "begin\tx\t0", "begin\t1\t2\t3", "begin\t\t1", "end\t1", "end\t", "planned",
+        "planned\ta\tb", "row\ta\tb", "row\ta\tb\tc", "skip", "idle\t1", "ready\t",
+        "version\t99999999999999999999", "skip\ta\\x", "issue\tnothing\t\t0\t0\t\t\t\t0\t\t0",
+        "issue\texpectation\t\t0\t0\t\t\t\t0\t", "issue\texpectation\t\t0\t0\t\t\t\t0\t\t1\ta\tb", "skip\ta\\",
+    ]
+
+    private static let numbers = [
+        ("\(Int.max)", Int.max), ("\(Int.min)", .min), ("9223372036854775808", nil), ("-9223372036854775809", nil),
+        ("99999999999999999999", nil), ("-", nil), ("-0", 0), ("-999999999999999999", -999_999_999_999_999_999),
+    ]
 }
 #endif

@@ -114,17 +114,18 @@ public func confirmation<Result>(
 // MARK: - In-class tests
 
 #if SELF_TESTS
-enum ConfirmationTests {}
-
-extension ConfirmationTests: SelfTesting {
+enum ConfirmationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testCountsCalls": testCountsCalls,
-            "testCountsCallsOfTasks": testCountsCallsOfTasks,
+            "testCountsCalls": testCountsCalls, "testCountsCallsOfTasks": testCountsCallsOfTasks,
             "testChecksLateCalls": testChecksLateCalls,
-            "testThrowsWhatTheClosureThrows": testThrowsWhatTheClosureThrows,
+            "testThrowsWhatTheClosureThrows": {
+                expectThrows(Broken()) { try confirmation(count: 5) { _ in throw Broken() } }
+            },
         ]
     }
+
+    private struct Broken: Error, Equatable {}
 
     private static func testCountsCalls() {
         func issues(_ calls: Int, _ count: some RangeExpression<Int> & Sendable) -> [String] {
@@ -172,11 +173,6 @@ extension ConfirmationTests: SelfTesting {
             kept()
         }
         expectEqual(issues.map(\.text), ["got 2 calls instead of expected at most 1"])
-    }
-
-    private static func testThrowsWhatTheClosureThrows() {
-        struct Broken: Error, Equatable {}
-        expectThrows(Broken()) { try confirmation(count: 5) { _ in throw Broken() } }
     }
 }
 #endif

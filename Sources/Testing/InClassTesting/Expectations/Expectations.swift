@@ -218,26 +218,18 @@ public func fail(
 // MARK: - In-class tests
 
 #if SELF_TESTS
-enum ExpectationTests {}
-
-extension ExpectationTests: SelfTesting {
+enum ExpectationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testMetExpectationsRecordNothing": testMetExpectationsRecordNothing,
             "testMetExpectationsAreNoted": testMetExpectationsAreNoted,
             "testOperandsAreEvaluatedOnce": testOperandsAreEvaluatedOnce,
             "testMessageIsEvaluatedOnFailureOnly": testMessageIsEvaluatedOnFailureOnly,
             "testIssueIsAtTheCall": testIssueIsAtTheCall,
         ]
-            + .each("testToleranceIsStrict", tolerances) { row in
-                let issues = Recorder.issues { expectEqual(row.got, row.expected, within: row.tolerance) }
-                expectEqual(issues.isEmpty, row.isMet, "\(row)")
-            }
-            + .each("testUnmetExpectationsSayWhatWasGot", unmetExpectations, named: { "\($0.got), \($0.expected)" }) {
-                row in
-                let issues = Recorder.issues { row.expectation() }
-                expectEqual(issues.map(\.got), [row.got])
-                expectEqual(issues.map(\.expected), [row.expected])
+            + .each("testMetExpectationsRecordNothing", met.indices) { met[$0]() }
+            + .each("testUnmetExpectationsSayWhatWasGot", unmet, named: name, expectIssue)
+            + .each("testToleranceIsStrict", tolerances, named: { "\($0)" }) { got, expected, tolerance, isMet in
+                expectEqual(Recorder.issues { expectEqual(got, expected, within: tolerance) }.isEmpty, isMet)
             }
     }
 
@@ -268,60 +260,48 @@ extension ExpectationTests: SelfTesting {
         }
     }
 
-    private static func testMetExpectationsRecordNothing() {
+    private static var met: [() -> Void] {
         let thing = Thing()
-        let issues = Recorder.issues {
-            expectEqual(4, 4)
-            expectEqual("a", "a")
-            expectEqual(true, true)
-            expectEqual([1, 2], [1, 2])
-            expectEqual(Optional(4), 4)
-            expectEqual(nil as Int?, nil)
-            expectEqual(0.1 + 0.2, 0.3, within: 1e-9)
-            expectEqual(Double.infinity, .infinity, within: 1)
-            expectNotEqual(1, 2)
-            expectIdentical(thing, thing)
-            expectIdentical(nil, nil)
-            expectTrue(true)
-            expectFalse(false)
-            expectNil(nil as Int?)
-            expectNotNil(4)
-            expectLessThan(1, 2)
-            expectLessThanOrEqual(2, 2)
-            expectGreaterThan(2, 1)
-            expectGreaterThanOrEqual(2, 2)
-        }
-        expectEqual(issues, [])
-    }
-
-    private static var unmetExpectations: [(expectation: () -> Void, got: String, expected: String)] {
-        [
-            ({ expectEqual(4, 5) }, "4", "5"),
-            ({ expectEqual("a", "b") }, "\"a\"", "\"b\""),
-            ({ expectEqual(true, false) }, "true", "false"),
-            ({ expectEqual(Optional(4), nil) }, "4", "nil"),
-            ({ expectEqual(nil, [1]) }, "nil", "[1]"),
-            ({ expectEqual(1.5, 2, within: 0.5) }, "1.5", "2.0 within 0.5"),
-            ({ expectNotEqual(4, 4) }, "4", "a different value"),
-            ({ expectTrue(false) }, "false", "true"),
-            ({ expectFalse(true) }, "true", "false"),
-            ({ expectNil(Optional("x")) }, "\"x\"", "nil"),
-            ({ expectNotNil(nil as Int?) }, "nil", "a value"),
-            ({ expectLessThan(2, 2) }, "2", "less than 2"),
-            ({ expectLessThanOrEqual(3, 2) }, "3", "at most 2"),
-            ({ expectGreaterThan(2, 2) }, "2", "greater than 2"),
-            ({ expectGreaterThanOrEqual(1, 2) }, "1", "at least 2"),
-            ({ fail("why") }, "", ""),
+        return [
+            { expectEqual(4, 4) }, { expectEqual("a", "a") }, { expectEqual(true, true) },
+            { expectEqual([1, 2], [1, 2]) }, { expectEqual(Optional(4), 4) }, { expectEqual(nil as Int?, nil) },
+            { expectEqual(0.1 + 0.2, 0.3, within: 1e-9) }, { expectEqual(Double.infinity, .infinity, within: 1) },
+            { expectNotEqual(1, 2) }, { expectIdentical(thing, thing) }, { expectIdentical(nil, nil) },
+            { expectTrue(true) }, { expectFalse(false) }, { expectNil(nil as Int?) }, { expectNotNil(4) },
+            { expectLessThan(1, 2) }, { expectLessThanOrEqual(2, 2) },
+            { expectGreaterThan(2, 1) }, { expectGreaterThanOrEqual(2, 2) },
         ]
     }
 
-    private static var tolerances: [(got: Double, expected: Double, tolerance: Double, isMet: Bool)] {
+    /// An expectation that fails, and the texts of its issue.
+    typealias Unmet = (body: () -> Void, got: String, expected: String)
+
+    static func name(_ row: Unmet) -> String { "\(row.got), not \(row.expected)" }
+
+    static func expectIssue(_ row: Unmet) {
+        let issues = Recorder.issues(of: row.body)
+        expectEqual(issues.map(\.got), [row.got])
+        expectEqual(issues.map(\.expected), [row.expected])
+    }
+
+    private static var unmet: [Unmet] {
         [
-            (1, 2, 1, false), (1, 2, 1.5, true), (.nan, .nan, 1, false), (.nan, 1, .infinity, false),
-            (1, 1, .nan, false), (1, 1, 0, true), (1, 2, 0, false), (1, 1, -1, false), (.infinity, .infinity, 0, true),
-            (.infinity, -.infinity, 1, false),
+            ({ expectEqual(4, 5) }, "4", "5"), ({ expectEqual("a", "b") }, "\"a\"", "\"b\""),
+            ({ expectEqual(true, false) }, "true", "false"), ({ expectEqual(Optional(4), nil) }, "4", "nil"),
+            ({ expectEqual(nil, [1]) }, "nil", "[1]"), ({ expectEqual(1.5, 2, within: 0.5) }, "1.5", "2.0 within 0.5"),
+            ({ expectNotEqual(4, 4) }, "4", "a different value"), ({ expectTrue(false) }, "false", "true"),
+            ({ expectFalse(true) }, "true", "false"), ({ expectNil(Optional("x")) }, "\"x\"", "nil"),
+            ({ expectNotNil(nil as Int?) }, "nil", "a value"), ({ expectLessThan(2, 2) }, "2", "less than 2"),
+            ({ expectLessThanOrEqual(3, 2) }, "3", "at most 2"), ({ expectGreaterThan(2, 2) }, "2", "greater than 2"),
+            ({ expectGreaterThanOrEqual(1, 2) }, "1", "at least 2"), ({ fail("why") }, "", ""),
         ]
     }
+
+    private static let tolerances: [(got: Double, expected: Double, tolerance: Double, isMet: Bool)] = [
+        (1, 2, 1, false), (1, 2, 1.5, true), (.nan, .nan, 1, false), (.nan, 1, .infinity, false),
+        (1, 1, .nan, false), (1, 1, 0, true), (1, 2, 0, false), (1, 1, -1, false), (.infinity, .infinity, 0, true),
+        (.infinity, -.infinity, 1, false),
+    ]
 
     private static func testOperandsAreEvaluatedOnce() {
         var count = 0

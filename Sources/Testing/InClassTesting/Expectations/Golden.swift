@@ -195,16 +195,21 @@ struct TextDifference {
 extension GoldenPlaces: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testMeetsTheSameBytes": testMeetsTheSameBytes,
             "testFindsFilesByTheirNames": testFindsFilesByTheirNames,
             "testRefusesWhatIsNoGolden": testRefusesWhatIsNoGolden,
             "testTakesTheWholeTextsAlong": testTakesTheWholeTextsAlong,
             "testLongTextsTakeNoLonger": testLongTextsTakeNoLonger,
         ]
-            + .each("testSaysHowTextsDiffer", differingTexts) { row in
-                let difference = TextDifference(got: row.got, expected: row.expected)
-                expectEqual("\(difference.got)/\(difference.expected)", row.line)
-                expectEqual(difference.notes, row.notes, row.line)
+            + .each("testMeetsTheSameBytes", ["", "a", "a\n", "a\r\nb", "é\u{0}", "\u{FEFF}x"]) { text in
+                let places = GoldenPlaces(folders: [try folder(["g.txt": text])])
+                expectEqual(places.issues(text, "g.txt"), [])
+                expectEqual(places.issues(text + "\u{301}", "g.txt").count, 1)
+            }
+            + .each("testSaysHowTextsDiffer", differences, named: { "\($0.got)/\($0.expected)" }) {
+                got, expected, line, notes in
+                let difference = TextDifference(got: got, expected: expected)
+                expectEqual("\(difference.got)/\(difference.expected)", line)
+                expectEqual(difference.notes, notes)
             }
     }
 
@@ -228,47 +233,30 @@ extension GoldenPlaces: SelfTesting {
         Recorder.issues { compare(got, name, at: CallPlace(#filePath, #line, 1)) }
     }
 
-    private static func testMeetsTheSameBytes() throws {
-        for text in ["", "a", "a\n", "a\r\nb", "é\u{0}", "\u{FEFF}x"] {
-            let places = GoldenPlaces(folders: [try folder(["g.txt": text])])
-            expectEqual(places.issues(text, "g.txt"), [], quoted(text))
-            expectEqual(places.issues(text + "\u{301}", "g.txt").count, 1, quoted(text))
-        }
-    }
-
-    private static var differingTexts: [(got: String, expected: String, line: String, notes: [String])] {
-        [
-            ("a\nb\n", "a\nc\n", "line 2 \"b\"/\"c\"", []),
-            ("", "a", "the end of the text/line 1 \"a\"", []),
-            ("a\nb\n", "a\n", "line 2 \"b\"/the end of the text", []),
-            (
-                "a\n", "a\nb\nc\n", "the end of the text/line 2 \"b\"",
-                ["line 2: missing \"b\"", "line 3: missing \"c\""]
-            ),
-            ("a", "a\n", "no newline at the end/a newline at the end", []),
-            ("a\n", "a", "a newline at the end/no newline at the end", []),
-            (
-                "", "\n", "the end of the text/line 1 \"\"",
-                ["got no newline at the end instead of a newline at the end"]
-            ),
-            ("b", "a\n", "line 1 \"b\"/\"a\"", ["got no newline at the end instead of a newline at the end"]),
-            ("a\r\nb", "a\nb", "line 1 \"a\\r\"/\"a\"", []),
-            ("e\u{301}", "\u{E9}", "line 1 \"e\\u{301}\"/\"\\u{e9}\"", []),
-            ("a\u{200B}", "a", "line 1 \"a\\u{200b}\"/\"a\"", []),
-            (
-                "a\nx\nc\ny", "a\nb\nc\nd", "line 2 \"x\"/\"b\"",
-                ["line 2: got \"x\" instead of \"b\"", "line 4: got \"y\" instead of \"d\""]
-            ),
-        ]
-    }
+    private static let ends = "got no newline at the end instead of a newline at the end"
+    private static let differences: [(got: String, expected: String, line: String, notes: [String])] = [
+        ("a\nb\n", "a\nc\n", #"line 2 "b"/"c""#, []), ("", "a", #"the end of the text/line 1 "a""#, []),
+        ("a\nb\n", "a\n", #"line 2 "b"/the end of the text"#, []),
+        (
+            "a\n", "a\nb\nc\n", #"the end of the text/line 2 "b""#,
+            [#"line 2: missing "b""#, #"line 3: missing "c""#]
+        ),
+        ("a", "a\n", "no newline at the end/a newline at the end", []),
+        ("a\n", "a", "a newline at the end/no newline at the end", []),
+        ("", "\n", #"the end of the text/line 1 """#, [ends]), ("b", "a\n", #"line 1 "b"/"a""#, [ends]),
+        ("a\r\nb", "a\nb", #"line 1 "a\r"/"a""#, []), ("a\u{200B}", "a", #"line 1 "a\u{200b}"/"a""#, []),
+        ("e\u{301}", "\u{E9}", #"line 1 "e\u{301}"/"\u{e9}""#, []),
+        (
+            "a\nx\nc\ny", "a\nb\nc\nd", #"line 2 "x"/"b""#,
+            [#"line 2: got "x" instead of "b""#, #"line 4: got "y" instead of "d""#]
+        ),
+    ]
 
     private static func testFindsFilesByTheirNames() throws {
-        let root = try folder([
-            "Sources/": "", "Sources/Goldens/": "", "Sources/Goldens/a.txt": "", "Sources/Texts/": "",
-            "Sources/Texts/b.txt": "", "Sources/Texts/new.txt": "", "Sources/Texts/en/": "",
-            "Sources/Texts/en/c.txt": "",
-            "Sources/one.txt": "", "Sources/other.txt": "",
-        ])
+        let folders = ["Sources/", "Sources/Goldens/", "Sources/Texts/", "Sources/Texts/en/"]
+        let files = ["Goldens/a.txt", "Texts/b.txt", "Texts/new.txt", "Texts/en/c.txt", "one.txt", "other.txt"]
+        let names = folders + files.map { "Sources/\($0)" }
+        let root = try folder(Dictionary(uniqueKeysWithValues: names.map { ($0, "") }))
         let source = "\(root)/Sources/s.swift"
         let all = ["Goldens", "Texts/b.txt", "Texts/en/c.txt", "one.txt"].map { "\(root)/Sources/\($0)" }
         let rows: [(resources: [String], name: String, path: String?)] = [
@@ -279,9 +267,8 @@ extension GoldenPlaces: SelfTesting {
             ([all[1], "\(root)/Sources/Other/o.txt"], "d.txt", nil),
         ]
         for row in rows {
-            let places = GoldenPlaces(resources: row.resources)
-            expectEqual(
-                places.path(of: row.name, usedIn: source), row.path.map { "\(root)/Sources/\($0)" }, row.name)
+            let path = GoldenPlaces(resources: row.resources).path(of: row.name, usedIn: source)
+            expectEqual(path, row.path.map { "\(root)/Sources/\($0)" }, row.name)
         }
         let places = GoldenPlaces(folders: ["\(root)/Sources", "\(root)/Sources/Texts"])
         expectEqual(places.path(of: "b.txt", usedIn: ""), "\(root)/Sources/Texts/b.txt")
@@ -308,9 +295,8 @@ extension GoldenPlaces: SelfTesting {
             expectEqual(issues.compactMap(\.texts).map(\.golden), name == "none.txt" ? ["\(root)/none.txt"] : [])
         }
         expectEqual(GoldenPlaces().issues("x", "a").map(\.got), ["a target without a folder of resources for it"])
-        expectEqual(
-            GoldenPlaces(areKnown: false).issues("x", "a").map(\.got),
-            ["nothing that says where the module's resources are"])
+        let nothing = "nothing that says where the module's resources are"
+        expectEqual(GoldenPlaces(areKnown: false).issues("x", "a").map(\.got), [nothing])
     }
 
     private static func testTakesTheWholeTextsAlong() throws {

@@ -52,41 +52,35 @@ private func close(_ scope: Recorder.Scope, _ reason: String, _ file: StaticStri
 // MARK: - In-class tests
 
 #if SELF_TESTS
-enum KnownIssueTests {}
-
-extension KnownIssueTests: SelfTesting {
+enum KnownIssueTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        [
-            "testKnownIssueIsNoFailure": testKnownIssueIsNoFailure,
-            "testKnownIssueMustHappen": testKnownIssueMustHappen,
-            "testEachKnownIssueMustHappen": testEachKnownIssueMustHappen,
-        ]
+        .each("testKnownIssues", rows, named: \.name) { row in
+            let issues = Recorder.issues(of: row.body)
+            expectEqual(issues.map { "\($0.kind) \($0.expected) \($0.knownReason ?? "-")" }, row.issues)
+        }
     }
 
     private struct Other: Error {}
 
-    private static func testKnownIssueIsNoFailure() {
-        let issues = Recorder.issues {
-            withKnownIssue("tracked") {
-                expectEqual(1, 2)
-                throw Other()
-            }
-        }
-        expectEqual(issues.map(\.knownReason), ["tracked", "tracked"])
-        expectEqual(issues.map(\.kind), [.expectation, .thrownError])
+    private static func failTwice() throws {
+        expectEqual(1, 2)
+        throw Other()
     }
 
-    private static func testKnownIssueMustHappen() {
-        let issues = Recorder.issues { withKnownIssue("tracked") {} }
-        expectEqual(issues.map(\.expected), ["known issue \"tracked\""])
-        expectEqual(issues.map(\.knownReason), [nil])
-    }
-
-    /// An issue of the inner one is none of the outer one.
-    private static func testEachKnownIssueMustHappen() {
-        let issues = Recorder.issues { withKnownIssue("outer") { withKnownIssue("inner") { fail("why") } } }
-        expectEqual(issues.map(\.knownReason), ["inner", nil])
-        expectEqual(issues.map(\.expected), ["", "known issue \"outer\""])
+    /// Code that records issues, with the kind, the expected value and the known reason of each issue.
+    private static var rows: [(name: String, body: () -> Void, issues: [String])] {
+        [
+            (
+                "are no failures", { withKnownIssue("tracked") { try failTwice() } },
+                ["expectation 2 tracked", "thrownError no error tracked"]
+            ),
+            ("must happen", { withKnownIssue("tracked") {} }, ["expectation known issue \"tracked\" -"]),
+            (
+                // The issue of the inner one doesn't count for the outer one.
+                "must each happen", { withKnownIssue("outer") { withKnownIssue("inner") { fail("why") } } },
+                ["expectation  inner", "expectation known issue \"outer\" -"]
+            ),
+        ]
     }
 }
 #endif

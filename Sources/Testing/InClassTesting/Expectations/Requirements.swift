@@ -138,16 +138,18 @@ private func requiredError<Failure>(
 // MARK: - In-class tests
 
 #if SELF_TESTS
-enum RequirementTests {}
-
-extension RequirementTests: SelfTesting {
+enum RequirementTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testMetRequirementsReturnTheValue": testMetRequirementsReturnTheValue,
-            "testUnmetRequirementsEndTheTest": testUnmetRequirementsEndTheTest,
-            "testSkipEndsTheTest": testSkipEndsTheTest,
             "testAsynchronousForms": testAsynchronousForms,
         ]
+            + .each("testEndsTheTest", ends, named: { $0.by.map { "\($0)" } ?? "nothing" }) { type, body in
+                var thrown: (any Error)?
+                let issues = await Recorder.issues { do { try await body() } catch { thrown = error } }
+                expectEqual(thrown.map { "\(Swift.type(of: $0))" }, type.map { "\($0)" }, "the error")
+                expectEqual(issues.count, type == RequirementNotMet.self ? 1 : 0, "issues")
+            }
     }
 
     private struct Trouble: Error, Equatable {}
@@ -161,48 +163,21 @@ extension RequirementTests: SelfTesting {
         expectEqual(try requireNoThrow { 4 }, 4)
     }
 
-    private static func testUnmetRequirementsEndTheTest() {
-        let rows: [() throws -> Void] = [
-            { try requireNotNil(Int("x")) }, { try requireEqual(4, 5) }, { try requireTrue(false) },
-            { try requireFalse(true) }, { try requireThrows(Trouble.self) {} },
-            { try requireNoThrow { throw Trouble() } },
+    /// Test bodies, each with the error that ends it. Expectations about errors don't treat a skip as an error.
+    private static var ends: [(by: (any Error.Type)?, body: () async throws -> Void)] {
+        let (unmet, skip) = (RequirementNotMet.self, TestSkipped.self)
+        return [
+            (unmet, { try requireNotNil(Int("x")) }), (unmet, { try requireEqual(4, 5) }),
+            (unmet, { try requireTrue(false) }), (unmet, { try requireFalse(true) }),
+            (unmet, { try requireThrows(Trouble.self) {} }), (unmet, { try requireNoThrow { throw Trouble() } }),
+            (skip, { try sooner() }), (skip, { try requireThrows((any Error).self) { try sooner() } }),
+            (skip, { try await requireThrows(Trouble.self) { try await later() } }),
+            (skip, { try requireNoThrow { try sooner() } }),
+            (skip, { try await requireNoThrow { try await later() } }),
+            (nil, { expectThrows((any Error).self) { try sooner() } }), (nil, { expectNoThrow { try sooner() } }),
+            (nil, { await expectThrows(Trouble.self) { try await later() } }),
+            (nil, { await expectNoThrow { try await later() } }),
         ]
-        for (index, row) in rows.enumerated() {
-            let issues = Recorder.issues { expectThrowsWithoutRecording(row, index) }
-            expectEqual(issues.count, 1, "issues of row \(index)")
-        }
-    }
-
-    /// Checks what `expectThrows` would, which must not record here.
-    private static func expectThrowsWithoutRecording(_ body: () throws -> Void, _ index: Int) {
-        do {
-            try body()
-            fail("row \(index) went on")
-        } catch is RequirementNotMet {} catch { fail("row \(index) threw \(error)") }
-    }
-
-    /// No expectation about errors takes a skip for an error.
-    private static func testSkipEndsTheTest() async {
-        let rows: [() async throws -> Void] = [
-            { try skip("why") }, { try requireThrows((any Error).self) { try skip("why") } },
-            { try await requireThrows(Trouble.self) { try await later() } },
-            { try requireNoThrow { try sooner() } }, { try await requireNoThrow { try await later() } },
-        ]
-        for (index, row) in rows.enumerated() {
-            let issues = await Recorder.issues {
-                do {
-                    try await row()
-                    fail("row \(index) went on")
-                } catch { if !(error is TestSkipped) { fail("row \(index) threw \(error)") } }
-            }
-            expectEqual(issues, [])
-        }
-        let caught: [() async -> Void] = [
-            { expectThrows((any Error).self) { try skip("why") } }, { expectNoThrow { try skip("why") } },
-            { await expectThrows(Trouble.self) { try await later() } },
-            { await expectNoThrow { try await later() } },
-        ]
-        for row in caught { expectEqual(await Recorder.issues { await row() }, []) }
     }
 
     private static func sooner() throws { try skip("why") }

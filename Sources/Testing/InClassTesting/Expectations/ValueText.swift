@@ -287,20 +287,15 @@ private func fieldNotes(_ got: Mirror, _ expected: Mirror) -> [String] {
 // MARK: - In-class tests
 
 #if SELF_TESTS
-enum ValueTextTests {}
-
-extension ValueTextTests: SelfTesting {
+enum ValueTextTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWritesErrors": testWritesErrors,
-            "testStaysOnOneLine": testStaysOnOneLine,
-            "testLeavesDiscriminatorsOut": testLeavesDiscriminatorsOut,
-            "testAbridgesLongValues": testAbridgesLongValues,
-            "testNotesSayWhereValuesDiffer": testNotesSayWhereValuesDiffer,
-            "testNotesAreLimited": testNotesAreLimited,
+            "testWritesErrors": testWritesErrors, "testLeavesDiscriminatorsOut": testLeavesDiscriminatorsOut,
+            "testAbridgesLongValues": testAbridgesLongValues, "testNotesAreLimited": testNotesAreLimited,
         ]
-            + .each("testWritesValuesAsSourceDoes", valuesAndTexts) { value, text in
-                expectEqual(valueText(value), text)
+            + .each("testWritesValuesAsSourceDoes", values, named: \.1) { expectEqual(valueText($0), $1) }
+            + .each("testNotesSayWhereValuesDiffer", differences, named: \.notes.description) { row in
+                expectEqual(differenceNotes(got: row.got, expected: row.expected), row.notes)
             }
     }
 
@@ -312,7 +307,7 @@ extension ValueTextTests: SelfTesting {
     private struct Failure: Error { var line = 3 }
     private struct Spoken: Error, CustomStringConvertible { var description: String { "it broke" } }
 
-    private static var valuesAndTexts: [(Any, String)] {
+    private static var values: [(Any, String)] {
         [
             (4, "4"), (-1.0, "-1.0"), (Float(0.1), "0.1"), ("a", "\"a\""), (Character("é"), "\"é\""),
             (Substring("s"), "\"s\""), (true, "true"), (nil as Int? as Any, "nil"), (Optional(4) as Any, "4"),
@@ -320,6 +315,8 @@ extension ValueTextTests: SelfTesting {
             (["k": 1], "[\"k\": 1]"), (1..<3, "Range(1..<3)"),
             (Point(), "Point(x: 1, y: 2)"), (Shape.circle(radius: 2), "circle(radius: 2)"), (Shape.none, "none"),
             (Described(), "a: error: b"), (Int.self, "Int"), ((1, "a"), "(1, \"a\")"),
+            ("a\n\t\r\"\\\u{1B}\u{2028}", #""a\n\t\r\"\\\u{1b}\u{2028}""#), (`Raw type`.self, "`Raw type`"),
+            (`Raw type`(`the field`: "a\u{A0}b"), "`Raw type`(`the field`: \"a\u{A0}b\")"),
         ]
     }
 
@@ -330,11 +327,6 @@ extension ValueTextTests: SelfTesting {
         expectEqual(errorText(Spoken()), "Spoken \"it broke\"")
     }
 
-    private static func testStaysOnOneLine() {
-        expectEqual(valueText("a\n\t\r\"\\\u{1B}\u{2028}"), #""a\n\t\r\"\\\u{1b}\u{2028}""#)
-        expectEqual(escaped("x\ny"), "x\\ny")
-    }
-
     private static func testLeavesDiscriminatorsOut() {
         let hash = "_0123456789ABCDEF0123456789ABCDEF"
         let rows = [
@@ -342,8 +334,7 @@ extension ValueTextTests: SelfTesting {
             ("(A in \(hash))(x: 1)", "A(x: 1)"), ("(a in _b)", "(a in _b)"), ("(A in \(hash)", "(A in \(hash)"),
         ]
         for (text, plain) in rows { expectEqual(withoutDiscriminators(text), plain) }
-        expectEqual(valueText(`Raw type`(`the field`: "a\u{A0}b")), "`Raw type`(`the field`: \"a\u{A0}b\")")
-        expectEqual(valueText(`Raw type`.self), "`Raw type`")
+        expectEqual(escaped("x\ny"), "x\\ny")
     }
 
     private static func testAbridgesLongValues() {
@@ -355,14 +346,12 @@ extension ValueTextTests: SelfTesting {
         expectLessThan(issue.message.count, messageCharacterCountMax + 50)
     }
 
-    private static func testNotesSayWhereValuesDiffer() {
-        let rows: [(got: Any, expected: Any, notes: [String])] = [
-            (1, 2, []),
-            ("a", "b", []),
-            ("a\nb\nc", "a\nx\nc", ["line 2: got \"b\" instead of \"x\""]),
+    private static var differences: [(got: Any, expected: Any, notes: [String])] {
+        let long = String(repeating: "x", count: 40)
+        return [
+            (1, 2, []), ("a", "b", []), ("a\nb\nc", "a\nx\nc", ["line 2: got \"b\" instead of \"x\""]),
             ("a\r\nb\nc", "a\nb\nc", ["line 1: got \"a\\r\" instead of \"a\""]),
-            ([1, 2, 3], [1, 3], ["element 1: unexpected 2"]),
-            ([1, 3], [1, 2, 3], ["element 1: missing 2"]),
+            ([1, 2, 3], [1, 3], ["element 1: unexpected 2"]), ([1, 3], [1, 2, 3], ["element 1: missing 2"]),
             ([1, 2], [1, 4], ["element 1: got 2 instead of 4"]),
             (
                 ["a": 1, "b": 2], ["a": 2, "c": 3],
@@ -370,12 +359,11 @@ extension ValueTextTests: SelfTesting {
             ),
             (Set([1, 2]), Set([2, 3]), ["missing 3", "unexpected 1"]),
             (Point(), Point(x: 1, y: 3), [".y: got 2 instead of 3"]),
+            (
+                long + "a", long + "b",
+                ["first difference at character 40: got …\"xxxxxxxxa\" instead of …\"xxxxxxxxb\""]
+            ),
         ]
-        for row in rows { expectEqual(differenceNotes(got: row.got, expected: row.expected), row.notes) }
-        let long = String(repeating: "x", count: 40)
-        expectEqual(
-            differenceNotes(got: long + "a", expected: long + "b"),
-            ["first difference at character 40: got …\"xxxxxxxxa\" instead of …\"xxxxxxxxb\""])
     }
 
     private static func testNotesAreLimited() {

@@ -61,11 +61,12 @@ extension TestDirectory {
 // MARK: - In-class tests
 
 #if SELF_TESTS
-enum AttachmentTests {}
-
-extension AttachmentTests: SelfTesting {
+enum AttachmentTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testWritesFiles": testWritesFiles, "testRefusesNames": testRefusesNames]
+        ["testWritesFiles": testWritesFiles]
+            + .each("testRefusesNames", refused) { name, got in
+                expectEqual(Recorder.issues { attach("", named: name) }.map(\.got), [got])
+            }
     }
 
     private static func testWritesFiles() throws {
@@ -83,14 +84,9 @@ extension AttachmentTests: SelfTesting {
         }
     }
 
-    private static func testRefusesNames() {
-        for name in ["", ".", "..", "a/b", "a\0b"] {
-            expectEqual(
-                Recorder.issues { attach("", named: name) }.map(\.got), ["a name that is no file name"], quoted(name))
-        }
-        let long = String(repeating: "x", count: 300)
-        expectEqual(Recorder.issues { attach("", named: long) }.map(\.got), ["File name too long"])
-    }
+    private static let refused =
+        ["", ".", "..", "a/b", "a\0b"].map { ($0, "a name that is no file name") }
+        + [(String(repeating: "x", count: 300), "File name too long")]
 }
 #endif
 

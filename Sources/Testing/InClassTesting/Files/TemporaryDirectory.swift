@@ -164,8 +164,7 @@ extension TestDirectory: SelfTesting {
         [
             "testIsTheSameForAllOfATest": testIsTheSameForAllOfATest,
             "testNamesAreFreshAndPlain": testNamesAreFreshAndPlain,
-            "testRemovesWhateverIsThere": testRemovesWhateverIsThere,
-            "testSaysWhyThereIsNone": testSaysWhyThereIsNone,
+            "testRemovesWhateverIsThere": testRemovesWhateverIsThere, "testSaysWhyThereIsNone": testSaysWhyThereIsNone,
         ]
     }
 

@@ -58,8 +58,7 @@ func contents(_ path: String) -> [UInt8]? {
 extension TestResource: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testReadsFiles": testReadsFiles,
-            "testMissingResourceEndsTheTest": testMissingResourceEndsTheTest,
+            "testReadsFiles": testReadsFiles, "testMissingResourceEndsTheTest": testMissingResourceEndsTheTest,
         ]
     }
 

@@ -143,8 +143,7 @@ private final class HeldFixture: FixtureTesting {
 extension MainActorFixture: @MainActor FixtureTesting {
     static var testSelectors: TestSelectors {
         [
-            "testStatic": testStatic,
-            "testMethod": fixture(testMethod),
+            "testStatic": testStatic, "testMethod": fixture(testMethod),
             "testMutates": fixture { try await $0.testMutates() },
         ] + each("testRows", [1, 2]) { $0.testRow($1) }
     }
@@ -181,20 +180,15 @@ private struct FixtureTests {
 extension FixtureTests: FixtureTesting {
     static var testSelectors: TestSelectors {
         [
-            "testRunsInOrder": testRunsInOrder,
-            "testTearsDownAfterAnError": testTearsDownAfterAnError,
-            "testTearsDownAfterSetUpThrew": testTearsDownAfterSetUpThrew,
-            "testWithoutFixtureNothingRuns": testWithoutFixtureNothingRuns,
-            "testErrorOfTearDownIsAnIssue": testErrorOfTearDownIsAnIssue,
-            "testFixtureIsFresh": testFixtureIsFresh,
-            "testFixturesOfClassesMustEnd": testFixturesOfClassesMustEnd,
-            "testInstanceMethod": fixture(testInstanceMethod),
+            "testFixtureIsFresh": testFixtureIsFresh, "testInstanceMethod": fixture(testInstanceMethod),
             "testMutatingMethod": fixture { $0.testMutatingMethod() },
             "testClosureOfStatements": fixture { tests in
                 tests.testMutatingMethod()
                 expectEqual(tests.value, 3)
             },
         ]
+            + .each("testRunsInOrder", troubles, testRunsInOrder)
+            + .each("testFixturesOfClassesMustEnd", [true, false], testFixturesOfClassesMustEnd)
     }
     static func testFixture() throws -> Self {
         try call("testFixture")
@@ -206,50 +200,29 @@ extension FixtureTests: FixtureTesting {
     }
     func tearDown() throws { try Self.call("tearDown") }
 
-    /// Runs an entry and says what was called, which error ended it and which issues it recorded.
-    private static func run(troubleIn name: String = "") async -> (
-        calls: [String], error: (any Error)?, issues: [RecordedIssue]
-    ) {
+    private static let all = ["testFixture", "setUp", "test", "tearDown"]
+    /// The function that throws, the functions that run, and the issues they record.
+    private static let troubles: [(place: String, calls: [String], issues: [String])] = [
+        ("nowhere", all, []), ("test", all, []),
+        ("setUp", ["testFixture", "setUp", "tearDown"], ["error Trouble() from setUp()"]),
+        ("testFixture", ["testFixture"], ["error Trouble() from testFixture()"]),
+        ("tearDown", all, ["error Trouble() from tearDown()"]),
+    ]
+
+    private static func testRunsInOrder(_ row: (place: String, calls: [String], issues: [String])) async {
         let entry = fixture { (_: inout Self) in try call("test") }
         let log = CallLog()
         var thrown: (any Error)?
         let issues = await Recorder.issues {
             await $log.withValue(log) {
-                await $troubleIn.withValue(name) {
+                await $troubleIn.withValue(row.place) {
                     do { try await entry() } catch { thrown = error }
                 }
             }
         }
-        return (log.calls, thrown, issues)
-    }
-
-    private static func testRunsInOrder() async {
-        let result = await run()
-        expectEqual(result.calls, ["testFixture", "setUp", "test", "tearDown"])
-        expectNil(result.error)
-    }
-
-    private static func testTearsDownAfterAnError() async {
-        let result = await run(troubleIn: "test")
-        expectEqual(result.calls, ["testFixture", "setUp", "test", "tearDown"])
-        expectNotNil(result.error as? Trouble)
-    }
-
-    private static func testTearsDownAfterSetUpThrew() async {
-        let result = await run(troubleIn: "setUp")
-        expectEqual(result.calls, ["testFixture", "setUp", "tearDown"])
-        expectEqual(result.issues.map(\.got), ["error Trouble() from setUp()"])
-    }
-
-    private static func testWithoutFixtureNothingRuns() async {
-        let result = await run(troubleIn: "testFixture")
-        expectEqual(result.calls, ["testFixture"])
-        expectEqual(result.issues.map(\.got), ["error Trouble() from testFixture()"])
-    }
-
-    private static func testErrorOfTearDownIsAnIssue() async {
-        let result = await run(troubleIn: "tearDown")
-        expectEqual(result.issues.map(\.got), ["error Trouble() from tearDown()"])
+        expectEqual(log.calls, row.calls)
+        expectEqual(issues.map(\.got), row.issues)
+        expectEqual(thrown.map { "\($0)" }, row.place == "test" ? "Trouble()" : nil)
     }
 
     private static func testFixtureIsFresh() async throws {
@@ -258,16 +231,13 @@ extension FixtureTests: FixtureTesting {
         try await entry()
     }
 
-    private static func testFixturesOfClassesMustEnd() async throws {
-        let held = HeldFixture.fixture { HeldFixture.last = $0 }
-        let free = HeldFixture.fixture { HeldFixture.last = $0 }
-        for (entry, isHeld) in [(held, true), (free, false)] {
-            HeldFixture.keeps = isHeld
-            let issues = try await Recorder.issues { try await entry() }
-            expectEqual(issues.map(\.got), isHeld ? ["a HeldFixture that something still holds"] : [])
-            expectEqual(issues.map(\.place), isHeld ? [.test] : [])
-            HeldFixture.last = nil
-        }
+    private static func testFixturesOfClassesMustEnd(isHeld: Bool) async throws {
+        let entry = HeldFixture.fixture { HeldFixture.last = $0 }
+        HeldFixture.keeps = isHeld
+        let issues = try await Recorder.issues { try await entry() }
+        expectEqual(issues.map(\.got), isHeld ? ["a HeldFixture that something still holds"] : [])
+        expectEqual(issues.map(\.place), isHeld ? [.test] : [])
+        HeldFixture.last = nil
     }
 
     private func testInstanceMethod() { expectEqual(value, 2, "value after setUp") }

@@ -109,21 +109,15 @@ public struct TestType: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 extension TestSelectors: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testKeepsTheOrderAndDuplicates": testKeepsTheOrderAndDuplicates,
-            "testCarriesALimit": testCarriesALimit,
-        ]
-            + .each("testRoundsLimits", limits) { duration, milliseconds in
-                expectEqual(duration.milliseconds, milliseconds, "\(duration)")
-            }
+            "testKeepsTheOrderAndDuplicates": testKeepsTheOrderAndDuplicates, "testCarriesALimit": testCarriesALimit,
+        ] + .each("testRoundsLimits", limits) { expectEqual($0.milliseconds, $1) }
     }
 
-    private static var limits: [(Duration, Int)] {
-        [
-            (.zero, 0), (.milliseconds(5), 5), (.seconds(60), 60_000), (.nanoseconds(1), 1), (.nanoseconds(-1), -1),
-            (.microseconds(1001), 2), (.milliseconds(-5), -5), (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
-            (.milliseconds(Int.max), .max), (.milliseconds(Int.min), .min),
-        ]
-    }
+    private static let limits: [(Duration, Int)] = [
+        (.zero, 0), (.milliseconds(5), 5), (.seconds(60), 60_000), (.nanoseconds(1), 1), (.nanoseconds(-1), -1),
+        (.microseconds(1001), 2), (.milliseconds(-5), -5), (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
+        (.milliseconds(Int.max), .max), (.milliseconds(Int.min), .min),
+    ]
 
     private static func testKeepsTheOrderAndDuplicates() {
         let list: TestSelectors = ["b": {}, "a": {}, "b": {}]

@@ -53,14 +53,9 @@ enum SystemSymbol {
 extension SystemSymbol: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsWhatMeansAllImages": testKnowsWhatMeansAllImages,
-            "testFindsWhatIsThere": testFindsWhatIsThere,
-            "testKnowsItsOwnImage": testKnowsItsOwnImage,
+            "testKnowsWhatMeansAllImages": { expectEqual(RunningSystem.allCases.map(\.allImages), [0, -2]) },
+            "testFindsWhatIsThere": testFindsWhatIsThere, "testKnowsItsOwnImage": testKnowsItsOwnImage,
         ]
-    }
-
-    private static func testKnowsWhatMeansAllImages() {
-        expectEqual(RunningSystem.allCases.map(\.allImages), [0, -2])
     }
 
     private static func testFindsWhatIsThere() {

@@ -138,12 +138,14 @@ import InClassTesting
 extension GitHubAnnotations: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
-            "testShowsTheTenWorst": testShowsTheTenWorst,
-            "testEscapesEachPartByItsRules": testEscapesEachPartByItsRules,
-            "testCutsBetweenCharacters": testCutsBetweenCharacters,
+            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testShowsTheTenWorst": testShowsTheTenWorst,
             "testOutputCannotEndItsGuard": testOutputCannotEndItsGuard,
         ]
+            + .each("testEscapesEachPartByItsRules", parts) { text, data, property in
+                expectEqual(escaped(text), data)
+                expectEqual(escaped(text, isProperty: true), property)
+            }
+            + .each("testCutsBetweenCharacters", cuts) { expectEqual(cut($0, to: 4), $1) }
     }
 
     private static func testGoldenOfAnEarlyEnd() {
@@ -162,17 +164,16 @@ extension GitHubAnnotations: SelfTesting {
     }
 
     private static func testShowsTheTenWorst() {
-        var record = RunRecord()
         let expectation = SampleRun.issue(.expectation, line: 1, got: "1", expected: "2")
-        record.add(.ended(SampleRun.result("testMany", .failed, Array(repeating: expectation, count: 20))))
-        for number in 0..<4 { record.add(.ended(SampleRun.result("testOne\(number)", .failed, [expectation]))) }
+        var results = [SampleRun.result("testMany", .failed, Array(repeating: expectation, count: 20))]
+        results += (0..<4).map { SampleRun.result("testOne\($0)", .failed, [expectation]) }
         for (number, kind) in [TestIssue.Kind.thrownError, .timeout, .crash].enumerated() {
             let issue = SampleRun.issue(kind, line: 2, got: "", expected: "")
-            record.add(.ended(SampleRun.result("testBad\(number)", .failed, [issue])))
+            results.append(SampleRun.result("testBad\(number)", .failed, [issue]))
         }
-        for _ in 0..<12 {
-            record.add(.warning(SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: "w")))
-        }
+        let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: "w")
+        let warnings = Array(repeating: RunEvent.warning(warning), count: 12)
+        let record = SampleRun.record(of: results.map(RunEvent.ended) + warnings)
         let lines = lines(of: record, PathStyle())
         expectEqual(lines.count, 20)
         expectEqual(lines.filter { $0.hasPrefix("::warning file=/a,line=1,col=1::w") }.count, 10)
@@ -181,21 +182,12 @@ extension GitHubAnnotations: SelfTesting {
         expectEqual(titles.map(String.init), names.map { "test\($0)" })
     }
 
-    private static func testEscapesEachPartByItsRules() {
-        let rows = [
-            ("100%", "100%25", "100%25"), ("a\r\nb", "a%0D%0Ab", "a%0D%0Ab"), ("a:b,c", "a:b,c", "a%3Ab%2Cc"),
-            ("é::", "é::", "é%3A%3A"),
-        ]
-        for (text, data, property) in rows {
-            expectEqual(escaped(text), data)
-            expectEqual(escaped(text, isProperty: true), property)
-        }
-    }
+    private static let parts = [
+        ("100%", "100%25", "100%25"), ("a\r\nb", "a%0D%0Ab", "a%0D%0Ab"), ("a:b,c", "a:b,c", "a%3Ab%2Cc"),
+        ("é::", "é::", "é%3A%3A"),
+    ]
 
-    private static func testCutsBetweenCharacters() {
-        let rows = [("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("a😀😀", 4, "a😀…"), ("ab😀😀", 4, "ab…"), ("", 4, "")]
-        for (text, length, result) in rows { expectEqual(cut(text, to: length), result) }
-    }
+    private static let cuts = [("abcd", "abcd"), ("abcde", "abc…"), ("a😀😀", "a😀…"), ("ab😀😀", "ab…"), ("", "")]
 
     private static func testOutputCannotEndItsGuard() {
         expectEqual(

@@ -122,11 +122,9 @@ import InClassTesting
 extension GitHubSummary: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
-            "testGoldenOfSuccess": testGoldenOfSuccess,
+            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testGoldenOfSuccess": testGoldenOfSuccess,
             "testStaysBelowTheLimit": testStaysBelowTheLimit,
-            "testNothingInACellIsMarkup": testNothingInACellIsMarkup,
-        ]
+        ] + .each("testNothingInACellIsMarkup", cells) { expectEqual(escaped($0), $1) }
     }
 
     private static func testGoldenOfAnEarlyEnd() {
@@ -176,42 +174,30 @@ extension GitHubSummary: SelfTesting {
     }
 
     private static func testGoldenOfSuccess() {
-        var record = RunRecord()
+        var record = SampleRun.record(of: [.ended(SampleRun.result("testA", .passed))])
         record.nanoseconds = 3_100_000
-        record.add(.ended(SampleRun.result("testA", .passed)))
-        expectEqual(
-            text(of: record, PathStyle()),
-            "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")
+        expectEqual(text(of: record, PathStyle()), "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")
     }
 
     private static func testStaysBelowTheLimit() {
-        var record = RunRecord()
         var issue = SampleRun.issue(.expectation, line: 1, got: String(repeating: "&", count: 1000), expected: "b")
         let failed = SampleRun.result("testA", .failed, [issue])
         issue.knownReason = String(repeating: "&", count: 1000)
-        var known = SampleRun.result("testB", .skipped, [issue])
-        known.skipReason = issue.knownReason
-        known.earlierAttempts = [failed]
-        var flaky = SampleRun.result("testC", .passed)
-        flaky.earlierAttempts = known.earlierAttempts
-        let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: issue.knownReason ?? "")
-        for _ in 0..<120 {
-            for event in [.ended(failed), .ended(known), .ended(flaky), .warning(warning)] as [RunEvent] {
-                record.add(event)
-            }
+        let known = SampleRun.result("testB", .skipped, [issue]) {
+            ($0.skipReason, $0.earlierAttempts) = (issue.knownReason, [failed])
         }
-        let text = text(of: record, PathStyle())
+        let flaky = SampleRun.result("testC", .passed) { $0.earlierAttempts = [failed] }
+        let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: issue.knownReason ?? "")
+        let events: [RunEvent] = [.ended(failed), .ended(known), .ended(flaky), .warning(warning)]
+        let text = text(of: SampleRun.record(of: (0..<120).flatMap { _ in events }), PathStyle())
         expectLessThan(text.utf8.count, byteCountMax)
         expectGreaterThan(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
         expectTrue(text.contains("\nand "), "what is left out is counted")
     }
 
-    private static func testNothingInACellIsMarkup() {
-        let rows = [
-            ("a|b", #"a\|b"#), ("<b>&", "&lt;b&gt;&amp;"), ("`*_[x]~#", ##"\`\*\_\[x\]\~\#"##), ("@all", "&#64;all"),
-            ("a\nb", #"a\\nb"#),
-        ]
-        for (text, cell) in rows { expectEqual(escaped(text), cell) }
-    }
+    private static let cells = [
+        ("a|b", #"a\|b"#), ("<b>&", "&lt;b&gt;&amp;"), ("`*_[x]~#", ##"\`\*\_\[x\]\~\#"##), ("@all", "&#64;all"),
+        ("a\nb", #"a\\nb"#),
+    ]
 }
 #endif

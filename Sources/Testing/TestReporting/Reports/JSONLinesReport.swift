@@ -173,8 +173,7 @@ import InClassTesting
 extension JSONLinesReport: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
-            "testTimesAreInMilliseconds": testTimesAreInMilliseconds,
+            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testTimesAreInMilliseconds": testTimesAreInMilliseconds,
         ]
     }
 
@@ -214,12 +213,12 @@ extension JSONLinesReport: SelfTesting {
 
     private static func testTimesAreInMilliseconds() {
         let report = JSONLinesReport()
-        var record = RunRecord()
+        let ended = RunEvent.ended(SampleRun.result("testA", .passed))
+        var record = SampleRun.record(of: [ended])
         record.nanoseconds = 2_000_000_000
-        record.add(.ended(SampleRun.result("testA", .passed)))
         let test = #""module":"Stacks","type":"Stack","test":"testA","list":"unit""#
         expectEqual(
-            report.lines(for: .ended(SampleRun.result("testA", .passed))),
+            report.lines(for: ended),
             [#"{"version":1,"event":"finished",\#(test),"outcome":"passed","milliseconds":1.500000}"#])
         expectEqual(
             report.summary(of: record),

@@ -65,20 +65,15 @@ import InClassTesting
 
 extension JSONObject: SelfTesting {
     static var testSelectors: TestSelectors {
-        [
-            "testQuotesAnyText": testQuotesAnyText,
-            "testWritesEveryKindOfValue": testWritesEveryKindOfValue,
-        ]
+        ["testWritesEveryKindOfValue": testWritesEveryKindOfValue]
+            + .each("testQuotesAnyText", texts) { expectEqual(quoted($0), $1) }
     }
 
-    private static func testQuotesAnyText() {
-        let rows = [
-            ("", #""""#), ("é😀/'", #""é😀/'""#), ("\"\\", #""\"\\""#), ("\n\r\t", #""\n\r\t""#),
-            ("\u{0}\u{1B}\u{1F} ", #""\u0000\u001b\u001f ""#), ("\u{7F}\u{9F}\u{A0}", "\"\\u007f\\u009f\u{A0}\""),
-            ("\u{2028}\u{FEFF}\u{FFFF}", #""\u2028\ufeff\uffff""#), ("\r\n", #""\r\n""#),
-        ]
-        for (text, literal) in rows { expectEqual(quoted(text), literal) }
-    }
+    private static let texts = [
+        ("", #""""#), ("é😀/'", #""é😀/'""#), ("\"\\", #""\"\\""#), ("\n\r\t", #""\n\r\t""#),
+        ("\u{0}\u{1B}\u{1F} ", #""\u0000\u001b\u001f ""#), ("\u{7F}\u{9F}\u{A0}", "\"\\u007f\\u009f\u{A0}\""),
+        ("\u{2028}\u{FEFF}\u{FFFF}", #""\u2028\ufeff\uffff""#), ("\r\n", #""\r\n""#),
+    ]
 
     private static func testWritesEveryKindOfValue() {
         var inner = JSONObject()

@@ -231,10 +231,8 @@ import InClassTesting
 extension JUnitReport: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
-            "testEmptyRunIsValid": testEmptyRunIsValid,
-            "testTellsOfTheRun": testTellsOfTheRun,
-            "testStaysShortOfTheLimits": testStaysShortOfTheLimits,
+            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testEmptyRunIsValid": testEmptyRunIsValid,
+            "testTellsOfTheRun": testTellsOfTheRun, "testStaysShortOfTheLimits": testStaysShortOfTheLimits,
             "testNamesAreUniqueWithinASuite": testNamesAreUniqueWithinASuite,
             "testFirstFailureStandsForATestThatWasRunAgain": testFirstFailureStandsForATestThatWasRunAgain,
         ]
@@ -311,13 +309,10 @@ extension JUnitReport: SelfTesting {
     private static func testTellsOfTheRun() {
         var options = JUnitReport.Options()
         options.properties = [("seed", "12345")]
-        options.timestamp = "2026-09-25T01:37:05Z"
-        options.hostname = "h"
-        var record = RunRecord()
-        record.add(.ended(SampleRun.result("testA", .passed)))
-        record.add(.planned(module: "Stacks", tests: [SampleRun.test("testB")]))
+        (options.timestamp, options.hostname) = ("2026-09-25T01:37:05Z", "h")
+        let plan = RunEvent.planned(module: "Stacks", tests: [SampleRun.test("testB")])
         expectEqual(
-            text(of: record, options),
+            text(of: SampleRun.record(of: [.ended(SampleRun.result("testA", .passed)), plan]), options),
             """
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites name="testlogger" tests="2" failures="0" errors="0" skipped="1" time="0.001500">
@@ -338,16 +333,12 @@ extension JUnitReport: SelfTesting {
 
     private static func testStaysShortOfTheLimits() {
         var options = JUnitReport.Options()
-        options.byteCountMax = 1000
-        options.issueByteCountMax = 100
-        var record = RunRecord()
-        var result = SampleRun.result(
-            "testA", .failed,
-            Array(repeating: SampleRun.issue(.expectation, line: 1, got: "a", expected: "b"), count: 9))
-        result.output = Array(repeating: UInt8(ascii: "x"), count: 2000)
-        record.add(.ended(result))
-        record.add(.ended(result))
-        let xml = text(of: record, options)
+        (options.byteCountMax, options.issueByteCountMax) = (1000, 100)
+        let issue = SampleRun.issue(.expectation, line: 1, got: "a", expected: "b")
+        let result = SampleRun.result("testA", .failed, Array(repeating: issue, count: 9)) {
+            $0.output = Array(repeating: UInt8(ascii: "x"), count: 2000)
+        }
+        let xml = text(of: SampleRun.record(of: [.ended(result), .ended(result)]), options)
         expectTrue(xml.contains("\n… 7 more issues left out …</failure>"), "issues are left out")
         let output = "<system-out>\(String(repeating: "x", count: 2000))</system-out>"
         expectTrue(xml.contains(output), "output of the first test")
@@ -356,25 +347,21 @@ extension JUnitReport: SelfTesting {
 
     private static func testNamesAreUniqueWithinASuite() {
         let tests = ["unit", "unit", "slow", "unit"].map { SampleRun.test("testA", list: $0) }
-        var record = RunRecord()
-        record.add(.planned(module: "M", tests: tests + [SampleRun.test("testA", type: "Other")]))
-        let names = text(of: record).matches(of: /<test(?:suite|case)(?: [a-z]+="[^"]*")*? name="([^"]*)"/)
-            .map { String($0.1) }
+        let plan = RunEvent.planned(module: "M", tests: tests + [SampleRun.test("testA", type: "Other")])
+        let xml = text(of: SampleRun.record(of: [plan]))
         expectEqual(
-            names,
+            xml.matches(of: /<test(?:suite|case)(?: [a-z]+="[^"]*")*? name="([^"]*)"/).map { String($0.1) },
             ["Stacks.Stack", "testA", "testA (unit)", "testA (slow)", "testA (unit) 2", "Stacks.Other", "testA"])
     }
 
     private static func testFirstFailureStandsForATestThatWasRunAgain() {
-        let kinds: [TestIssue.Kind] = [.expectation, .crash]
-        let attempts =
-            [SampleRun.result("testA", .passed)]
-            + kinds.map { SampleRun.result("testA", .failed, [SampleRun.issue($0, line: 1, got: "a", expected: "b")]) }
-        var result = SampleRun.result("testA", .failed, [SampleRun.issue(.timeout, line: 2, got: "c", expected: "d")])
-        result.earlierAttempts = attempts
-        var record = RunRecord()
-        record.add(.ended(result))
-        let elements = text(of: record).matches(of: /<(\w+) message=.*? type="(\w+)"/).map { "\($0.1) \($0.2)" }
+        func failed(_ kind: TestIssue.Kind) -> TestResult {
+            SampleRun.result("testA", .failed, [SampleRun.issue(kind, line: 1, got: "a", expected: "b")])
+        }
+        var result = failed(.timeout)
+        result.earlierAttempts = [SampleRun.result("testA", .passed), failed(.expectation), failed(.crash)]
+        let xml = text(of: SampleRun.record(of: [.ended(result)]))
+        let elements = xml.matches(of: /<(\w+) message=.*? type="(\w+)"/).map { "\($0.1) \($0.2)" }
         expectEqual(elements, ["failure expectation", "rerunError crash", "rerunError timeout"])
     }
 }

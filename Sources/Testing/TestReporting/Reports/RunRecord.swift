@@ -133,15 +133,18 @@ extension RunRecord: SelfTesting {
         [
             "testSumsAddUpAtEveryMoment": testSumsAddUpAtEveryMoment,
             "testATestListedTwiceHasTwoEntries": testATestListedTwiceHasTwoEntries,
-            "testKeepsWhatWasNotPlanned": testKeepsWhatWasNotPlanned,
-            "testKeepsLateFailures": testKeepsLateFailures,
-            "testTimesAlwaysHaveAPoint": testTimesAlwaysHaveAPoint,
+            "testKeepsWhatWasNotPlanned": testKeepsWhatWasNotPlanned, "testKeepsLateFailures": testKeepsLateFailures,
             "testRanksWhatStopsATestFirst": testRanksWhatStopsATestFirst,
-        ]
+            "testMillisecondsHaveAPoint": { expectEqual(DecimalText.milliseconds(1_500_001), "1.500001") },
+        ] + .each("testTimesAlwaysHaveAPoint", times) { expectEqual(DecimalText.seconds($0), $1) }
     }
 
     private static func test(_ name: String) -> PlannedTest {
         PlannedTest(typeName: "S", testName: name, testType: "unit", module: "M")
+    }
+
+    private static func ended(_ outcome: TestResult.Outcome) -> RunEvent {
+        .ended(TestResult(test: test("a"), outcome: outcome))
     }
 
     private var states: [String] {
@@ -163,16 +166,14 @@ extension RunRecord: SelfTesting {
     }
 
     private static func testATestListedTwiceHasTwoEntries() {
-        var record = RunRecord()
-        record.add(.planned(module: "M", tests: [test("a"), test("b"), test("a")]))
-        record.add(.planned(module: "M", tests: [test("a")]))
-        let ended = RunEvent.ended(TestResult(test: test("a"), outcome: .passed))
-        record.add(ended)
+        var record = SampleRun.record(of: [
+            .planned(module: "M", tests: [test("a"), test("b"), test("a")]), .planned(module: "M", tests: [test("a")]),
+            ended(.passed),
+        ])
         expectEqual(record.states, ["a passed", "b waiting", "a waiting", "a waiting"])
         record.add(.began(test("a")))
         expectEqual(record.states, ["a passed", "b waiting", "a running", "a waiting"])
-        record.add(ended)
-        record.add(ended)
+        for _ in 0..<2 { record.add(ended(.passed)) }
         expectEqual(record.states, ["a passed", "b waiting", "a passed", "a passed"])
     }
 
@@ -182,7 +183,7 @@ extension RunRecord: SelfTesting {
         record.add(.planned(module: "M", tests: [test("b"), test("a")]))
         record.add(late)
         expectEqual(record.tally.failed, 0, "of a test that has not ended")
-        record.add(.ended(TestResult(test: test("a"), outcome: .passed)))
+        record.add(ended(.passed))
         for _ in 0..<2 { record.add(late) }
         expectEqual([record.tally.passed, record.tally.failed], [0, 1])
         expectEqual(record.states, ["b waiting", "a failed"])
@@ -190,21 +191,14 @@ extension RunRecord: SelfTesting {
     }
 
     private static func testKeepsWhatWasNotPlanned() {
-        var record = RunRecord()
-        record.add(.began(test("a")))
-        record.add(.ended(TestResult(test: test("a"), outcome: .skipped)))
-        record.add(.ended(TestResult(test: test("a"), outcome: .passed)))
+        let record = SampleRun.record(of: [.began(test("a")), ended(.skipped), ended(.passed)])
         expectEqual(record.states, ["a skipped", "a passed"])
     }
 
-    private static func testTimesAlwaysHaveAPoint() {
-        let rows = [
-            (0, "0.000000"), (999, "0.000000"), (1000, "0.000001"), (4_000_000, "0.004000"),
-            (12_345_678_901, "12.345678"), (-5, "0.000000"),
-        ]
-        for (nanoseconds, text) in rows { expectEqual(DecimalText.seconds(nanoseconds), text) }
-        expectEqual(DecimalText.milliseconds(1_500_001), "1.500001")
-    }
+    private static let times = [
+        (0, "0.000000"), (999, "0.000000"), (1000, "0.000001"), (4_000_000, "0.004000"),
+        (12_345_678_901, "12.345678"), (-5, "0.000000"),
+    ]
 
     private static func testRanksWhatStopsATestFirst() {
         let kinds: [TestIssue.Kind] = [.expectation, .thrownError, .crash, .timeout, .crash]

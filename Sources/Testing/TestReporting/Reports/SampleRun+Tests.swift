@@ -15,57 +15,46 @@ enum SampleRun {
             kind: kind, path: "/repo/Sources/Stack.swift", line: line, column: 9, got: got, expected: expected)
     }
 
-    static func result(_ name: String, _ outcome: TestResult.Outcome, _ issues: [TestIssue] = []) -> TestResult {
+    static func result(
+        _ name: String, _ outcome: TestResult.Outcome, _ issues: [TestIssue] = [],
+        change: (inout TestResult) -> Void = { _ in }
+    ) -> TestResult {
         var result = TestResult(test: test(name), outcome: outcome)
-        result.issues = issues
-        result.nanoseconds = 1_500_000
+        (result.issues, result.nanoseconds) = (issues, 1_500_000)
+        change(&result)
         return result
     }
 
-    private static var failed: TestResult {
-        var result = result(
-            "testPush", .failed,
-            [
-                issue(.expectation, line: 3, got: "4", expected: "5"),
-                issue(.thrownError, line: 4, got: "error \"<a & b>\"", expected: "no error"),
-            ])
-        result.issues[0].message = "count # after\npush"
-        result.issues[0].notes = ["2 elements differ"]
-        result.output = Array("said: \u{1B}[31m]]>\n::error::x\n".utf8) + [0xFF]
-        result.omittedOutputCount = 7
-        result.attachments = ["/tmp/a b.html"]
-        return result
-    }
+    static func record(of events: [RunEvent]) -> RunRecord { events.reduce(into: RunRecord()) { $0.add($1) } }
 
-    private static var crashed: TestResult {
-        var result = result(
-            "testCrash", .failed,
-            [issue(.crash, line: 8, got: "crash SIGILL 'Index out of range'", expected: "end of test")])
-        result.issues[0].signal = "SIGILL"
-        result.issues[0].callers = [SourcePlace(path: "/repo/Sources/Stack.swift", line: 2, column: 1)]
-        return result
-    }
-
-    private static var skipped: TestResult {
-        var result = result("testSkip", .skipped)
-        result.skipReason = "no \"network\""
-        return result
-    }
-
-    private static var known: TestResult {
-        var result = result("testKnown", .passed, [issue(.expectation, line: 6, got: "1", expected: "2")])
-        result.issues[0].knownReason = "issue #7"
-        return result
-    }
-
-    private static var flaky: TestResult {
-        var result = result("testFlaky", .passed)
-        var attempt = SampleRun.result(
-            "testFlaky", .failed, [issue(.timeout, line: 7, got: "no end after 50 ms", expected: "end of test")])
-        attempt.nanoseconds = 50_000_000
-        attempt.output = Array("slow".utf8)
-        result.earlierAttempts = [attempt]
-        return result
+    private static var results: [TestResult] {
+        let unequal = issue(.expectation, line: 3, got: "4", expected: "5")
+        let thrown = issue(.thrownError, line: 4, got: "error \"<a & b>\"", expected: "no error")
+        let crash = issue(.crash, line: 8, got: "crash SIGILL 'Index out of range'", expected: "end of test")
+        let known = issue(.expectation, line: 6, got: "1", expected: "2")
+        let timeout = issue(.timeout, line: 7, got: "no end after 50 ms", expected: "end of test")
+        return [
+            result("testEmpty", .passed),
+            result("testPush", .failed, [unequal, thrown]) {
+                $0.issues[0].message = "count # after\npush"
+                $0.issues[0].notes = ["2 elements differ"]
+                $0.output = Array("said: \u{1B}[31m]]>\n::error::x\n".utf8) + [0xFF]
+                $0.omittedOutputCount = 7
+                $0.attachments = ["/tmp/a b.html"]
+            },
+            result("testCrash", .failed, [crash]) {
+                $0.issues[0].signal = "SIGILL"
+                $0.issues[0].callers = [SourcePlace(path: "/repo/Sources/Stack.swift", line: 2, column: 1)]
+            },
+            result("testSkip", .skipped) { $0.skipReason = "no \"network\"" },
+            result("testKnown", .passed, [known]) { $0.issues[0].knownReason = "issue #7" },
+            result("testFlaky", .passed) {
+                let attempt = result("testFlaky", .failed, [timeout]) {
+                    ($0.nanoseconds, $0.output) = (50_000_000, Array("slow".utf8))
+                }
+                $0.earlierAttempts = [attempt]
+            },
+        ]
     }
 
     private static let warning = SourceWarning(
@@ -79,7 +68,6 @@ enum SampleRun {
 
     /// Ends while one test runs and another has not begun.
     static let events: [RunEvent] = {
-        let results = [result("testEmpty", .passed), failed, crashed, skipped, known, flaky]
         var events: [RunEvent] = [
             .planned(module: "Stacks", tests: results.map(\.test) + [test("testHang"), test("testNever")])
         ]
@@ -91,8 +79,7 @@ enum SampleRun {
 
     /// The events as a value, of a run that was cut short.
     static var record: RunRecord {
-        var record = RunRecord()
-        for event in events { record.add(event) }
+        var record = record(of: events)
         record.earlyReason = "Timed out"
         return record
     }

@@ -88,35 +88,28 @@ import InClassTesting
 
 extension XMLElement: SelfTesting {
     static var testSelectors: TestSelectors {
-        [
-            "testEscapesWhatHasAMeaning": testEscapesWhatHasAMeaning,
-            "testNestsElements": testNestsElements,
-        ]
-            + .each("testDropsWhatIsNoXML", characters) { value, isKept in
+        ["testNestsElements": testNestsElements]
+            + .each("testEscapesWhatHasAMeaning", escapes) { text, content, attribute in
+                expectEqual(escaped(text), content)
+                expectEqual(escaped(text, isAttribute: true), attribute)
+            }
+            + .each("testDropsWhatIsNoXML", scalars, named: { "U+\(String($0.0, radix: 16))" }) { value, isKept in
                 let text = Unicode.Scalar(value).map { String(Character($0)) } ?? ""
-                expectEqual(escaped("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
-                expectEqual(allowed("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
+                expectEqual(escaped("[\(text)]"), isKept ? "[\(text)]" : "[]")
+                expectEqual(allowed("[\(text)]"), isKept ? "[\(text)]" : "[]")
             }
     }
 
-    private static func testEscapesWhatHasAMeaning() {
-        let rows = [
-            ("", "", ""), ("a&<>\"'é😀", "a&amp;&lt;&gt;&quot;&apos;é😀", "a&amp;&lt;&gt;&quot;&apos;é😀"),
-            ("]]>", "]]&gt;", "]]&gt;"), ("a\r\n\tb", "a&#13;\n\tb", "a&#13;&#10;&#9;b"),
-        ]
-        for (text, content, attribute) in rows {
-            expectEqual(escaped(text), content)
-            expectEqual(escaped(text, isAttribute: true), attribute)
-        }
-    }
+    private static let escapes = [
+        ("", "", ""), ("a&<>\"'é😀", "a&amp;&lt;&gt;&quot;&apos;é😀", "a&amp;&lt;&gt;&quot;&apos;é😀"),
+        ("]]>", "]]&gt;", "]]&gt;"), ("a\r\n\tb", "a&#13;\n\tb", "a&#13;&#10;&#9;b"),
+    ]
 
-    private static var characters: [(UInt32, Bool)] {
-        [
-            (0, false), (8, false), (9, true), (0xB, false), (0x1B, false), (0x1F, false), (0x20, true), (0x7F, true),
-            (0x85, true), (0xD7FF, true), (0xE000, true), (0xFFFD, true), (0xFFFE, false), (0xFFFF, false),
-            (0x10000, true), (0x10FFFF, true),
-        ]
-    }
+    private static let scalars: [(UInt32, Bool)] = [
+        (0, false), (8, false), (9, true), (0xB, false), (0x1B, false), (0x1F, false), (0x20, true), (0x7F, true),
+        (0x85, true), (0xD7FF, true), (0xE000, true), (0xFFFD, true), (0xFFFE, false), (0xFFFF, false),
+        (0x10000, true), (0x10FFFF, true),
+    ]
 
     private static func testNestsElements() {
         let children = [XMLElement("d"), XMLElement("e", content: "<"), XMLElement("f", children: [])]

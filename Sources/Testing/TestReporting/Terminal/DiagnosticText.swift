@@ -222,47 +222,64 @@ extension DiagnosticText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testMessageStaysOnOneLine": testMessageStaysOnOneLine,
-            "testQuotesWhatLooksLikeADiagnostic": testQuotesWhatLooksLikeADiagnostic,
             "testNotesFollowTheirError": testNotesFollowTheirError,
             "testReplacementIsShownToWhoReadsIt": testReplacementIsShownToWhoReadsIt,
             "testFixItIsWrittenForXcode": testFixItIsWrittenForXcode,
-            "testCapturedOutputIsNoDiagnostic": testCapturedOutputIsNoDiagnostic,
-            "testNumberBehindQuotesIsNoLine": testNumberBehindQuotesIsNoLine,
         ]
-            + .each("testPathsAreAbsoluteUnlessTheyWouldBeHidden", pathCases) { row in
+            + .each("testPathsAreAbsoluteUnlessTheyWouldBeHidden", paths, named: { "\($0.path) of \($0.root)" }) {
+                row in
                 expectEqual(PathStyle(root: row.root, isRelative: row.isRelative).text(row.path), row.text)
+            }
+            + .each("testQuotesWhatLooksLikeADiagnostic", quoted) { expectEqual(harmless($0), $1) }
+            + .each("testNumberBehindQuotesIsNoLine", numbered) { message, text in
+                expectEqual(plain.line(.error, at: place, message), "/s.swift:3:4: error: \(text)")
+            }
+            + .each("testCapturedOutputIsNoDiagnostic", outputs) { output, omittedCount, lines in
+                expectEqual(captured(Array(output.utf8), omittedCount: omittedCount), lines)
             }
     }
 
+    private static let plain = DiagnosticText(paths: PathStyle())
+    private static let place = SourcePlace(path: "/s.swift", line: 3, column: 4)
     private static let test = PlannedTest(typeName: "Stack", testName: "testPush", testType: "unit", module: "M")
 
-    private static var pathCases: [(root: String, path: String, isRelative: Bool, text: String)] {
-        [
-            ("/p", "/p/s.swift", false, "/p/s.swift"), ("/p", "/p/s.swift", true, "s.swift"),
-            ("/it's", "/it's/s.swift", false, "s.swift"), ("/a:b", "/a:b/s.swift", false, "s.swift"),
-            ("/p", "/pq/s.swift", true, "/pq/s.swift"), ("", "/s.swift", true, "/s.swift"),
-            ("/é", "/é/s.swift", true, "s.swift"),
-        ]
-    }
+    private static let paths: [(root: String, path: String, isRelative: Bool, text: String)] = [
+        ("/p", "/p/s.swift", false, "/p/s.swift"), ("/p", "/p/s.swift", true, "s.swift"),
+        ("/it's", "/it's/s.swift", false, "s.swift"), ("/a:b", "/a:b/s.swift", false, "s.swift"),
+        ("/p", "/pq/s.swift", true, "/pq/s.swift"), ("", "/s.swift", true, "/s.swift"),
+        ("/é", "/é/s.swift", true, "s.swift"),
+    ]
+
+    private static let quoted = [
+        ("plain", "plain"), ("a: error: b", "'a: error: b'"), ("error: b", "'error: b'"),
+        ("x:warning: b", "'x:warning: b'"),
+        ("\"a: error: b\"", "\"a: error: b\""), ("an error of type E", "an error of type E"), ("10:30", "10:30"),
+    ]
+
+    private static let numbered = [
+        ("got \"a\" for row 3: b", "got \"a\" for row 3 : b"), ("got 3: b", "got 3: b"),
+        ("\"a\" at 10:30", "\"a\" at 10:30"),
+        ("[1: \"a\", 2: \"b\"]", "[1: \"a\", 2 : \"b\"]"),
+    ]
+
+    private static let outputs = [
+        ("", 0, []), ("a\n", 0, ["  ' a"]), ("a\n\nb", 0, ["  ' a", "  ' ", "  ' b"]),
+        ("x.swift:3:1: error: y", 0, ["  ' x.swift:3 :1 : error: y"]), ("\u{1B}[0m", 0, [#"  ' \u{1b}[0m"#]),
+        ("10:30 note", 0, ["  ' 10:30 note"]),
+        ("a:1:  warning: b:2: note: c", 0, ["  ' a:1 :  warning: b:2 : note: c"]),
+        ("f.c(3): a", 0, ["  ' f.c(3 ): a"]), ("f|3| a", 0, ["  ' f|3 | a"]), ("12:30:45 a", 0, ["  ' 12:30 :45 a"]),
+        ("\"f\" 3: a", 0, ["  ' \"f\" 3 : a"]), ("[1: 2]", 0, ["  ' [1: 2]"]),
+        ("a", 7, ["  ' … 7 bytes left out …", "  ' a"]),
+    ]
 
     private static func testMessageStaysOnOneLine() {
-        let issue = TestIssue(kind: .expectation, got: "4", expected: "5", message: "a\nb\u{1B}[31m%d")
-        expectEqual(
-            message(for: issue, of: test), #"got 4 instead of expected 5 for a\nb\u{1b}[31m%d (Stack.testPush)"#)
-        let plain = [("not reached", "not reached (Stack.testPush)"), ("", "failed (Stack.testPush)")]
-        for (message, text) in plain {
-            let issue = TestIssue(kind: .expectation, got: "", expected: "", message: message)
-            expectEqual(Self.message(for: issue, of: test), text)
+        for (got, expected, said, text) in [
+            ("4", "5", "a\nb\u{1B}[31m%d", #"got 4 instead of expected 5 for a\nb\u{1b}[31m%d (Stack.testPush)"#),
+            ("", "", "not reached", "not reached (Stack.testPush)"), ("", "", "", "failed (Stack.testPush)"),
+        ] {
+            let issue = TestIssue(kind: .expectation, got: got, expected: expected, message: said)
+            expectEqual(message(for: issue, of: test), text)
         }
-    }
-
-    private static func testQuotesWhatLooksLikeADiagnostic() {
-        let rows = [
-            ("plain", "plain"), ("a: error: b", "'a: error: b'"), ("error: b", "'error: b'"),
-            ("x:warning: b", "'x:warning: b'"),
-            ("\"a: error: b\"", "\"a: error: b\""), ("an error of type E", "an error of type E"), ("10:30", "10:30"),
-        ]
-        for (text, harmlessText) in rows { expectEqual(harmless(text), harmlessText) }
     }
 
     private static func testNotesFollowTheirError() {
@@ -270,7 +287,7 @@ extension DiagnosticText: SelfTesting {
             kind: .crash, path: "/s.swift", line: 3, column: 4, got: "a", expected: "b", notes: ["one\ntwo"])
         issue.callers = [SourcePlace(path: "/t.swift", line: 5, column: 6)]
         expectEqual(
-            DiagnosticText(paths: PathStyle()).lines(for: issue, of: nil, module: "M"),
+            plain.lines(for: issue, of: nil, module: "M"),
             [
                 "/s.swift:3:4: error: got a instead of expected b (module M)", #"/s.swift:3:4: note: one\ntwo"#,
                 "/t.swift:5:6: note: called from here",
@@ -283,46 +300,17 @@ extension DiagnosticText: SelfTesting {
         let end = SourcePlace(path: "/s.swift", line: 3, column: 10)
         issue.fixIt = SourceFixIt(start: start, end: end, text: "4")
         let error = "/s.swift:3:4: error: got 4 instead of expected 5 (module M)"
-        expectEqual(DiagnosticText(paths: PathStyle()).lines(for: issue, of: nil, module: "M"), [error])
+        expectEqual(plain.lines(for: issue, of: nil, module: "M"), [error])
         expectEqual(
             DiagnosticText(paths: PathStyle(), showsReplacements: true).lines(for: issue, of: nil, module: "M"),
             [error, "/s.swift:3:9-3:10: fixit: 4"])
     }
 
     private static func testFixItIsWrittenForXcode() {
-        let place = SourcePlace(path: "/s.swift", line: 3, column: 4)
-        let warning = SourceWarning(
-            place: place, text: "w", fixIt: SourceFixIt(at: place, inserting: "\"testA\": testA, "))
-        expectEqual(
-            DiagnosticText(paths: PathStyle()).lines(for: warning),
-            ["/s.swift:3:4: warning: w", #"/s.swift:3:4: fixit: \"testA\"\u003a testA, "#])
-        let lines = SourceWarning(place: place, text: "w", fixIt: SourceFixIt(at: place, inserting: "a\nb\r\nc"))
-        expectEqual(DiagnosticText(paths: PathStyle()).lines(for: lines).last, #"/s.swift:3:4: fixit: a\nb\r\nc"#)
-    }
-
-    private static func testNumberBehindQuotesIsNoLine() {
-        let rows = [
-            ("got \"a\" for row 3: b", "got \"a\" for row 3 : b"), ("got 3: b", "got 3: b"),
-            ("\"a\" at 10:30", "\"a\" at 10:30"),
-            ("[1: \"a\", 2: \"b\"]", "[1: \"a\", 2 : \"b\"]"),
-        ]
-        let place = SourcePlace(path: "/s.swift", line: 3, column: 4)
-        for (message, text) in rows {
-            expectEqual(
-                DiagnosticText(paths: PathStyle()).line(.error, at: place, message), "/s.swift:3:4: error: \(text)")
+        for (text, fixIt) in [("\"testA\": testA, ", #"\"testA\"\u003a testA, "#), ("a\nb\r\nc", #"a\nb\r\nc"#)] {
+            let warning = SourceWarning(place: place, text: "w", fixIt: SourceFixIt(at: place, inserting: text))
+            expectEqual(plain.lines(for: warning), ["/s.swift:3:4: warning: w", "/s.swift:3:4: fixit: \(fixIt)"])
         }
-    }
-
-    private static func testCapturedOutputIsNoDiagnostic() {
-        let rows: [(String, [String])] = [
-            ("", []), ("a\n", ["  ' a"]), ("a\n\nb", ["  ' a", "  ' ", "  ' b"]),
-            ("x.swift:3:1: error: y", ["  ' x.swift:3 :1 : error: y"]), ("\u{1B}[0m", [#"  ' \u{1b}[0m"#]),
-            ("10:30 note", ["  ' 10:30 note"]), ("a:1:  warning: b:2: note: c", ["  ' a:1 :  warning: b:2 : note: c"]),
-            ("f.c(3): a", ["  ' f.c(3 ): a"]), ("f|3| a", ["  ' f|3 | a"]), ("12:30:45 a", ["  ' 12:30 :45 a"]),
-            ("\"f\" 3: a", ["  ' \"f\" 3 : a"]), ("[1: 2]", ["  ' [1: 2]"]),
-        ]
-        for (output, lines) in rows { expectEqual(captured(Array(output.utf8), omittedCount: 0), lines) }
-        expectEqual(captured([0x61], omittedCount: 7), ["  ' … 7 bytes left out …", "  ' a"])
     }
 }
 #endif

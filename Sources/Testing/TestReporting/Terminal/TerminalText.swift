@@ -142,113 +142,85 @@ import InClassTesting
 
 extension TerminalText: SelfTesting {
     package static var testSelectors: TestSelectors {
-        [
-            "testSuccessIsQuiet": testSuccessIsQuiet,
-            "testFlakyIsAWarning": testFlakyIsAWarning,
-            "testEveryAttemptIsSaid": testEveryAttemptIsSaid,
-            "testSummaryNamesWhatIsNews": testSummaryNamesWhatIsNews,
-            "testFailureShowsOutput": testFailureShowsOutput,
-            "testDurationsHaveThreeDigits": testDurationsHaveThreeDigits,
-            "testColoursTheSeverityOnly": testColoursTheSeverityOnly,
-            "testTallyLeavesOutWhatIsNoNews": testTallyLeavesOutWhatIsNoNews,
-        ]
+        let tests: TestSelectors = ["testTallyLeavesOutWhatIsNoNews": testTallyLeavesOutWhatIsNoNews]
+        return tests + .each("testDurationsHaveThreeDigits", durations) { expectEqual(duration($0), $1) }
+            + .each("testFormatsResults", results, named: \.name) { row in
+                expectEqual(row.text.lines(for: .ended(row.result)), row.lines)
+            }
     }
 
-    private static let test = PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")
+    private static let durations = [
+        (0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (12_345, "12.3 µs"), (999_999, "999 µs"),
+        (1_000_000, "1.00 ms"), (1_050_000_000, "1.05 s"), (123_456_000_000, "123 s"),
+    ]
 
-    private static func lines(_ result: TestResult, _ verbosity: Verbosity, isColoured: Bool = false) -> [String] {
-        TerminalText(paths: PathStyle(), verbosity: verbosity, isColoured: isColoured).lines(for: .ended(result))
+    private static func result(
+        _ outcome: TestResult.Outcome, _ issues: [TestIssue] = [], change: (inout TestResult) -> Void = { _ in }
+    ) -> TestResult {
+        let test = PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")
+        var result = TestResult(test: test, outcome: outcome)
+        result.issues = issues
+        change(&result)
+        return result
     }
 
-    private static func testSuccessIsQuiet() {
-        var result = TestResult(test: test, outcome: .passed)
-        result.nanoseconds = 1500
-        expectEqual(lines(result, .quiet), [])
-        expectEqual(lines(result, .summary), [])
-        expectEqual(lines(result, .tests), ["passed S.testA (1.50 µs)"])
+    private static func failure(_ line: Int, got: String) -> TestResult {
+        result(.failed, [TestIssue(kind: .expectation, path: "/s", line: line, column: 2, got: got, expected: "2")])
     }
 
-    private static func attempt(_ line: Int, got: String) -> TestResult {
-        var attempt = TestResult(test: test, outcome: .failed)
-        attempt.issues = [TestIssue(kind: .expectation, path: "/s", line: line, column: 2, got: got, expected: "2")]
-        return attempt
-    }
-
-    private static func testFlakyIsAWarning() {
-        var result = TestResult(test: test, outcome: .passed)
-        result.earlierAttempts = [attempt(1, got: "0"), attempt(1, got: "1")]
-        let text = "flaky: passed at attempt 3 after got 0 instead of expected 2 (S.testA)"
+    private static var results: [(name: String, text: TerminalText, result: TestResult, lines: [String])] {
+        func text(_ verbosity: Verbosity, failsOnFlaky: Bool = false, isColoured: Bool = false) -> TerminalText {
+            TerminalText(paths: PathStyle(), verbosity: verbosity, isColoured: isColoured, failsOnFlaky: failsOnFlaky)
+        }
+        let (quiet, summary, tests) = (text(.quiet), text(.summary), text(.tests))
+        let failed = failure(1, got: "1")
+        let error = "error: got 1 instead of expected 2 (S.testA)"
+        let passed = result(.passed) { $0.nanoseconds = 1500 }
+        let flaky = result(.passed) { $0.earlierAttempts = [failure(1, got: "0"), failed] }
+        let flakyText = "flaky: passed at attempt 3 after got 0 instead of expected 2 (S.testA)"
         let note = "/s:1:2: note: attempt 2 failed: got 1 instead of expected 2"
-        expectEqual(lines(result, .quiet), ["/s:1:2: warning: \(text)", note])
-        expectEqual(lines(result, .summary).last, "flaky S.testA (0 ns)")
-        let strict = TerminalText(paths: PathStyle(), verbosity: .quiet, failsOnFlaky: true)
-        expectEqual(strict.lines(for: .ended(result)), ["/s:1:2: error: \(text)", note])
-    }
-
-    private static func testEveryAttemptIsSaid() {
-        var result = TestResult(test: test, outcome: .failed)
-        result.issues = attempt(1, got: "1").issues
-        result.earlierAttempts = [attempt(1, got: "1"), attempt(3, got: "0")]
-        expectEqual(
-            lines(result, .quiet),
-            [
-                "/s:1:2: error: got 1 instead of expected 2 (S.testA)", "/s:1:2: note: failed in all 3 attempts",
-                "/s:3:2: note: attempt 2 failed: got 0 instead of expected 2",
-            ])
-    }
-
-    private static func testSummaryNamesWhatIsNews() {
-        var skipped = TestResult(test: test, outcome: .skipped)
-        skipped.skipReason = "no network"
-        expectEqual(lines(skipped, .summary), ["skipped S.testA because no network"])
-        expectEqual(lines(skipped, .quiet), [])
-        skipped.outcome = .failed
-        expectEqual(lines(skipped, .tests), ["failed S.testA (0 ns)"])
-        var known = TestResult(test: test, outcome: .passed)
-        known.issues = [TestIssue(kind: .expectation, got: "1", expected: "2", knownReason: "issue 7")]
-        expectEqual(
-            lines(known, .summary), ["passed S.testA (0 ns), known issue 'issue 7' (got 1 instead of expected 2)"])
-    }
-
-    private static func testFailureShowsOutput() {
-        var failed = TestResult(test: test, outcome: .failed)
-        failed.issues = [TestIssue(kind: .expectation, path: "/s", line: 1, column: 2, got: "1", expected: "2")]
-        failed.output = Array("said\n".utf8)
-        expectEqual(lines(failed, .quiet), ["/s:1:2: error: got 1 instead of expected 2 (S.testA)", "  ' said"])
-    }
-
-    private static func testDurationsHaveThreeDigits() {
-        let rows = [
-            (0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (12_345, "12.3 µs"), (999_999, "999 µs"),
-            (1_000_000, "1.00 ms"), (1_050_000_000, "1.05 s"), (123_456_000_000, "123 s"),
+        let inAll = result(.failed, failed.issues) { $0.earlierAttempts = [failed, failure(3, got: "0")] }
+        let skipped = result(.skipped) { $0.skipReason = "no network" }
+        let skippedAndFailed = result(.failed) { $0.skipReason = "no network" }
+        let known = TestIssue(kind: .expectation, got: "1", expected: "2", knownReason: "issue 7")
+        let withOutput = result(.failed, failed.issues) { $0.output = Array("said\n".utf8) }
+        return [
+            ("passed", quiet, passed, []), ("passed", summary, passed, []),
+            ("passed", tests, passed, ["passed S.testA (1.50 µs)"]),
+            ("flaky", quiet, flaky, ["/s:1:2: warning: \(flakyText)", note]),
+            ("flaky", summary, flaky, ["/s:1:2: warning: \(flakyText)", note, "flaky S.testA (0 ns)"]),
+            ("flaky", text(.quiet, failsOnFlaky: true), flaky, ["/s:1:2: error: \(flakyText)", note]),
+            (
+                "failed in all attempts", quiet, inAll,
+                [
+                    "/s:1:2: \(error)", "/s:1:2: note: failed in all 3 attempts",
+                    "/s:3:2: note: attempt 2 failed: got 0 instead of expected 2",
+                ]
+            ),
+            ("skipped", summary, skipped, ["skipped S.testA because no network"]), ("skipped", quiet, skipped, []),
+            ("skipped and failed", tests, skippedAndFailed, ["failed S.testA (0 ns)"]),
+            (
+                "known", summary, result(.passed, [known]),
+                ["passed S.testA (0 ns), known issue 'issue 7' (got 1 instead of expected 2)"]
+            ),
+            ("output", quiet, withOutput, ["/s:1:2: \(error)", "  ' said"]),
+            (
+                "colours", text(.quiet, isColoured: true), failed,
+                ["/s:1:2: \(error.replacing("error:", with: "\u{1B}[1;31merror:\u{1B}[0m"))"]
+            ),
         ]
-        for (nanoseconds, text) in rows { expectEqual(duration(nanoseconds), text) }
-    }
-
-    private static func testColoursTheSeverityOnly() {
-        var failed = TestResult(test: test, outcome: .failed)
-        failed.issues = [TestIssue(kind: .expectation, path: "/s", line: 1, column: 2, got: "1", expected: "2")]
-        expectEqual(
-            lines(failed, .quiet, isColoured: true),
-            ["/s:1:2: \u{1B}[1;31merror:\u{1B}[0m got 1 instead of expected 2 (S.testA)"])
     }
 
     private static func testTallyLeavesOutWhatIsNoNews() {
         var tally = RunTally()
         tally.passed = 1
         expectEqual(tally.line(nanoseconds: 3_100_000, isStable: false), "1 test, 1 passed (3.10 ms)")
-        tally.failed = 2
-        tally.skipped = 1
-        tally.flaky = 1
-        tally.knownIssues = 1
-        tally.moduleIssues = 2
-        tally.warnings = 3
+        (tally.failed, tally.skipped, tally.flaky, tally.knownIssues) = (2, 1, 1, 1)
+        (tally.moduleIssues, tally.warnings) = (2, 3)
         expectEqual(
             tally.line(nanoseconds: 3_100_000, isStable: true),
             "4 tests, 1 passed, 2 failed, 1 skipped, 1 flaky, 1 known issue, 2 failures outside tests, 3 warnings")
-        tally.notRun = 5
-        (tally.failed, tally.moduleIssues, tally.warnings, tally.notRun) = (0, 1, 1, 5)
-        tally.knownIssues = 2
+        (tally.failed, tally.knownIssues, tally.moduleIssues, tally.warnings, tally.notRun) = (0, 2, 1, 1, 5)
         expectEqual(
             tally.line(nanoseconds: 0, isStable: true),
             "7 tests, 1 passed, 1 skipped, 1 flaky, 5 not run, 2 known issues, 1 failure outside tests, 1 warning")

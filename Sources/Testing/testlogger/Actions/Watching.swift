@@ -67,10 +67,9 @@ import InClassTesting
 
 extension Watching: SelfTesting {
     static var testSelectors: TestSelectors {
-        [
-            "testRunsAfterEachSaveThatBuilds": { try testRunsAfterEachSaveThatBuilds(isLinked: false) },
-            "testRunsAfterEachSaveOfWhatIsLinked": { try testRunsAfterEachSaveThatBuilds(isLinked: true) },
-        ]
+        .each(
+            "testRunsAfterEachSaveThatBuilds", [false, true], named: { $0 ? "linked" : "compiled" },
+            testRunsAfterEachSaveThatBuilds)
     }
 
     /// In a child process, whose signals and variables are its own. A shell script is `swift`: the first build fails, and
@@ -116,10 +115,9 @@ extension Watching: SelfTesting {
             exit(runs == 2 ? 7 : 1)
         }
         let line = "build --package-path /p --scratch-path /p/.build --build-system native -c debug --target M\n"
-        expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/words"), as: UTF8.self), line + line)
-        expectEqual(
-            String(decoding: try FileAccess.contents(of: "\(folder)/output"), as: UTF8.self),
-            "broken\n---- run 2 ----\n")
+        for (name, text) in [("words", line + line), ("output", "broken\n---- run 2 ----\n")] {
+            expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/\(name)"), as: UTF8.self), text)
+        }
     }
 }
 #endif

@@ -58,28 +58,21 @@ import InClassTesting
 
 extension BuildPlace: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testReadsBothLayouts": testReadsBothLayouts, "testKnowsNoOther": testKnowsNoOther]
+        .each("testReadsBothLayouts", layouts) { products, scratch, system, configuration in
+            let place = try requireNotNil(BuildPlace(products: products))
+            expectEqual(place.scratch, scratch)
+            expectEqual(place.options, ["--scratch-path", scratch, "--build-system", system, "-c", configuration])
+        }
+            + .each("testKnowsNoOther", ["/usr/bin", "/", "", ".", "/x/Products/Debugging"]) { products in
+                expectNil(BuildPlace(products: products))
+            }
     }
 
-    private static func testReadsBothLayouts() throws {
-        let rows = [
-            ("/p/.build/x86_64-unknown-linux-gnu/debug", "/p/.build", "native", "debug"),
-            ("/s x/arm64-apple-macosx/release", "/s x", "native", "release"),
-            ("/p/.build/out/Products/Debug-linux", "/p/.build", "swiftbuild", "debug"),
-            ("/x/out/Products/Release", "/x", "swiftbuild", "release"),
-        ]
-        for (products, scratch, system, configuration) in rows {
-            let place = try requireNotNil(BuildPlace(products: products), products)
-            expectEqual(place.scratch, scratch, products)
-            expectEqual(
-                place.options, ["--scratch-path", scratch, "--build-system", system, "-c", configuration], products)
-        }
-    }
-
-    private static func testKnowsNoOther() {
-        for products in ["/usr/bin", "/", "", ".", "/x/Products/Debugging"] {
-            expectNil(BuildPlace(products: products), products)
-        }
-    }
+    private static let layouts = [
+        ("/p/.build/x86_64-unknown-linux-gnu/debug", "/p/.build", "native", "debug"),
+        ("/s x/arm64-apple-macosx/release", "/s x", "native", "release"),
+        ("/p/.build/out/Products/Debug-linux", "/p/.build", "swiftbuild", "debug"),
+        ("/x/out/Products/Release", "/x", "swiftbuild", "release"),
+    ]
 }
 #endif

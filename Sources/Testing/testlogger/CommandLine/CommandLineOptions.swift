@@ -258,10 +258,12 @@ import InClassTesting
 extension CommandLineOptions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsEveryForm": testReadsEveryForm,
-            "testSaysWhatIsWrong": testSaysWhatIsWrong,
-            "testHelpNamesEveryOption": testHelpNamesEveryOption,
+            "testReadsEveryForm": testReadsEveryForm, "testHelpNamesEveryOption": testHelpNamesEveryOption,
         ]
+            + .each("testSaysWhatIsWrong", mistakes) { line, text in
+                let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+                expectEqual(expectThrows(UsageError.self) { _ = try CommandLineOptions(words) }?.description, text)
+            }
     }
 
     private static func testReadsEveryForm() throws {
@@ -297,43 +299,33 @@ extension CommandLineOptions: SelfTesting {
         expectEqual(try CommandLineOptions(["-j", "2", "-v"]).given, ["--jobs", "--verbose"])
     }
 
-    private static func testSaysWhatIsWrong() {
-        let rows = [
-            (["--filtre"], "unknown option '--filtre'; did you mean '--filter'?"),
-            (["--filter"], "option '--filter' expects PATTERN after it"),
-            (["--filter="], "option '--filter' expects PATTERN, which is not empty"),
-            (["--skip", ""], "option '--skip' expects PATTERN, which is not empty"),
-            (["--test-type", ""], "option '--test-type' expects NAME, which is not empty"),
-            (["--list=x"], "option '--list' takes no value, but is given 'x'"),
-            (["--fix-lists", "--list"], "option '--fix-lists' does not go with '--list', which runs nothing"),
-            (
-                ["--fix-lists", "--filter", "x"],
-                "option '--filter' does not go with '--fix-lists', which checks all lists"
-            ),
-            (["--fix-lists", "S.swift:4"], "'S.swift:4' does not go with '--fix-lists', which checks all lists"),
-            (["--timeout", "0"], "option '--timeout' expects a number of milliseconds above 0, not '0'"),
-            (
-                ["--color", "alway"],
-                "option '--color' expects one of auto, always, never, not 'alway'; did you mean 'always'?"
-            ),
-            (["--no-tests=x"], "option '--no-tests' expects one of pass, fail, not 'x'"),
-            (["--shard", "3/2"], "option '--shard' expects I/N with I from 1 to N, not '3/2'"),
-            (["--shuffle=x"], "option '--shuffle' expects a whole number as its seed, not 'x'"),
-            (["-jx"], "option '--jobs' expects a number of workers above 0, not 'x'"),
-            (["--list", "--junit", "x"], "option '--junit' does not go with '--list', which runs nothing"),
-            (["--retries", "-1"], "option '--retries' expects a number of further attempts, not '-1'"),
-            (["--json", "-", "--junit=-"], "options '--json' and '--junit' can't both print to the standard output"),
-            (["S.swift"], "'S.swift' names no line; 'S.swift:1' would, and '--mutants' needs none"),
-            (["--budget", "5"], "option '--budget' is for '--mutants'"),
-            (["--mutants", "--budget", "0"], "option '--budget' expects a number of seconds above 0, not '0'"),
-            (["--mutants", "--watch"], "option '--watch' does not go with '--mutants'"),
-            (["--failed", "--accept"], "option '--failed' does not go with '--accept'"),
-            (["--zzzzzzzz"], "unknown option '--zzzzzzzz'"),
-        ]
-        for (words, text) in rows {
-            expectEqual(expectThrows(UsageError.self) { _ = try CommandLineOptions(words) }?.description, text)
-        }
-    }
+    /// Invalid command lines and their error messages. A trailing space stands for an empty word.
+    private static let mistakes = [
+        ("--filtre", "unknown option '--filtre'; did you mean '--filter'?"),
+        ("--filter", "option '--filter' expects PATTERN after it"),
+        ("--filter=", "option '--filter' expects PATTERN, which is not empty"),
+        ("--skip ", "option '--skip' expects PATTERN, which is not empty"),
+        ("--test-type ", "option '--test-type' expects NAME, which is not empty"),
+        ("--list=x", "option '--list' takes no value, but is given 'x'"),
+        ("--fix-lists --list", "option '--fix-lists' does not go with '--list', which runs nothing"),
+        ("--fix-lists --filter x", "option '--filter' does not go with '--fix-lists', which checks all lists"),
+        ("--fix-lists S.swift:4", "'S.swift:4' does not go with '--fix-lists', which checks all lists"),
+        ("--timeout 0", "option '--timeout' expects a number of milliseconds above 0, not '0'"),
+        ("--color alway", "option '--color' expects one of auto, always, never, not 'alway'; did you mean 'always'?"),
+        ("--no-tests=x", "option '--no-tests' expects one of pass, fail, not 'x'"),
+        ("--shard 3/2", "option '--shard' expects I/N with I from 1 to N, not '3/2'"),
+        ("--shuffle=x", "option '--shuffle' expects a whole number as its seed, not 'x'"),
+        ("-jx", "option '--jobs' expects a number of workers above 0, not 'x'"),
+        ("--list --junit x", "option '--junit' does not go with '--list', which runs nothing"),
+        ("--retries -1", "option '--retries' expects a number of further attempts, not '-1'"),
+        ("--json - --junit=-", "options '--json' and '--junit' can't both print to the standard output"),
+        ("S.swift", "'S.swift' names no line; 'S.swift:1' would, and '--mutants' needs none"),
+        ("--budget 5", "option '--budget' is for '--mutants'"),
+        ("--mutants --budget 0", "option '--budget' expects a number of seconds above 0, not '0'"),
+        ("--mutants --watch", "option '--watch' does not go with '--mutants'"),
+        ("--failed --accept", "option '--failed' does not go with '--accept'"),
+        ("--zzzzzzzz", "unknown option '--zzzzzzzz'"),
+    ]
 
     private static func testHelpNamesEveryOption() {
         let help = CommandLineOption.help

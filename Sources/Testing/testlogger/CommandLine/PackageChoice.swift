@@ -55,7 +55,14 @@ import InClassTesting
 
 extension PackageChoice: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testFindsWhatLeavesNothing": testFindsWhatLeavesNothing, "testFindsNearTypes": testFindsNearTypes]
+        .each("testFindsWhatLeavesNothing", obstacles, named: { "\($0.lines) \($0.types) \($0.chosen)" }) { row in
+            let found = try choices(row.lines).obstacle(in: plan(row.types), of: "M", chosen: row.chosen)
+            expectEqual(found.map { "\($0.line): \($1)" }, row.text)
+        }
+            + .each("testFindsNearTypes", spellings) { chosen, known, texts in
+                let found = try choices(chosen.map { "--test-type \($0)" }).misspeltTypes(in: plan(known), of: "M")
+                expectEqual(found.map(\.1), texts)
+            }
     }
 
     private static func choices(_ lines: [String]) throws -> [PackageChoice] {
@@ -68,34 +75,23 @@ extension PackageChoice: SelfTesting {
         types.enumerated().map { PlannedTest(typeName: "T", testName: "\($0)", testType: $1, module: "M") }
     }
 
-    private static func testFindsWhatLeavesNothing() throws {
-        let rows: [(lines: [String], types: [String], text: String?)] = [
-            ([], ["slow"], nil), (["--skip T"], [], nil), (["--skip T.1"], ["unit", "unit"], nil),
-            (["--skip T.1", "--skip 0"], ["unit", "slow"], "2: skipping '0' leaves none of the 2 tests of M to run"),
-            (["--skip T"], ["unit"], "1: skipping 'T' leaves the only test of M out"),
-            (["--test-type slo"], ["slow"], "1: test type 'slo' leaves the only test of M out; did you mean 'slow'?"),
-            (["--test-type a", "--test-type slow", "--skip 0"], ["unit", "slow"], nil),
-        ]
-        for row in rows {
-            let choices = try choices(row.lines)
-            let types = choices.filter { $0.name == "--test-type" }.map(\.value)
-            let found = choices.obstacle(in: plan(row.types), of: "M", chosen: types)
-            expectEqual(found.map { "\($0.line): \($1)" }, row.text, "\(row.lines)")
-        }
-        let skip = try choices(["--skip T"])
-        expectNil(skip.obstacle(in: plan(["unit"]), of: "M", chosen: ["slow"]), "what the command line chose")
-    }
+    private static let obstacles: [(lines: [String], types: [String], chosen: [String], text: String?)] = [
+        ([], ["slow"], [], nil), (["--skip T"], [], [], nil), (["--skip T.1"], ["unit", "unit"], [], nil),
+        (["--skip T.1", "--skip 0"], ["unit", "slow"], [], "2: skipping '0' leaves none of the 2 tests of M to run"),
+        (["--skip T"], ["unit"], [], "1: skipping 'T' leaves the only test of M out"),
+        // The command line chose the test type.
+        (["--skip T"], ["unit"], ["slow"], nil),
+        (
+            ["--test-type slo"], ["slow"], ["slo"],
+            "1: test type 'slo' leaves the only test of M out; did you mean 'slow'?"
+        ),
+        (["--test-type a", "--test-type slow", "--skip 0"], ["unit", "slow"], ["a", "slow"], nil),
+    ]
 
-    private static func testFindsNearTypes() throws {
-        let rows = [
-            (["slwo"], ["unit", "slow"], ["M has no test type 'slwo'; did you mean 'slow'?"]),
-            (["slow", "slwo"], ["unit", "slow"], []), (["uni"], ["unit"], []), (["network"], ["unit"], []),
-            (["unit"], ["unit", "unix"], []),
-        ]
-        for (chosen, known, texts) in rows {
-            let found = try choices(chosen.map { "--test-type \($0)" }).misspeltTypes(in: plan(known), of: "M")
-            expectEqual(found.map(\.1), texts, "\(chosen)")
-        }
-    }
+    private static let spellings = [
+        (["slwo"], ["unit", "slow"], ["M has no test type 'slwo'; did you mean 'slow'?"]),
+        (["slow", "slwo"], ["unit", "slow"], []), (["uni"], ["unit"], []), (["network"], ["unit"], []),
+        (["unit"], ["unit", "unix"], []),
+    ]
 }
 #endif

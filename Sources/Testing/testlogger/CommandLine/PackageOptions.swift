@@ -100,11 +100,18 @@ import TestReporting
 extension PackageOptions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsOptions": testReadsOptions,
-            "testTheCommandLineWins": testTheCommandLineWins,
-            "testSaysWhatIsWrong": testSaysWhatIsWrong,
+            "testReadsOptions": testReadsOptions, "testTheCommandLineWins": testTheCommandLineWins,
             "testReadsTheFileThatIsThere": testReadsTheFileThatIsThere,
         ]
+            + .each("testSaysWhatIsWrong", mistakes) { text, message in
+                let error = expectThrows(PackageOptionsError.self) { _ = try options(text) }
+                expectEqual(error?.description, "/p/.testlogger:\(message)")
+            }
+            + .each("testSaysWhichPatternIsWrong", [[], ["--skip", "b"], ["--exact"]]) { words in
+                let error = expectThrows(PackageOptionsError.self) { _ = try options("\n --skip  (", words) }
+                let start = "/p/.testlogger:2:10: error: '(' is not a regular expression: "
+                expectTrue(error?.description.hasPrefix(start) ?? false)
+            }
     }
 
     private static func options(_ text: String, _ words: [String] = []) throws -> CommandLineOptions {
@@ -143,46 +150,34 @@ extension PackageOptions: SelfTesting {
         expectEqual(try self.options(text, ["--skip", "b"]).exclusions, ["b"])
     }
 
-    private static func testSaysWhatIsWrong() {
-        let rows = [
-            ("#\n\n--tmeout 5", "3:1: error: unknown option '--tmeout'; did you mean '--timeout'?"),
-            ("  timeout 5", "1:3: error: expected an option such as '--timeout 20000' but found 'timeout'"),
-            ("--timeout soon", "1:11: error: option '--timeout' expects a number of milliseconds above 0, not 'soon'"),
-            ("--timeout\n", "1:1: error: option '--timeout' expects MS after it"),
-            ("--fail-fast yes", "1:13: error: option '--fail-fast' takes no value, but is given 'yes'"),
-            ("--skip=", "1:8: error: option '--skip' expects PATTERN, which is not empty"),
-            ("--test-type= # none", "1:13: error: option '--test-type' expects NAME, which is not empty"),
-            ("--watch", "1:1: error: option '--watch' is of one command, not of a package"),
-            ("--zzzzzzzzzz", "1:1: error: unknown option '--zzzzzzzzzz'"),
-            ("--color red", "1:9: error: option '--color' expects one of auto, always, never, not 'red'"),
-        ]
-        for (text, message) in rows {
-            expectEqual(
-                expectThrows(PackageOptionsError.self, text) { _ = try options(text) }?.description,
-                "/p/.testlogger:\(message)")
-        }
-        for words in [[], ["--skip", "b"], ["--exact"]] {
-            let error = expectThrows(PackageOptionsError.self, "\(words)") { _ = try options("\n --skip  (", words) }
-            expectTrue(
-                error?.description.hasPrefix("/p/.testlogger:2:10: error: '(' is not a regular expression: ") ?? false)
-        }
-    }
+    private static let mistakes = [
+        ("#\n\n--tmeout 5", "3:1: error: unknown option '--tmeout'; did you mean '--timeout'?"),
+        ("  timeout 5", "1:3: error: expected an option such as '--timeout 20000' but found 'timeout'"),
+        ("--timeout soon", "1:11: error: option '--timeout' expects a number of milliseconds above 0, not 'soon'"),
+        ("--timeout\n", "1:1: error: option '--timeout' expects MS after it"),
+        ("--fail-fast yes", "1:13: error: option '--fail-fast' takes no value, but is given 'yes'"),
+        ("--skip=", "1:8: error: option '--skip' expects PATTERN, which is not empty"),
+        ("--test-type= # none", "1:13: error: option '--test-type' expects NAME, which is not empty"),
+        ("--watch", "1:1: error: option '--watch' is of one command, not of a package"),
+        ("--zzzzzzzzzz", "1:1: error: unknown option '--zzzzzzzzzz'"),
+        ("--color red", "1:9: error: option '--color' expects one of auto, always, never, not 'red'"),
+    ]
 
     private static func testReadsTheFileThatIsThere() throws {
         let root = try temporaryDirectory()
         expectNil(try PackageOptions(root: root))
         symlink("nowhere", "\(root)/.testlogger")
-        expectEqual(
-            expectThrows(PackageOptionsError.self) { _ = try PackageOptions(root: root) }?.description,
-            "\(root)/.testlogger:1:1: error: cannot open \(root)/.testlogger: No such file or directory")
-        try FileAccess.write(Array("--jobs 2\n".utf8), to: "\(root)/.testlogger")
-        expectEqual(try PackageOptions(root: root)?.lines.map(\.name), ["--jobs"])
-        try FileAccess.write(Array("\u{FEFF}--jobs 2\n".utf8), to: "\(root)/.testlogger")
-        expectEqual(try PackageOptions(root: root)?.lines.map(\.column), [1], "behind a byte order mark")
+        func expectError(_ text: String, line: UInt = #line) {
+            let error = expectThrows(PackageOptionsError.self, line: line) { _ = try PackageOptions(root: root) }
+            expectEqual(error?.description, "\(root)/.testlogger:1:1: error: \(text)", line: line)
+        }
+        expectError("cannot open \(root)/.testlogger: No such file or directory")
+        for text in ["--jobs 2\n", "\u{FEFF}--jobs 2\n"] {
+            try FileAccess.write(Array(text.utf8), to: "\(root)/.testlogger")
+            expectEqual(try PackageOptions(root: root)?.lines.map { "\($0.column) \($0.name)" }, ["1 --jobs"], text)
+        }
         try FileAccess.write([0x2D, 0xFF], to: "\(root)/.testlogger")
-        expectEqual(
-            expectThrows(PackageOptionsError.self) { _ = try PackageOptions(root: root) }?.description,
-            "\(root)/.testlogger:1:1: error: expected text in UTF-8")
+        expectError("expected text in UTF-8")
     }
 }
 #endif

@@ -196,47 +196,42 @@ import InClassTesting
 extension SubjectFinder: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsThePackageAroundAFolder": testFindsThePackageAroundAFolder,
-            "testFindsWhatWordsName": testFindsWhatWordsName,
-            "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
+            "testFindsWhatWordsName": testFindsWhatWordsName, "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
             "testTakesWhatWasWrittenLast": testTakesWhatWasWrittenLast,
             "testFindsModulesBehindLinks": testFindsModulesBehindLinks,
         ]
+            + .each("testFindsThePackageAroundAFolder", ["", "/Sources", "/.build/plugins"]) { folder in
+                let root = try package()
+                expectEqual(SubjectFinder(directory: root + folder).root, root)
+            }
+            + .each("testUsesFoldersWithoutPackage", ["/", "/no/folder"]) { folder in
+                expectEqual(SubjectFinder(directory: folder).root, folder)
+            }
     }
 
     /// A package in which the modules `Apple` and `Pear` have been built, in a folder of its own.
     private static func package() throws -> String {
         let root = FileAccess.realPath(try temporaryDirectory()) ?? ""
-        for path in ["Sources", ".build/plugins/outputs/p/T/destination/InClassTests/debug"] {
-            var folder = root
-            for part in path.split(separator: "/") {
-                folder += "/\(part)"
-                mkdir(folder, 0o755)
-            }
-        }
+        for path in ["Sources", descriptions] { try FileAccess.makeFolder("\(root)/\(path)") }
         try FileAccess.write([], to: "\(root)/Package.swift")
         for (name, source) in [("Apple", "a"), ("Pear", "b")] {
-            try describe(name, "source\t\(root)/Sources/\(source).swift", in: "\(root)/.build/plugins/outputs/p/T")
+            try describe(name, "source\t\(root)/Sources/\(source).swift", in: "\(root)/\(descriptions)")
         }
         return root
     }
 
+    private static let descriptions = ".build/plugins/outputs/p/T/destination/InClassTests/debug"
+
     private static func describe(_ name: String, _ lines: String, in folder: String) throws {
-        let text = "module\t\(name)\n\(lines)\n"
-        let place = FileAccess.exists("\(folder)/destination") ? "\(folder)/destination/InClassTests/debug" : folder
-        try FileAccess.write(Array(text.utf8), to: "\(place)/\(name).inclass")
+        try FileAccess.write(Array("module\t\(name)\n\(lines)\n".utf8), to: "\(folder)/\(name).inclass")
+    }
+
+    private static func error(_ words: [String], in subjects: SubjectFinder) -> String? {
+        expectThrows(SubjectError.self, "\(words)") { _ = try subjects.find(words) }?.description
     }
 
     private static func modules(_ subjects: [Subject]) -> [String] {
         subjects.map { if case .module(let module) = $0 { module.module } else { "no module" } }
-    }
-
-    private static func testFindsThePackageAroundAFolder() throws {
-        let root = try package()
-        for folder in [root, "\(root)/Sources", "\(root)/.build/plugins"] {
-            expectEqual(SubjectFinder(directory: folder).root, root, folder)
-        }
-        for folder in ["/", "/no/folder"] { expectEqual(SubjectFinder(directory: folder).root, folder) }
     }
 
     private static func testFindsWhatWordsName() throws {
@@ -244,8 +239,7 @@ extension SubjectFinder: SelfTesting {
         let subjects = SubjectFinder(directory: root)
         expectEqual(modules(try subjects.find(["Pear", "Apple"])), ["Pear", "Apple"])
         expectEqual(modules(try subjects.all()), ["Apple", "Pear"])
-        let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
-        expectEqual(modules(try subjects.find(["\(folder)/Pear.inclass"])), ["Pear"])
+        expectEqual(modules(try subjects.find(["\(root)/\(descriptions)/Pear.inclass"])), ["Pear"])
         for name in ["x.o", "y.o"] { try FileAccess.write([], to: "\(root)/\(name)") }
         let found = try subjects.find(["\(root)/x.o", "Apple", "\(root)/Sources/../y.o"])
         guard case .module(let objects) = try requireNotNil(found.first) else { return fail("objects are no module") }
@@ -264,17 +258,12 @@ extension SubjectFinder: SelfTesting {
             ("/bin/sh", "/bin/sh is not a test image: it has no function inclass_main"),
             ("\(root)/Package.swift", "\(root)/Package.swift is not a test image: it has no function inclass_main"),
             ("Pea", "there is no module 'Pea'; did you mean 'Pear'? (known are Apple, Pear)"),
-            (
-                "\(root)/bad.inclass",
-                "\(root)/bad.inclass:1:1: error: expected 'key<TAB>value' but found 'module'"
-            ),
+            ("\(root)/bad.inclass", "\(root)/bad.inclass:1:1: error: expected 'key<TAB>value' but found 'module'"),
         ]
-        for (word, text) in rows {
-            expectEqual(expectThrows(SubjectError.self, word) { _ = try subjects.find([word]) }?.description, text)
-        }
+        for (word, text) in rows { expectEqual(error([word], in: subjects), text) }
         rename("\(root)/.build", "\(root)/other")
         expectEqual(
-            expectThrows(SubjectError.self) { _ = try subjects.find(["Pear"]) }?.description,
+            error(["Pear"], in: subjects),
             "there is no module 'Pear'; no module has been built with the plugin InClassTests in \(root) "
                 + "(try 'swift build')")
     }
@@ -285,9 +274,8 @@ extension SubjectFinder: SelfTesting {
             expectEqual(modules(try subjects.find(sources: [try requireNotNil(ChosenLine(text)).path])), names, text)
         }
         expectEqual(modules(try subjects.find(sources: ["a.swift", "b.swift"])), ["Apple", "Pear"])
-        expectEqual(
-            expectThrows(SubjectError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }?.description,
-            "no module that has been built here has x.swift or y.swift")
+        let error = expectThrows(SubjectError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }
+        expectEqual(error?.description, "no module that has been built here has x.swift or y.swift")
         let root = subjects.root
         try FileAccess.write([], to: "\(root)/Sources/a.swift")
         symlink("Sources", "\(root)/Link")
@@ -301,18 +289,7 @@ extension SubjectFinder: SelfTesting {
         let other = "\(root)/.build/plugins/other"
         mkdir(other, 0o755)
         try describe("Pear", "target\tother", in: other)
-        let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
-        func found() throws -> String {
-            guard case .module(let module)? = try SubjectFinder(directory: root).find(["Pear"]).first else {
-                return "none"
-            }
-            return module.target
-        }
-        func make(_ path: String, at second: Int) throws {
-            if !FileAccess.exists(path) { try FileAccess.write([], to: path) }
-            let moment = timeval(tv_sec: .init(second), tv_usec: 0)
-            utimes(path, [moment, moment])
-        }
+        let folder = "\(root)/\(descriptions)"
         // What was written last counts, an image that was linked or a description.
         let steps: [(path: String, second: Int, target: String)] = [
             ("\(folder)/Pear.inclass", 1_000, "other"), ("\(other)/Pear.inclass", 500, ""),
@@ -320,31 +297,32 @@ extension SubjectFinder: SelfTesting {
             ("\(other)/Pear.img", 4_000, "other"), ("\(folder)/Pear.inclass", 5_000, ""),
         ]
         for step in steps {
-            try make(step.path, at: step.second)
-            expectEqual(try found(), step.target, "\(step.path) of \(step.second)")
+            if !FileAccess.exists(step.path) { try FileAccess.write([], to: step.path) }
+            let moment = timeval(tv_sec: .init(step.second), tv_usec: 0)
+            utimes(step.path, [moment, moment])
+            let found = try SubjectFinder(directory: root).find(["Pear"]).first
+            guard case .module(let module)? = found else { return fail("no module") }
+            expectEqual(module.target, step.target, "\(step.path) of \(step.second)")
         }
     }
 
     private static func testFindsModulesBehindLinks() throws {
         let folder = try requireNotNil(FileAccess.realPath(try temporaryDirectory()), "a directory")
-        for name in ["p", "disk", "disk/plugins", "disk/x", "disk/x/debug", "disk/x/release"] {
-            mkdir("\(folder)/\(name)", 0o755)
+        for name in ["p", "disk/plugins", "disk/x/debug", "disk/x/release"] {
+            try FileAccess.makeFolder("\(folder)/\(name)")
         }
         try FileAccess.write([], to: "\(folder)/p/Package.swift")
         try requireEqual(symlink("../disk", "\(folder)/p/.build"), 0, "a link to the folder of builds")
         try requireEqual(symlink("p", "\(folder)/q"), 0, "a link to the package")
         for root in ["\(folder)/p", "\(folder)/q"] {
             for build in ["\(folder)/disk", "\(folder)/p/.build", "\(root)/.build"] {
-                let lines = "module\tM\nroot\t\(root)\nbundles\t\(build)/x/debug\n"
-                try FileAccess.write(Array(lines.utf8), to: "\(folder)/disk/plugins/M.inclass")
-                func modules(_ configuration: String) throws -> [String] {
+                try describe("M", "root\t\(root)\nbundles\t\(build)/x/debug", in: "\(folder)/disk/plugins")
+                func found(_ configuration: String) throws -> [String] {
                     let place = try requireNotNil(BuildPlace(products: "\(folder)/disk/x/\(configuration)"), "a place")
-                    return try SubjectFinder(directory: "\(folder)/p", place: place).find(["M"]).map { subject in
-                        if case .module(let module) = subject { module.module } else { "an image" }
-                    }
+                    return modules(try SubjectFinder(directory: "\(folder)/p", place: place).find(["M"]))
                 }
-                expectEqual(try modules("debug"), ["M"], "modules of \(root), built in \(build)")
-                expectThrows(SubjectError.self, "modules of another build") { _ = try modules("release") }
+                expectEqual(try found("debug"), ["M"], "modules of \(root), built in \(build)")
+                expectThrows(SubjectError.self, "modules of another build") { _ = try found("release") }
             }
         }
     }

@@ -8,8 +8,7 @@ import TestSupervision
 extension Initialization: SelfTesting {
     static var testSelectors: TestSelectors {
         let tests: TestSelectors = [
-            "testPreparesAPackage": testPreparesAPackage, "testChoosesTheManifest": testChoosesTheManifest,
-            "testRefusesManifests": testRefusesManifests, "testRefusesPlaces": testRefusesPlaces,
+            "testPreparesAPackage": testPreparesAPackage, "testRefusesPlaces": testRefusesPlaces,
         ]
         let obstacles = [
             ("SwiftPM refuses", "echo 'error: overlapping sources'; exit 1", "SwiftPM can't load the changed package"),
@@ -17,6 +16,20 @@ extension Initialization: SelfTesting {
             ("interrupted", "kill -s TERM $PPID; \(describe(sources: ["FirstTests.swift"]))", "ended by SIGTERM"),
         ]
         return tests + .each("testTakesChangesBack", obstacles, named: \.0) { try testTakesChangesBack($1, $2) }
+            + .each("testChoosesTheManifest", choices, named: { $0.manifests.keys.sorted().joined(separator: ", ") }) {
+                let package = try package($0.manifests)
+                expectEqual(try package.usedManifest(), $0.name)
+                expectEqual(package.notes($0.name).count, $0.noteCount, "\(package.notes($0.name))")
+            }
+            + .each("testRefusesManifests", refusedManifests) { message, lines, text in
+                let package = try package(["Package.swift": text], "\(lines)\ntarget\tC\nprogram\tc\nuses\tA\n")
+                expectEqual(try package.failure(), message)
+            }
+            + .each("testRefusesTargets", refusedWords) { words, message in
+                var facts = try package().facts
+                facts.words = words
+                expectEqual(try Initialization(facts: facts).failure(), message)
+            }
     }
 
     private static let manifest = """
@@ -41,28 +54,17 @@ extension Initialization: SelfTesting {
         in folder: String = "package"
     ) throws -> Initialization {
         let root = "\(try temporaryDirectory())/\(folder)"
-        try FileAccess.makeFolder("\(root)/Sources/A")
+        let source = "\(root)/Sources/A"
+        try FileAccess.makeFolder(source)
         for (name, text) in manifests { try FileAccess.write(Array(text.utf8), to: "\(root)/\(name)") }
-        try FileAccess.write(Array("struct A {}\n".utf8), to: "\(root)/Sources/A/A.swift")
-        let facts = """
-            root\t\(root)
-            tools-version\t5.9.0
-            word\tA
-            dependency\tInClassTesting
-            identity\tinclasstesting
-            swift\t/bin/sh
-            swift\t-c
-            name\tA
-            any-folder\t\(root)/Sources/A
-            name\tM
-            target\tA
-            folder\t\(root)/Sources/A
-            source\t\(root)/Sources/A/A.swift
-            target\tB
-            folder\t\(root)/Sources/B
-
-            """
-        var result = PackageFacts(facts + lines)
+        try FileAccess.write(Array("struct A {}\n".utf8), to: "\(source)/A.swift")
+        let facts = [
+            ("root", root), ("tools-version", "5.9.0"), ("word", "A"), ("dependency", "InClassTesting"),
+            ("identity", "inclasstesting"), ("swift", "/bin/sh"), ("swift", "-c"), ("name", "A"),
+            ("any-folder", source), ("name", "M"), ("target", "A"), ("folder", source),
+            ("source", "\(source)/A.swift"), ("target", "B"), ("folder", "\(root)/Sources/B"),
+        ]
+        var result = PackageFacts(facts.map { "\($0)\t\($1)\n" }.joined() + lines)
         result.swift.append(command)
         return Initialization(facts: result)
     }
@@ -103,12 +105,11 @@ extension Initialization: SelfTesting {
     private static func testPreparesAPackage() throws {
         let package = try package(["Package.swift": manifest], "", describe(sources: ["A.swift", "FirstTests.swift"]))
         try package.run()
-        let files = try package.files
+        let (files, root) = (try package.files, package.facts.root)
         expectEqual(files.count, 7, "files and folders")
-        expectTrue(files["\(package.facts.root)/Package.swift"]?.contains("plugins: [.plugin") ?? false, "the manifest")
-        expectTrue(
-            files["\(package.facts.root)/Sources/A/FirstTests.swift"]?.contains("#if DEBUG || IN_CLASS_TESTS") ?? false,
-            "the first test")
+        expectTrue(files["\(root)/Package.swift"]?.contains("plugins: [.plugin") ?? false, "the manifest")
+        let first = files["\(root)/Sources/A/FirstTests.swift"]
+        expectTrue(first?.contains("#if DEBUG || IN_CLASS_TESTS") ?? false, "the first test")
     }
 
     private static func testTakesChangesBack(_ command: String, _ message: String) throws {
@@ -124,62 +125,44 @@ extension Initialization: SelfTesting {
         expectFalse(FileAccess.exists("\(root)/Sources/A/FirstTests.swift"), "whether the first test is left")
     }
 
-    private static func testChoosesTheManifest() throws {
+    /// Manifests, the name of the one that `init` edits, and the number of notes about the others.
+    private static var choices: [(manifests: [String: String], name: String, noteCount: Int)] {
+        let (new, old) = ("Package.swift", "Package@swift-5.7.swift")
         let newer = manifest.replacing("5.9", with: "6.4")
         let older = "// swift-tools-version:5.7\nlet package = Package(name: \"P\")\n"
-        let rows = [
-            (["Package.swift": older, "Package@swift-5.9.swift": manifest], "Package@swift-5.9.swift", 0),
-            (["Package.swift": manifest, "Package@swift-5.7.swift": older], "Package.swift", 0),
-            (["Package.swift": manifest, "Package@swift-6.4.swift": newer], "Package.swift", 1),
-            (
-                ["Package.swift": manifest, "Package@swift-5.7.swift": manifest.replacing("5.9", with: "5.7")],
-                "Package.swift", 1
-            ),
+        return [
+            ([new: older, "Package@swift-5.9.swift": manifest], "Package@swift-5.9.swift", 0),
+            ([new: manifest, old: older], new, 0), ([new: manifest, "Package@swift-6.4.swift": newer], new, 1),
+            ([new: manifest, old: manifest.replacing("5.9", with: "5.7")], new, 1),
         ]
-        for (index, (manifests, name, noteCount)) in rows.enumerated() {
-            let package = try package(manifests, in: "\(index)")
-            expectEqual(try package.usedManifest(), name)
-            expectEqual(package.notes(name).count, noteCount, "\(package.notes(name))")
-        }
     }
 
-    private static func testRefusesManifests() throws {
-        let rows = [
-            (
-                "tools-version\t5.5.0", manifest,
-                "Package.swift:1:1: tools version 5.5.0 has no build tool plugins: write '// swift-tools-version: 5.9'"
-            ),
-            (
-                "",
-                manifest.replacing(".target(name: \"A\")", with: "make(\"A\")").replacing("\"P\"", with: "\"A\""),
-                """
-                Package.swift:3:20: target 'A' isn't declared by a literal '.target(name: "A", …)'
-                write by hand
-                in 'dependencies:' of 'A': .product(name: "InClassTesting", package: "InClassTesting")
-                in 'plugins:' of 'C': .plugin(name: "InClassTests", package: "InClassTesting")
-                """
-            ),
-        ]
-        for (index, (lines, text, message)) in rows.enumerated() {
-            let package = try package(
-                ["Package.swift": text], "\(lines)\ntarget\tC\nprogram\tc\nuses\tA\n", in: "\(index)")
-            expectEqual(try package.failure(), message)
-        }
-        for (words, message) in [
-            ([], "name the target to be tested (A, B): swift package testlogger init A"),
-            (["AA"], "there is no Swift target 'AA'; did you mean 'A'? (known are A, B)"),
-            (
-                ["M"],
-                "target 'M' is neither a Swift library nor a Swift program, so no build runs its tests: move the code to "
-                    + "be tested to a library target (known are A, B)"
-            ),
-            (["A", "B"], "one target at a time: swift package testlogger init A"),
-        ] {
-            var facts = try package().facts
-            facts.words = words
-            expectEqual(try Initialization(facts: facts).failure(), message)
-        }
-    }
+    private static let refusedManifests: [(message: String, lines: String, text: String)] = [
+        (
+            "Package.swift:1:1: tools version 5.5.0 has no build tool plugins: write '// swift-tools-version: 5.9'",
+            "tools-version\t5.5.0", manifest
+        ),
+        (
+            """
+            Package.swift:3:20: target 'A' isn't declared by a literal '.target(name: "A", …)'
+            write by hand
+            in 'dependencies:' of 'A': .product(name: "InClassTesting", package: "InClassTesting")
+            in 'plugins:' of 'C': .plugin(name: "InClassTests", package: "InClassTesting")
+            """,
+            "", manifest.replacing(".target(name: \"A\")", with: "make(\"A\")").replacing("\"P\"", with: "\"A\"")
+        ),
+    ]
+
+    private static let refusedWords = [
+        ([], "name the target to be tested (A, B): swift package testlogger init A"),
+        (["AA"], "there is no Swift target 'AA'; did you mean 'A'? (known are A, B)"),
+        (
+            ["M"],
+            "target 'M' is neither a Swift library nor a Swift program, so no build runs its tests: move the code to "
+                + "be tested to a library target (known are A, B)"
+        ),
+        (["A", "B"], "one target at a time: swift package testlogger init A"),
+    ]
 
     private static func testRefusesPlaces() throws {
         let library = "library-product\tyes\n"

@@ -263,16 +263,35 @@ import InClassTesting
 extension ManifestEditor: SelfTesting {
     static var testSelectors: TestSelectors {
         let tests: TestSelectors = [
-            "testRefusesWhatIsNoLiteral": testRefusesWhatIsNoLiteral, "testFindsThePackage": testFindsThePackage,
-            "testRemovesItems": testRemovesItems, "testKeepsLineEndings": testKeepsLineEndings,
+            "testFindsThePackage": testFindsThePackage, "testKeepsLineEndings": testKeepsLineEndings,
         ]
-        return tests + .each("testAddsAnArgument", argumentRows, named: \.0) { try testAddsAnArgument($0, $1) }
-            + .each("testAddsAnElement", elementRows, named: \.0) { try testAddsAnElement($0, $1) }
+        return tests + .each("testAddsAnArgument", argumentRows) { expectEqual(try adding(to: $0), $1) }
+            + .each("testAddsAnElement", elementRows) { old, new in
+                func target(_ list: String) -> String { "  .target(name: \"A\", dependencies: \(list), path: \"p\")" }
+                expectEqual(try adding(to: target(old)), target(new))
+            }
+            + .each("testRefusesWhatIsNoLiteral", refused) { text, message in
+                var editor = editor(text)
+                let error = expectThrows(ManifestError.self) { try editor.add("x", to: "dependencies", of: "A") }
+                expectEqual(error.map { "\($0.place.line):\($0.place.column): \($0.description)" }, message)
+                expectEqual(editor.edited, text)
+            }
+            + .each("testRemovesItems", removals, named: { "\($0.1) of \($0.0)" }) { text, index, expected in
+                var editor = editor(text)
+                editor.remove(index, from: try requireNotNil(editor.list(at: 0)))
+                expectEqual(editor.edited, expected)
+            }
     }
 
     private static func editor(_ text: String) -> ManifestEditor { ManifestEditor(Array(text.utf8), path: "/p") }
 
     private var edited: String { String(decoding: bytes, as: UTF8.self) }
+
+    private static func adding(to text: String) throws -> String {
+        var editor = editor(text)
+        try editor.add("x", to: "dependencies", of: "A")
+        return editor.edited
+    }
 
     private static let argumentRows = [
         (".target(name: \"A\")", ".target(name: \"A\", dependencies: [x])"),
@@ -295,12 +314,6 @@ extension ManifestEditor: SelfTesting {
         ),
     ]
 
-    private static func testAddsAnArgument(_ old: String, _ new: String) throws {
-        var editor = editor(old)
-        try editor.add("x", to: "dependencies", of: "A")
-        expectEqual(editor.edited, new)
-    }
-
     private static let elementRows = [
         ("[]", "[x]"), ("[ ]", "[x]"), ("[/* a */]", "[x/* a */]"), ("[a]", "[a, x]"), ("[a, ]", "[a, x, ]"),
         ("[\n    a\n  ]", "[\n    a,\n    x\n  ]"), ("[\n    a,\n  ]", "[\n    a,\n    x,\n  ]"),
@@ -311,35 +324,22 @@ extension ManifestEditor: SelfTesting {
         ("[\n    a, /* b\n    */]", "[\n    a,\n    x, /* b\n    */]"),
     ]
 
-    private static func testAddsAnElement(_ old: String, _ new: String) throws {
-        var editor = editor("  .target(name: \"A\", dependencies: \(old), path: \"p\")")
-        try editor.add("x", to: "dependencies", of: "A")
-        expectEqual(editor.edited, "  .target(name: \"A\", dependencies: \(new), path: \"p\")")
-    }
+    private static let undeclared = "target 'A' isn't declared by a literal '.target(name: \"A\", …)'"
+    private static let refused = [
+        ("let names = [\n  \"A\"]\nnames.map { .target(name: $0) }", "2:3: \(undeclared)"), ("", "1:1: \(undeclared)"),
+        (".target(name: \"A\", dependencies: base + [a])", "1:34: 'dependencies:' of target 'A' isn't a literal array"),
+        (
+            "#if os(Linux)\n.target(name: \"A\")\n#else\n.target(name: \"A\")\n#endif",
+            "4:8: target 'A' is declared more than once"
+        ),
+    ]
 
-    private static func testRefusesWhatIsNoLiteral() {
-        let rows = [
-            (
-                "let names = [\n  \"A\"]\nnames.map { .target(name: $0) }",
-                "2:3: target 'A' isn't declared by a literal '.target(name: \"A\", …)'"
-            ),
-            ("", "1:1: target 'A' isn't declared by a literal '.target(name: \"A\", …)'"),
-            (
-                ".target(name: \"A\", dependencies: base + [a])",
-                "1:34: 'dependencies:' of target 'A' isn't a literal array"
-            ),
-            (
-                "#if os(Linux)\n.target(name: \"A\")\n#else\n.target(name: \"A\")\n#endif",
-                "4:8: target 'A' is declared more than once"
-            ),
-        ]
-        for (text, message) in rows {
-            var editor = editor(text)
-            let error = expectThrows(ManifestError.self) { try editor.add("x", to: "dependencies", of: "A") }
-            expectEqual(error.map { "\($0.place.line):\($0.place.column): \($0.description)" }, message)
-            expectEqual(editor.edited, text)
-        }
-    }
+    private static let removals = [
+        ("(a, b, c)", 1, "(a, c)"), ("(a, b)", 1, "(a, )"), ("(a)", 0, "()"),
+        ("(\n  a,\n  b,\n  c\n)", 1, "(\n  a,\n  c\n)"), ("(\n  a,\n  b\n)", 1, "(\n  a\n)"),
+        ("(\n  a,  // a\n  b  // b\n)", 1, "(\n  a,  // a\n)"), ("(\n  a: [\n    1\n  ],\n  b)", 0, "(\n  b)"),
+        ("(\n  a, b,\n  c)", 0, "(\n  b,\n  c)"), ("[\n  \"a\"\n]", 0, "[\n]"),
+    ]
 
     private static func testFindsThePackage() throws {
         for text in ["let p = Package(name: \"P\")", "// Package(\nvar p: Package = Package(\n  name: \"P\")"] {
@@ -349,20 +349,6 @@ extension ManifestEditor: SelfTesting {
         }
         let error = expectThrows(ManifestError.self) { _ = try editor("let p: Package = .init(name: \"P\")").package() }
         expectEqual(error?.description, "there is no 'let package = Package(…)'")
-    }
-
-    private static func testRemovesItems() throws {
-        let rows = [
-            ("(a, b, c)", 1, "(a, c)"), ("(a, b)", 1, "(a, )"), ("(a)", 0, "()"),
-            ("(\n  a,\n  b,\n  c\n)", 1, "(\n  a,\n  c\n)"), ("(\n  a,\n  b\n)", 1, "(\n  a\n)"),
-            ("(\n  a,  // a\n  b  // b\n)", 1, "(\n  a,  // a\n)"), ("(\n  a: [\n    1\n  ],\n  b)", 0, "(\n  b)"),
-            ("(\n  a, b,\n  c)", 0, "(\n  b,\n  c)"), ("[\n  \"a\"\n]", 0, "[\n]"),
-        ]
-        for (text, index, expected) in rows {
-            var editor = editor(text)
-            editor.remove(index, from: try requireNotNil(editor.list(at: 0)))
-            expectEqual(editor.edited, expected, text)
-        }
     }
 
     private static func testKeepsLineEndings() throws {

@@ -194,10 +194,28 @@ extension ManifestPlan: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testEditsLiterals": testEditsLiterals, "testAddsTested": testAddsTested,
-            "testHidesAdditionsFromClients": testHidesAdditionsFromClients,
-            "testKeepsOtherDependencies": testKeepsOtherDependencies, "testSaysWhatToWrite": testSaysWhatToWrite,
+            "testHidesAdditionsFromClients": testHidesAdditionsFromClients, "testSaysWhatToWrite": testSaysWhatToWrite,
         ]
+            + .each("testKeepsOtherDependencies", ownPaths) { path in
+                let own = ".package(path: \"\(path)\")"
+                let other = ".package(url: \"https://h/other\", from: \"1.0.0\")"
+                let manifest = "let package = Package(name: \"P\", dependencies: [\(other), \(own)])"
+                let edited = try edit("library-product\tyes\n" + library, manifest).1 ?? ""
+                expectTrue(edited.hasPrefix("let package = Package(name: \"P\", dependencies: [\(other), ])\n"), edited)
+                expectTrue(edited.contains("dependencies.append(\(own))"), edited)
+            }
+            + .each("testRefusesManifests", refused, named: \.text) { lines, manifest, text in
+                let error = expectThrows(ManifestError.self) { _ = try edit(lines, manifest) }
+                expectTrue(error?.description.contains(text) ?? false, error?.description ?? "")
+            }
     }
+
+    private static let ownPaths = ["../InClassTesting", "https://h/inclasstesting", "/x/InClassTesting.git"]
+    private static let refused: [(lines: String, manifest: String, text: String)] = [
+        (library + program, "let package = Package(name: \"P\", targets: all)", "isn't declared by a literal"),
+        ("library-product\tyes\n" + library, "let package = Package(name: \"P\")", "doesn't name InClassTesting"),
+        (library + "library\tyes\n", "let package = Package(name: \"P\", targets: all)", "isn't a literal array"),
+    ]
 
     private static let start = """
         root\t/p
@@ -229,16 +247,12 @@ extension ManifestPlan: SelfTesting {
             """
         let (plan, edited) = try edit(library + program, manifest)
         expectEqual(plan.summary, "'A' depends on InClassTesting; its tests run in the build of 'app'")
+        let product = ".product(name: \"InClassTesting\", package: \"InClassTesting\")"
+        let plugin = ".plugin(name: \"InClassTests\", package: \"InClassTesting\")"
         expectEqual(
             edited,
-            manifest
-                .replacing(
-                    "\"A\")",
-                    with: "\"A\", dependencies: [.product(name: \"InClassTesting\", package: \"InClassTesting\")])"
-                )
-                .replacing(
-                    "[\"A\"]", with: "[\"A\"], plugins: [.plugin(name: \"InClassTests\", package: \"InClassTesting\")]")
-        )
+            manifest.replacing("\"A\")", with: "\"A\", dependencies: [\(product)])")
+                .replacing("[\"A\"]", with: "[\"A\"], plugins: [\(plugin)]"))
         expectNil(try edit(library + "library\tyes\n" + program + "plugin\tyes\n", manifest).1)
     }
 
@@ -308,27 +322,7 @@ extension ManifestPlan: SelfTesting {
         expectEqual(old, rest + "\n#if compiler(>=6.2)" + block + "#endif\n")
     }
 
-    private static func testKeepsOtherDependencies() throws {
-        let other = ".package(url: \"https://h/other\", from: \"1.0.0\")"
-        for path in ["../InClassTesting", "https://h/inclasstesting", "/x/InClassTesting.git"] {
-            let own = ".package(path: \"\(path)\")"
-            let manifest = "let package = Package(name: \"P\", dependencies: [\(other), \(own)])"
-            let edited = try edit("library-product\tyes\n" + library, manifest).1 ?? ""
-            expectTrue(edited.hasPrefix("let package = Package(name: \"P\", dependencies: [\(other), ])\n"), edited)
-            expectTrue(edited.contains("dependencies.append(\(own))"), edited)
-        }
-    }
-
     private static func testSaysWhatToWrite() {
-        let rows = [
-            (library + program, "let package = Package(name: \"P\", targets: all)", "isn't declared by a literal"),
-            ("library-product\tyes\n" + library, "let package = Package(name: \"P\")", "doesn't name InClassTesting"),
-            (library + "library\tyes\n", "let package = Package(name: \"P\", targets: all)", "isn't a literal array"),
-        ]
-        for (lines, manifest, text) in rows {
-            let error = expectThrows(ManifestError.self) { _ = try edit(lines, manifest) }
-            expectTrue(error?.description.contains(text) ?? false, error?.description ?? "")
-        }
         func instructions(_ lines: String) -> String {
             let facts = PackageFacts(start + lines)
             let editor = ManifestEditor(Array("let p = Package(name: \"P\")".utf8), path: "/p")

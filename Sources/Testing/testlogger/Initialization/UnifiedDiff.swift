@@ -80,7 +80,12 @@ import InClassTesting
 
 extension UnifiedDiff: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testShowsChangesWithContext": testShowsChangesWithContext, "testShowsNewFiles": testShowsNewFiles]
+        [
+            "testShowsChangesWithContext": testShowsChangesWithContext,
+            "testShowsNewFiles": {
+                expectEqual(text("b", from: nil, to: "x\n"), "--- /dev/null\n+++ b/b\n@@ -0,0 +1,1 @@\n+x\n")
+            },
+        ]
     }
 
     private static func testShowsChangesWithContext() {
@@ -110,14 +115,10 @@ extension UnifiedDiff: SelfTesting {
             \\ No newline at end of file
 
             """)
-        let near = text("a", from: old, to: old.replacing("\n5\n", with: "\n").replacing("\n12\n", with: "\n"))
-        expectEqual(near.matches(of: /@@ -/).count, 1, "hunks of changes with six lines between them")
-        let far = text("a", from: old, to: old.replacing("\n5\n", with: "\n").replacing("\n13\n", with: "\n"))
-        expectEqual(far.matches(of: /@@ -/).count, 2, "hunks of changes with seven lines between them")
-    }
-
-    private static func testShowsNewFiles() {
-        expectEqual(text("b", from: nil, to: "x\n"), "--- /dev/null\n+++ b/b\n@@ -0,0 +1,1 @@\n+x\n")
+        for (second, hunkCount) in [("\n12\n", 1), ("\n13\n", 2)] {
+            let changed = text("a", from: old, to: old.replacing("\n5\n", with: "\n").replacing(second, with: "\n"))
+            expectEqual(changed.matches(of: /@@ -/).count, hunkCount, "hunks, the second change in \(second)")
+        }
     }
 }
 #endif

@@ -6,52 +6,50 @@ import InClassTesting
 import TestSupervision
 
 extension SubjectRunner {
+    private static let nothing = "there is nothing to accept: no failed comparison is with a literal or a golden here"
+    private static let different = "note: not accepted, since the tests got different values"
+
     static func testAcceptsWhatTheCodeMakes() throws {
         let issue = "say \"issue\\texpectation\\t$(dirname $0)/a.swift\\t3\\t16\\t$1\\t2\\t\\t0\\t\\t0\""
         func scene(_ values: String) throws -> Scene {
             try Scene([("a", "for value in \(values); do set -- $value; \(issue); done")])
         }
-        let none = "there is nothing to accept: no failed comparison is with a literal or a golden here"
+        let accepted = "a.swift:3:20: note: accepted 5 in place of 2"
         let one = try scene("5")
         expectFalse(try one.outcome().contains { $0.contains("accepted") }, "without asking")
-        expectEqual(try one.outcome("--accept", "a.swift:2").last, none, "at another line")
+        expectEqual(try one.outcome("--accept", "a.swift:2").last, nothing, "at another line")
         expectTrue(try one.text("a.swift").contains("(f, 2)"))
-        expectEqual(try one.outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2")
+        expectEqual(try one.outcome("--accept").last, accepted)
         expectTrue(try one.text("a.swift").contains("(f, 5)"))
-        expectEqual(
-            try one.outcome("--accept").last,
-            "a.swift:3:16: note: not accepted, since the source has changed since it was compiled")
-        expectEqual(try scene("5 5").outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2", "twice")
+        let changed = "a.swift:3:16: note: not accepted, since the source has changed since it was compiled"
+        expectEqual(try one.outcome("--accept").last, changed)
+        expectEqual(try scene("5 5").outcome("--accept").last, accepted, "twice")
         let readOnly = try scene("5")
         chmod(readOnly.module.sources[0], 0o444)
         expectEqual(try readOnly.outcome("--accept").first, "notRun", "what cannot be written")
-        expectEqual(
-            try scene("5 nil").outcome("--accept").suffix(2),
-            [
-                "a.swift:3:20: note: not accepted, since the tests got different values",
-                "a.swift:3:16: note: not accepted, since what was got is no literal of its kind",
-            ])
+        let noLiteral = "a.swift:3:16: note: not accepted, since what was got is no literal of its kind"
+        expectEqual(try scene("5 nil").outcome("--accept").suffix(2), ["a.swift:3:20: \(different)", noLiteral])
         let two = try scene("5 6")
-        let notAccepted = "note: not accepted, since the tests got different values"
-        expectEqual(try two.outcome("--accept").last, "a.swift:3:20: \(notAccepted)", "two values for one literal")
+        expectEqual(try two.outcome("--accept").last, "a.swift:3:20: \(different)", "two values for one literal")
         expectTrue(try two.text("a.swift").contains("(f, 2)"))
     }
 
-    static func testLeavesALiteralThatWasMet() throws {
+    static var metTests: [(name: String, tests: [String], isAccepted: Bool)] {
         let issue = #"say "issue\texpectation\t$(dirname $0)/a.swift\t3\t16\t5\t2\t\t0\t\t0""#
         func met(_ column: Int) -> String {
             #"[ -z "$IN_CLASS_ACCEPTING" ] || say "met\t$(dirname $0)/a.swift:3:\#(column)""#
         }
-        let notAccepted = "a.swift:3:20: note: not accepted, since the tests got different values"
-        let accepted = "a.swift:3:20: note: accepted 5 in place of 2"
-        for (tests, note) in [
-            ([met(16), issue], notAccepted), ([issue, met(16)], notAccepted), (["\(met(16)); \(issue)"], notAccepted),
-            ([met(17), issue], accepted),
-        ] {
-            let scene = try Scene(tests.enumerated().map { ("t\($0)", $1) })
-            expectEqual(try scene.outcome("--accept").last, note, "\(tests)")
-            expectEqual(try scene.text("a.swift").contains("(f, 2)"), note == notAccepted)
-        }
+        return [
+            ("before", [met(16), issue], false), ("behind", [issue, met(16)], false),
+            ("in one test", ["\(met(16)); \(issue)"], false), ("at another place", [met(17), issue], true),
+        ]
+    }
+
+    static func testLeavesALiteralThatWasMet(_ row: (name: String, tests: [String], isAccepted: Bool)) throws {
+        let scene = try Scene(row.tests.enumerated().map { ("t\($0)", $1) })
+        let note = row.isAccepted ? "note: accepted 5 in place of 2" : different
+        expectEqual(try scene.outcome("--accept").last, "a.swift:3:20: \(note)")
+        expectEqual(try scene.text("a.swift").contains("(f, 2)"), !row.isAccepted)
     }
 
     /// The tests behind the first failure, and those of other modules, may have met it as well.
@@ -78,50 +76,36 @@ extension SubjectRunner {
 
     /// Beside what is accepted there may be what is not, each with its reason.
     static func testSaysWhatItDoesNotAccept() throws {
-        let source = """
-            expectEqual(f, 2)
-            expectEqual(f, 0x2)
-            expectEqual(f, [2])
-            expectEqual(f, 2)
-            expectEqual(f, 2, "again")
-            expectTrue(f)
-            try requireEqual(f, #"2"#)
-            expectEqual(f, expected)
-            extension T { static var testSelectors: TestSelectors { ["a": a] } }
-            """
-        let calls = [
-            "5 2 12", "5 2 12", "[5] [2] 12", "nil 2 12", "5 2 12", "false true 11", "5 2 17 1 5 2", "5 2 12",
+        let noPlainLiteral = "the expected value is not written as one plain literal"
+        // Source lines, the values of their comparisons, and the reasons why these are not accepted.
+        let rows: [(source: String, values: String, column: Int, reason: String?)] = [
+            ("expectEqual(f, 2)", #"5\t2"#, 12, nil), ("expectEqual(f, 0x2)", #"5\t2"#, 12, noPlainLiteral),
+            ("expectEqual(f, [2])", #"[5]\t[2]"#, 12, noPlainLiteral),
+            ("expectEqual(f, 2)", #"nil\t2"#, 12, "what was got is no literal of its kind"),
+            ("expectEqual(f, 2, \"again\")", #"5\t2"#, 12, nil), ("expectTrue(f)", #"false\ttrue"#, 11, nil),
+            ("try requireEqual(f, #\"2\"#)", #"5\t2"#, 17, noPlainLiteral),
+            ("expectEqual(f, expected)", #"5\t2"#, 12, noPlainLiteral),
         ]
-        let script = calls.enumerated().map { index, call in
-            let words = call.split(separator: " ").map(String.init)
-            let texts = words.count > 3 ? #"1\t\t5\t2"# : "0"
-            return #"say "issue\texpectation\t$(dirname $0)/a.swift\t"# + "\(index + 1)\\t\(words[2])\\t\(words[0])"
-                + "\\t\(words[1])\\t\\t0\\t\\t\(texts)\""
+        let script = rows.enumerated().map { index, row in
+            // Line 7 compares strings, so its issue has whole texts.
+            #"say "issue\texpectation\t$(dirname $0)/a.swift\t\#(index + 1)\t\#(row.column)\t\#(row.values)\t\t0\t\t"#
+                + (index == 6 ? #"1\t\t5\t2""# : #"0""#)
         }
+        let list = "extension T { static var testSelectors: TestSelectors { [\"a\": a] } }"
         func scene() throws -> Scene {
             let scene = try Scene([("a", script.joined(separator: "; "))])
-            try scene.write(source, to: "a.swift")
+            try scene.write((rows.map(\.source) + [list]).joined(separator: "\n"), to: "a.swift")
             let moment = timeval(tv_sec: 1_000, tv_usec: 0)
             utimes(scene.module.sources[0], [moment, moment])
             return scene
         }
-        let literal = "the expected value is not written as one plain literal"
-        func note(_ line: Int, _ reason: String, column: Int = 12) -> String {
-            "a.swift:\(line):\(column): note: not accepted, since \(reason)"
+        let accepted = [1, 5].map { "a.swift:\($0):16: note: accepted 5 in place of 2" }
+        let refused = rows.enumerated().compactMap { index, row in
+            row.reason.map { "a.swift:\(index + 1):\(row.column): note: not accepted, since \($0)" }
         }
-        let found = try scene().outcome("--accept").filter { $0.contains("accepted") }
-        expectEqual(
-            found,
-            [
-                "a.swift:1:16: note: accepted 5 in place of 2", "a.swift:5:16: note: accepted 5 in place of 2",
-                note(2, literal), note(3, literal), note(4, "what was got is no literal of its kind"),
-                note(7, literal, column: 17), note(8, literal),
-            ])
-        expectEqual(
-            try scene().outcome("--accept", "a.swift:3").filter { $0.contains("accept") }, [note(3, literal)])
-        expectEqual(
-            try scene().outcome("--accept", "a.swift:6").last,
-            "there is nothing to accept: no failed comparison is with a literal or a golden here")
+        expectEqual(try scene().outcome("--accept").filter { $0.contains("accepted") }, accepted + refused)
+        expectEqual(try scene().outcome("--accept", "a.swift:3").filter { $0.contains("accept") }, [refused[1]])
+        expectEqual(try scene().outcome("--accept", "a.swift:6").last, nothing)
     }
 
     static func testAcceptsGoldens() throws {
@@ -131,12 +115,8 @@ extension SubjectRunner {
             try Scene([("a", golden + calls.map { "golden \($0)" }.joined(separator: "; "))])
         }
         let new = try scene("one tea ''", "one tea ''", "two cup ''", "two tea ''")
-        expectEqual(
-            try new.outcome("--accept").suffix(2),
-            [
-                "g/one.txt:1:1: note: accepted 1 line in a new golden",
-                "g/two.txt:1:1: note: not accepted, since the tests got different values",
-            ])
+        let first = "g/one.txt:1:1: note: accepted 1 line in a new golden"
+        expectEqual(try new.outcome("--accept").suffix(2), [first, "g/two.txt:1:1: \(different)"])
         expectEqual(try new.text("g/one.txt"), "tea")
         expectFalse(FileAccess.exists("\(new.folder)/g/two.txt"), "one of two texts is there")
         let old = try scene("one 'more tea' tea")
@@ -150,9 +130,7 @@ extension SubjectRunner {
         ])
         mkdir("\(met.folder)/g", 0o755)
         try met.write("cup", to: "g/one.txt")
-        expectEqual(
-            try met.outcome("--accept").last,
-            "g/one.txt:1:1: note: not accepted, since the tests got different values", "one test passes")
+        expectEqual(try met.outcome("--accept").last, "g/one.txt:1:1: \(different)", "one test passes")
         expectEqual(try met.text("g/one.txt"), "cup")
         expectFalse(try met.outcome().contains { $0.contains("understand") }, "nobody asked")
         expectEqual(try old.outcome("--accept").first, "notRun", "a golden that is not what was compared")

@@ -26,7 +26,7 @@ extension SubjectRunner {
             try scene.write(row.file, to: PackageOptions.fileName)
             func line(_ severity: String) -> String { ".testlogger:" + row.line.replacing("#", with: severity) }
             for _ in 1...2 {
-                expectEqual(try scene.outcome("--marker", scene.marker), ["passed", line("warning")], row.file)
+                expectEqual(try scene.build(), ["passed", line("warning")], row.file)
             }
             for words in [[], ["--shard", "1/2"], ["--filter", "T"]] {
                 expectEqual(try scene.outcome(words), ["nothingToRun", line("error")], "\(row.file) \(words)")
@@ -45,7 +45,7 @@ extension SubjectRunner {
         let scene = try sceneOfTwoTypes()
         try scene.write("--test-type unit\n--test-type nework", to: PackageOptions.fileName)
         let warning = ".testlogger:2:13: warning: module 'M' has no test type 'nework'; did you mean 'network'?"
-        for _ in 1...2 { expectEqual(try scene.outcome("--marker", scene.marker), ["passed", warning]) }
+        for _ in 1...2 { expectEqual(try scene.build(), ["passed", warning]) }
         expectEqual(try scene.outcome(), ["passed", warning, "1 test, 1 passed, 1 warning"])
         expectEqual(try scene.outcome("--list"), ["passed", "T.a"])
         let report = try scene.outcome("--json", "-")
@@ -53,7 +53,7 @@ extension SubjectRunner {
         expectTrue(report.contains { $0.contains("has no test type 'nework'") }, "\(report)")
         for types in ["--test-type unit\n--test-type slow", "--test-type network\n--test-type networks"] {
             try scene.write(types, to: PackageOptions.fileName)
-            expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], types)
+            expectEqual(try scene.build(), ["passed"], types)
         }
     }
 
@@ -125,13 +125,6 @@ extension SubjectRunner {
         symlink(".", "\(scene.folder)/link")
         for path in ["a.swift", "\(scene.folder)/link/a.swift", "\(scene.folder)/link/./a.swift"] {
             expectEqual(try scene.outcome("\(path):2", "-v"), ["passed", "passed T.a", "1 test, 1 passed"], path)
-        }
-    }
-
-    static func testTakesLargeLimits() throws {
-        let scene = try Scene([("a", "")])
-        for option in ["--slow", "--timeout", "--retries", "--jobs"] {
-            expectEqual(try scene.outcome(option, "\(Int.max)"), ["passed", "1 test, 1 passed"], option)
         }
     }
 }

@@ -11,8 +11,7 @@ extension SubjectRunner: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSaysByItsStatusWhatCameOfIt": testSaysByItsStatusWhatCameOfIt,
-            "testSaysWhyNothingRuns": testSaysWhyNothingRuns,
-            "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
+            "testSaysWhyNothingRuns": testSaysWhyNothingRuns, "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
             "testSaysWhichTestsNoBuildRuns": testSaysWhichTestsNoBuildRuns,
             "testPassesModulesThatDontUseTheLibrary": testPassesModulesThatDontUseTheLibrary,
             "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
@@ -22,19 +21,21 @@ extension SubjectRunner: SelfTesting {
             "testNamesWhatFailedAndIsGone": testNamesWhatFailedAndIsGone,
             "testRemembersWhatWasRunNotWhen": testRemembersWhatWasRunNotWhen,
             "testTakesAnyPathOfASource": testTakesAnyPathOfASource,
-            "testTakesLargeLimits": testTakesLargeLimits,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,
-            "testListsTheTenSlowest": testListsTheTenSlowest,
-            "testRepeats": testRepeats,
+            "testListsTheTenSlowest": testListsTheTenSlowest, "testWritesReports": testWritesReports,
             "testKeepsDirectoriesUntilTheNextRun": testKeepsDirectoriesUntilTheNextRun,
-            "testWritesReports": testWritesReports,
-            "testFailsWhenAReportCannotBePrinted": testFailsWhenAReportCannotBePrinted,
-            "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
+            "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes, "testAcceptsGoldens": testAcceptsGoldens,
             "testSaysWhatItDoesNotAccept": testSaysWhatItDoesNotAccept,
-            "testLeavesALiteralThatWasMet": testLeavesALiteralThatWasMet,
-            "testAcceptsGoldens": testAcceptsGoldens,
         ]
+            + .each("testRepeats", repetitions, named: { "\($0.words) \($0.script)" }) { row in
+                expectEqual(try Scene([("b", row.script)]).outcome(row.words), row.outcome)
+            }
+            + .each("testTakesLargeLimits", ["--slow", "--timeout", "--retries", "--jobs"]) { option in
+                expectEqual(try Scene([("a", "")]).outcome(option, "\(Int.max)"), ["passed", "1 test, 1 passed"])
+            }
+            + .each("testLeavesALiteralThatWasMet", metTests, named: \.name) { try testLeavesALiteralThatWasMet($0) }
+            + .each("testFailsWhenAReportCannotBePrinted", ["--json", "--junit"], testFailsWhenAReportCannotBePrinted)
             // On a busy machine.
             + .timeLimit(.seconds(300), ["testAcceptsWhatAllHaveMet": testAcceptsWhatAllHaveMet])
     }
@@ -45,44 +46,31 @@ extension SubjectRunner: SelfTesting {
         let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "say 'skip\\twhy'")])
         let skip = "skipped T.c because why"
         let all = "3 tests, 1 passed, 1 failed, 1 skipped"
-        let rows: [([String], [String])] = [
-            ([], ["failed", failure, skip, all]), (["--filter", "T.a"], ["passed", "1 test, 1 passed"]),
-            (["--filter", "T.x"], ["nothingToRun", "error: no test matches 'T.x'; did you mean 'T.a'?"]),
-            (["--skip", "T"], ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]),
-            (["--failed"], ["failed", failure, "1 test, 0 passed, 1 failed"]),
-            (["--shard", "1/9", "--skip", "T.b"], ["passed"]),
-            (["-l"], ["passed", "T.a", "T.b", "T.c"]),
-            (["--exact", "--filter", "T.a"], ["passed", "1 test, 1 passed"]),
-            (["--exact", "--filter", "T."], ["nothingToRun", "error: no test matches 'T.'; did you mean 'T.a'?"]),
-            (
-                ["--exact", "--filter", "a"], ["nothingToRun", "error: no test matches 'a'; did you mean 'T.a'?"]
-            ),
-            (["--skip", "T", "--no-tests", "pass"], ["passed"]),
-            (["--filter", "T.x", "--no-tests", "pass"], ["passed"]),
-            (["--test-type", "slow", "--no-tests", "pass"], ["passed"]),
-            (
-                ["--filter", "T.a", "--filter", "T.x", "--no-tests", "pass"],
-                ["nothingToRun", "error: no test matches 'T.x'; did you mean 'T.a'?", "1 test, 1 passed"]
-            ),
-            (
-                ["--shard", "1/9", "--skip", "T.b", "--no-tests=fail"],
-                ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]
-            ),
-            (["--filter", "T.a", "--failed"], ["passed", "nothing failed in the last run"]),
-            (
-                ["--color", "always", "--filter", "T.b"],
-                [
-                    "failed", failure.replacing("error:", with: "\u{1B}[1;31merror:\u{1B}[0m"),
-                    "1 test, 0 passed, 1 failed",
-                ]
-            ),
-            (["-v"], ["failed", "passed T.a", failure, "failed T.b", skip, all]),
-            (["--slow", "60000", "--filter", "T.a|T.c"], ["passed", skip, "2 tests, 1 passed, 1 skipped"]),
-            (["--fail-fast", "--skip", "T.a"], ["failed", failure, "2 tests, 0 passed, 1 failed, 1 not run"]),
-            (["--jobs", "x"], ["none"]),
-            (["/no/image"], ["usage", "error: there is no file /no/image"]),
+        let nothing = ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]
+        func noMatch(_ name: String) -> [String] {
+            ["nothingToRun", "error: no test matches '\(name)'; did you mean 'T.a'?"]
+        }
+        let coloured = failure.replacing("error:", with: "\u{1B}[1;31merror:\u{1B}[0m")
+        let rows: [(words: String, outcome: [String])] = [
+            ("", ["failed", failure, skip, all]), ("--filter T.a", ["passed", "1 test, 1 passed"]),
+            ("--filter T.x", noMatch("T.x")), ("--skip T", nothing),
+            ("--failed", ["failed", failure, "1 test, 0 passed, 1 failed"]), ("--shard 1/9 --skip T.b", ["passed"]),
+            ("-l", ["passed", "T.a", "T.b", "T.c"]), ("--exact --filter T.a", ["passed", "1 test, 1 passed"]),
+            ("--exact --filter T.", noMatch("T.")), ("--exact --filter a", noMatch("a")),
+            ("--skip T --no-tests pass", ["passed"]), ("--filter T.x --no-tests pass", ["passed"]),
+            ("--test-type slow --no-tests pass", ["passed"]),
+            ("--filter T.a --filter T.x --no-tests pass", noMatch("T.x") + ["1 test, 1 passed"]),
+            ("--shard 1/9 --skip T.b --no-tests=fail", nothing),
+            ("--filter T.a --failed", ["passed", "nothing failed in the last run"]),
+            ("--color always --filter T.b", ["failed", coloured, "1 test, 0 passed, 1 failed"]),
+            ("-v", ["failed", "passed T.a", failure, "failed T.b", skip, all]),
+            ("--slow 60000 --filter T.a|T.c", ["passed", skip, "2 tests, 1 passed, 1 skipped"]),
+            ("--fail-fast --skip T.a", ["failed", failure, "2 tests, 0 passed, 1 failed, 1 not run"]),
+            ("--jobs x", ["none"]), ("/no/image", ["usage", "error: there is no file /no/image"]),
         ]
-        for (words, expected) in rows { expectEqual(try scene.outcome(words), expected, "\(words)") }
+        for row in rows {
+            expectEqual(try scene.outcome(row.words.split(separator: " ").map(String.init)), row.outcome, row.words)
+        }
         expectEqual(try Scene([]).outcome(), ["nothingToRun", "error: module 'M' lists no tests"])
         expectEqual(
             try Scene([("a", "")], opening: "say nonsense").outcome(),
@@ -93,168 +81,137 @@ extension SubjectRunner: SelfTesting {
                 + "every process, which those of a Set, a Dictionary or a clock are not")
     }
 
+    private static func obstacle(_ module: inout ModuleDescription) { module.obstacle = "no toolchain" }
+    private static func unsupported(_ module: inout ModuleDescription) { module.unsupported = "no such language" }
+
     private static func testSaysWhyNothingRuns() throws {
-        var scene = try Scene([("a", "")])
+        let scene = try Scene([("a", "")])
         let start = "error: tests of module 'M' not run: "
-        expectEqual(
-            try scene.outcome(changed: { $0.obstacle = "no toolchain" }), ["notRun", "\(start)no toolchain"])
-        expectEqual(
-            try scene.outcome(changed: { $0.unsupported = "no such language" }), ["notRun", "\(start)no such language"])
+        expectEqual(try scene.outcome(changed: obstacle), ["notRun", "\(start)no toolchain"])
+        expectEqual(try scene.outcome(changed: unsupported), ["notRun", "\(start)no such language"])
         expectEqual(try scene.outcome(), ["passed", "1 test, 1 passed"])
         unlink(scene.module.image)
         try scene.write("#!/bin/sh\necho undefined; exit 1\n", to: "clang")
         chmod(scene.module.clang, 0o755)
         symlink(scene.module.clang, "\(scene.folder)/ld.lld")
-        expectEqual(
-            try scene.outcome(),
-            [
-                "notRun", "Package.swift:1:1: error: the test image of module 'M' cannot be linked", "  ' undefined",
-            ])
+        let unlinked = "Package.swift:1:1: error: the test image of module 'M' cannot be linked"
+        expectEqual(try scene.outcome(), ["notRun", unlinked, "  ' undefined"])
         #if !os(macOS)
         try FileAccess.write([0x42, 0x43, 0xC0, 0xDE], to: scene.module.objects[0])
-        expectEqual(
-            try scene.outcome(),
-            [
-                "nothingToRun",
-                "error: the tests of module 'M' are compiled out of this build; "
-                    + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build",
-            ])
-        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "in a build")
+        let left =
+            "error: the tests of module 'M' are compiled out of this build; "
+            + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build"
+        expectEqual(try scene.outcome(), ["nothingToRun", left])
+        expectEqual(try scene.build(), ["passed"], "in a build")
         #endif
     }
 
     private static func testLetsABuildGoOnOrNot() throws {
-        var scene = try Scene([("a", "")])
-        let marker = scene.marker
-        func expect(_ found: [String], _ expected: [String], goesOn: Bool, line: UInt = #line) {
-            expectEqual(found, expected, line: line)
-            expectEqual(FileAccess.exists(marker), goesOn, "marker", line: line)
-            unlink(marker)
+        func expect(
+            _ scene: Scene, _ outcome: [String], goesOn: Bool, if change: Scene.ModuleChange? = nil,
+            _ variables: [String: String] = [:], line: UInt = #line
+        ) throws {
+            expectEqual(try scene.build(changed: change, variables: variables), outcome, line: line)
+            expectEqual(FileAccess.exists(scene.marker), goesOn, "marker", line: line)
+            unlink(scene.marker)
         }
-        func text(_ severity: String, _ reason: String) -> String {
-            "Package.swift:1:1: \(severity): tests of module 'M' not run: \(reason)"
-        }
-        expect(
-            try scene.outcome(
-                "--marker", marker, changed: { $0.obstacle = "no toolchain" },
-                variables: ["IN_CLASS_TESTS_REQUIRED": "1"]),
-            ["notRun", text("error", "no toolchain")], goesOn: false)
-        expect(
-            try scene.outcome("--marker", marker, changed: { $0.obstacle = "no toolchain" }),
-            ["passed", text("warning", "no toolchain")], goesOn: true)
-        expect(
-            try scene.outcome("--marker", marker, changed: { $0.unsupported = "no such language" }),
-            ["notRun", text("error", "no such language")], goesOn: false)
-        expect(
-            try scene.outcome("--marker", marker, variables: ["IN_CLASS_TESTS_OFF": "1"]), ["passed"], goesOn: true)
+        let scene = try Scene([("a", "")])
+        let start = "Package.swift:1:1: #: tests of module 'M' not run: "
+        let (error, warning) = (start.replacing("#", with: "error"), start.replacing("#", with: "warning"))
+        let stopped = ["notRun", "\(error)no toolchain"]
+        let warned = ["passed", "\(warning)no toolchain"]
+        try expect(scene, stopped, goesOn: false, if: obstacle, ["IN_CLASS_TESTS_REQUIRED": "1"])
+        try expect(scene, warned, goesOn: true, if: obstacle)
+        try expect(scene, ["notRun", "\(error)no such language"], goesOn: false, if: unsupported)
+        try expect(scene, ["passed"], goesOn: true, ["IN_CLASS_TESTS_OFF": "1"])
         expectFalse(FileAccess.exists(scene.module.image), "nothing was linked")
         for no in ["0", "", "false", "NO", "off"] {
             let variables = ["IN_CLASS_TESTS_OFF": no, "IN_CLASS_TESTS_REQUIRED": no]
-            expect(
-                try scene.outcome("--marker", marker, changed: { $0.obstacle = "no toolchain" }, variables: variables),
-                ["passed", text("warning", "no toolchain")], goesOn: true)
+            try expect(scene, warned, goesOn: true, if: obstacle, variables)
         }
-        expect(try scene.outcome("--marker", marker), ["passed"], goesOn: true)
-        expect(
-            try Scene([("b", "fail 1")]).outcome("--marker", marker),
-            ["failed", failure, "1 test, 0 passed, 1 failed"],
-            goesOn: false)
-        expect(
-            try Scene([]).outcome("--marker", marker),
-            ["passed", "a.swift:1:1: warning: module 'M' lists no tests; a type lists its own in testSelectors"],
-            goesOn: true)
-        expect(
-            try scene.outcome("--marker", "/no/marker", changed: { $0.target = "other" }).map { String($0.prefix(20)) },
-            ["notRun", "error: cannot create"], goesOn: false)
+        try expect(scene, ["passed"], goesOn: true)
+        try expect(Scene([("b", "fail 1")]), ["failed", failure, "1 test, 0 passed, 1 failed"], goesOn: false)
+        let empty = "a.swift:1:1: warning: module 'M' lists no tests; a type lists its own in testSelectors"
+        try expect(Scene([]), ["passed", empty], goesOn: true)
+        let unwritten = try scene.outcome("--marker", "/no/marker", changed: { $0.target = "other" })
+        expectEqual(unwritten.map { String($0.prefix(20)) }, ["notRun", "error: cannot create"])
+        expectFalse(FileAccess.exists(scene.marker), "marker")
     }
 
     private static func testSaysWhichTestsNoBuildRuns() throws {
-        var scene = try Scene([("a", "")])
+        let scene = try Scene([("a", "")])
         let error = "Package.swift:3:5: error: move the plugin"
         let warning = "Package.swift:3:5: warning: move the tests"
-        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.advice = error }), ["passed"], "no list")
+        expectEqual(try scene.build(changed: { $0.advice = error }), ["passed"], "no list")
         unlink(scene.marker)
         try scene.write("extension T {\n    static var testSelectors: TestSelectors { [:] }\n}\n", to: "a.swift")
-        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.advice = error }), ["notRun", error])
+        expectEqual(try scene.build(changed: { $0.advice = error }), ["notRun", error])
         expectFalse(FileAccess.exists(scene.marker))
         expectEqual(try scene.outcome(changed: { $0.advice = error }).first, "passed", "by hand")
-        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.advice = warning }), ["passed", warning])
+        expectEqual(try scene.build(changed: { $0.advice = warning }), ["passed", warning])
         expectEqual(try scene.outcome(changed: { $0.advice = warning }), ["nothingToRun", warning])
     }
 
     private static func testPassesModulesThatDontUseTheLibrary() throws {
-        var scene = try Scene([("a", "fail 3")])
+        let scene = try Scene([("a", "fail 3")])
         let indirect: (inout ModuleDescription) -> Void = { ($0.isIndirect, $0.target) = (true, "a") }
-        expectEqual(try scene.outcome("--marker", scene.marker, changed: indirect), ["passed"])
+        expectEqual(try scene.build(changed: indirect), ["passed"])
         expectEqual(try scene.outcome(changed: indirect), ["nothingToRun", "error: module 'M' lists no tests"])
         let names = "inclass_main $s1M1TV14InClassTesting04SelfC0AAMc"
         try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array(names.utf8), to: scene.module.objects[0])
-        expectEqual(try scene.outcome("--marker", scene.marker, changed: indirect).first, "failed")
-        var empty = try Scene([])
-        expectEqual(
-            try empty.outcome("--marker", empty.marker, changed: { $0.isIndirect = true }), ["passed"], "no warning")
+        expectEqual(try scene.build(changed: indirect).first, "failed")
+        expectEqual(try Scene([]).build(changed: { $0.isIndirect = true }), ["passed"], "no warning")
+    }
+
+    private static func expectBuild(
+        _ scene: Scene, runs names: String, _ message: String, line: UInt = #line, if change: Scene.ModuleChange? = nil
+    ) throws {
+        expectEqual(try scene.build(changed: change), ["passed"], message, line: line)
+        expectEqual(try scene.log(), names, message, line: line)
     }
 
     private static func testRunsInABuildWhatHasNotPassed() throws {
-        var scene = try Scene([
+        let scene = try Scene([
             ("a", "echo a >> $0.log"), ("b", "echo b >> $0.log; again b || say 'skip\\twhy'"),
             ("c", "echo c >> $0.log"),
         ])
-        func log() throws -> String {
-            let text = try FileAccess.exists("\(scene.folder)/M.img.log") ? scene.text("M.img.log") : ""
-            unlink("\(scene.folder)/M.img.log")
-            return text.replacing("\n", with: "")
-        }
-        func expectRuns(_ names: String, _ message: String) throws {
-            expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], message)
-            expectEqual(try log(), names, message)
-        }
-        try expectRuns("abc", "first")
-        try expectRuns("b", "the one that was skipped")
-        try expectRuns("", "all have passed")
-        utimes(scene.module.objects[0], nil)
-        try expectRuns("", "an object is newer, and the same")
         let object = scene.module.objects[0]
+        try expectBuild(scene, runs: "abc", "first")
+        try expectBuild(scene, runs: "b", "the one that was skipped")
+        try expectBuild(scene, runs: "", "all have passed")
+        utimes(object, nil)
+        try expectBuild(scene, runs: "", "an object is newer, and the same")
         try FileAccess.write(FileAccess.contents(of: object) + [0], to: object)
-        try expectRuns("abc", "an object is another")
-        try expectRuns("", "again")
+        try expectBuild(scene, runs: "abc", "an object is another")
+        try expectBuild(scene, runs: "", "again")
         try FileAccess.write([], to: "\(scene.folder)/M.in-class-passed")
-        try expectRuns("abc", "nothing is known")
-        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.target = "N" }), ["passed"])
-        expectEqual(try log(), "abc", "another description")
+        try expectBuild(scene, runs: "abc", "nothing is known")
+        try expectBuild(scene, runs: "abc", "another description") { $0.target = "N" }
         expectEqual(try scene.outcome(), ["passed", "3 tests, 3 passed"], "by hand")
         // A failure is none that anybody remembers as a pass.
         let failing = try Scene([("b", "again b || fail 1")])
-        expectEqual(try failing.outcome("--marker", failing.marker).first, "failed")
-        expectEqual(try failing.outcome("--marker", failing.marker), ["passed"], "the second time")
+        expectEqual(try failing.build().first, "failed")
+        expectEqual(try failing.build(), ["passed"], "the second time")
     }
 
     /// In a build and by hand, where the command line says nothing else; another file has all tests run again.
     private static func testFollowsThePackagesOptions() throws {
         let scene = try Scene([("a", "echo a >> $0.log"), ("b", "echo b >> $0.log; fail 1"), ("c", "echo c >> $0.log")])
-        func log() throws -> String {
-            let text = try FileAccess.exists("\(scene.folder)/M.img.log") ? scene.text("M.img.log") : ""
-            unlink("\(scene.folder)/M.img.log")
-            return text.replacing("\n", with: "")
-        }
         try scene.write("--skip T.b\n", to: PackageOptions.fileName)
-        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "in a build")
-        expectEqual(try log(), "ac")
-        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "again")
-        expectEqual(try log(), "")
+        try expectBuild(scene, runs: "ac", "in a build")
+        try expectBuild(scene, runs: "", "again")
         expectEqual(try scene.outcome(), ["passed", "2 tests, 2 passed"], "by hand")
         expectEqual(try scene.outcome("--exact", "--filter", "T.a"), ["passed", "1 test, 1 passed"], "a pattern still")
         let sum = "2 tests, 1 passed, 1 failed"
         expectEqual(try scene.outcome("--skip", "T.a"), ["failed", failure, sum], "the command line wins")
-        _ = try log()
+        _ = try scene.log()
         try scene.write("--skip T.[bc]\n", to: PackageOptions.fileName)
         let moment = timeval(tv_sec: 2_000, tv_usec: 0)
         utimes("\(scene.folder)/\(PackageOptions.fileName)", [moment, moment])
-        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "in a build that is told otherwise")
-        expectEqual(try log(), "a")
+        try expectBuild(scene, runs: "a", "in a build that is told otherwise")
         try scene.write("\n--test-type slow\n--tmeout 5\n", to: PackageOptions.fileName)
         let complaint = ".testlogger:3:1: error: unknown option '--tmeout'; did you mean '--timeout'?"
-        expectEqual(try scene.outcome("--marker", scene.marker), ["usage", complaint])
+        expectEqual(try scene.build(), ["usage", complaint])
         expectEqual(try scene.outcome(), ["usage", complaint])
         try scene.write("--test-type slow\n--test-type unit\n", to: PackageOptions.fileName)
         expectEqual(
@@ -300,31 +257,21 @@ extension SubjectRunner: SelfTesting {
         expectFalse(try Scene(tests).outcome().contains { $0.contains("slowest") }, "unless it is asked for")
     }
 
-    private static func testRepeats() throws {
+    private static var repetitions: [(script: String, words: [String], outcome: [String])] {
         let place = "/s.swift:3:5:"
         let flaky = "flaky: passed at attempt 2 after got 1 instead of expected 2 (T.b)"
-        let rows: [(String, [String], [String])] = [
+        let sum = ["flaky T.b", "1 test, 1 passed, 1 flaky"]
+        let again = "again 1 || fail 1"
+        return [
             (
                 "again 1 && again 2 && fail 1", ["--until-failure"],
                 ["failed", failure, "failed in repetition 3", "3 tests, 2 passed, 1 failed"]
             ),
             ("", ["--repeat", "3"], ["passed", "3 tests, 3 passed"]),
-            (
-                "again 1 || fail 1", ["--repeat", "2"],
-                ["failed", failure, "failed in repetition 2", "2 tests, 1 passed, 1 failed"]
-            ),
-            (
-                "again 1 || fail 1", ["--retries", "1"],
-                ["passed", "\(place) warning: \(flaky)", "flaky T.b", "1 test, 1 passed, 1 flaky"]
-            ),
-            (
-                "again 1 || fail 1", ["--retries", "1", "--fail-on-flaky"],
-                ["failed", "\(place) error: \(flaky)", "flaky T.b", "1 test, 1 passed, 1 flaky"]
-            ),
+            (again, ["--repeat", "2"], ["failed", failure, "failed in repetition 2", "2 tests, 1 passed, 1 failed"]),
+            (again, ["--retries", "1"], ["passed", "\(place) warning: \(flaky)"] + sum),
+            (again, ["--retries", "1", "--fail-on-flaky"], ["failed", "\(place) error: \(flaky)"] + sum),
         ]
-        for (script, words, expected) in rows {
-            expectEqual(try Scene([("b", script)]).outcome(words), expected, "\(script) with \(words)")
-        }
     }
 
     /// Those of all repetitions.
@@ -373,15 +320,13 @@ extension SubjectRunner: SelfTesting {
         expectTrue(try scene.outcome(variables: onGitHub).contains(annotation), "inside GitHub Actions")
     }
 
-    private static func testFailsWhenAReportCannotBePrinted() throws {
+    private static func testFailsWhenAReportCannotBePrinted(_ option: String) throws {
         #if os(Linux)
         let scene = try Scene([("a", "")])
         for (file, status) in [("/dev/full", ExitStatus.notRun), ("/dev/null", .passed)] {
-            for option in ["--json", "--junit"] {
-                expectExit(.exit(status.rawValue), "\(option) to \(file)") {
-                    dup2(open(file, O_WRONLY), 1)
-                    _exit((try? TestLogger.status([scene.description, option, "-"]))?.rawValue ?? 9)
-                }
+            expectExit(.exit(status.rawValue), "\(option) to \(file)") {
+                dup2(open(file, O_WRONLY), 1)
+                _exit((try? TestLogger.status([scene.description, option, "-"]))?.rawValue ?? 9)
             }
         }
         #endif

@@ -8,6 +8,8 @@ import TestSupervision
 extension SubjectRunner {
     /// A module of a package in a folder of its own, and the file that describes it.
     struct Scene {
+        typealias ModuleChange = (inout ModuleDescription) -> Void
+
         var module = ModuleDescription()
         let description: String
         /// The folder that the package is in.
@@ -42,24 +44,35 @@ extension SubjectRunner {
 
         var marker: String { "\(folder)/marker" }
 
-        /// Changes the description and runs the command.
-        mutating func outcome(
-            _ words: String..., changed change: (inout ModuleDescription) -> Void, variables: [String: String] = [:]
+        func outcome(
+            _ words: String..., changed change: ModuleChange? = nil, variables: [String: String] = [:]
         ) throws -> [String] {
-            let before = module
-            change(&module)
-            try describe()
-            let outcome = try outcome(words, variables)
-            module = before
-            try describe()
-            return outcome
+            try outcome(words, changed: change, variables: variables)
         }
 
-        func outcome(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
-            try outcome(words, variables)
+        /// Runs the command as a build step.
+        func build(changed change: ModuleChange? = nil, variables: [String: String] = [:]) throws -> [String] {
+            try outcome(["--marker", marker], changed: change, variables: variables)
         }
 
-        func outcome(_ words: [String]) throws -> [String] { try outcome(words, [:]) }
+        /// Runs the command with a changed description, which is restored afterwards.
+        func outcome(
+            _ words: [String], changed change: ModuleChange? = nil, variables: [String: String] = [:]
+        ) throws -> [String] {
+            guard let change else { return try run(words, variables) }
+            var other = self
+            change(&other.module)
+            try other.describe()
+            defer { try? describe() }
+            return try run(words, variables)
+        }
+
+        /// Returns what the tests wrote to `$0.log` since the last call, without newlines.
+        func log() throws -> String {
+            let text = try FileAccess.exists("\(module.image).log") ? text("M.img.log") : ""
+            unlink("\(module.image).log")
+            return text.replacing("\n", with: "")
+        }
 
         func text(_ name: String) throws -> String {
             String(decoding: try FileAccess.contents(of: "\(folder)/\(name)"), as: UTF8.self)
@@ -78,7 +91,7 @@ extension SubjectRunner {
         }
 
         /// Runs the command on this module; its status, and the lines it printed, without times and this folder.
-        private func outcome(_ words: [String], _ variables: [String: String]) throws -> [String] {
+        private func run(_ words: [String], _ variables: [String: String]) throws -> [String] {
             let output = "\(folder)/output"
             fflush(nil)
             let (standardOutput, standardError) = (dup(1), dup(2))

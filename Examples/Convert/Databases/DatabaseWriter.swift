@@ -316,7 +316,7 @@ extension DatabaseWriterTests: SelfTesting {
         let connection = try SQLiteConnection.inMemory()
         connection.setLimit(.columnCount, to: columnLimit)
         var writer = DatabaseWriter(connection, table: nil, isSequence: isSequence)
-        try writer.readJSON(json, options: JSONReaderOptions(isSequence: isSequence))
+        try writer.readJSON(json, options: JSONReaderOptions(allowsMultipleValues: isSequence))
         try writer.finish()
         return connection
     }

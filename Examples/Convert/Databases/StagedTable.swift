@@ -113,7 +113,7 @@ final class StagedTable: RowTable {
             try insertion.bind(item.value, at: index + 1)
         }
         member = nil
-        try insertion.runBound()
+        try insertion.execute()
     }
 
     /// The columns of the values of a row.

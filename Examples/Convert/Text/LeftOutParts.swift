@@ -14,7 +14,7 @@ struct LeftOutParts {
     /// Where the first one begins in the UTF-8 form of the document.
     private(set) var firstOffset: Int?
 
-    mutating func add(_ part: Part, count: Int = 1, at place: XMLPlace) {
+    mutating func add(_ part: Part, count: Int = 1, at place: XMLSourceRange) {
         guard count > 0 else { return }
         counts[part.rawValue] += count
         firstOffset = firstOffset ?? place.byteRange.lowerBound
@@ -52,7 +52,7 @@ struct PartFinder: XMLSink {
 
     private init(offset: Int) { self.offset = offset }
 
-    private func check(_ place: XMLPlace) throws(StreamError) {
+    private func check(_ place: XMLSourceRange) throws(StreamError) {
         if place.byteRange.lowerBound >= offset { throw .stopRequest() }
     }
 
@@ -83,10 +83,10 @@ extension LeftOutParts: SelfTesting {
     private static func testNamesEachKindOnce() {
         var parts = LeftOutParts()
         expectNil(parts.words, "nothing")
-        parts.add(.comments, at: XMLPlace(byteRange: 7..<9))
-        parts.add(.namespaces, count: 0, at: XMLPlace(byteRange: 3..<9))
-        parts.add(.comments, at: XMLPlace(byteRange: 17..<19))
-        parts.add(.documentType, at: XMLPlace(byteRange: 27..<29))
+        parts.add(.comments, at: XMLSourceRange(byteRange: 7..<9))
+        parts.add(.namespaces, count: 0, at: XMLSourceRange(byteRange: 3..<9))
+        parts.add(.comments, at: XMLSourceRange(byteRange: 17..<19))
+        parts.add(.documentType, at: XMLSourceRange(byteRange: 27..<29))
         expectEqual(parts.words, "the document type, comments (2)", "words")
         expectEqual(parts.firstOffset, 7, "the first one")
     }

@@ -62,7 +62,9 @@ struct TextOutput {
     }
 
     private var jsonOptions: JSONWriterOptions {
-        guard arguments.to == .json else { return JSONWriterOptions(sortsKeys: arguments.sortsKeys, isSequence: true) }
+        guard arguments.to == .json else {
+            return JSONWriterOptions(sortsKeys: arguments.sortsKeys, allowsMultipleValues: true)
+        }
         return JSONWriterOptions(
             layout: arguments.isPretty ? .pretty(indent: 2) : .compact, sortsKeys: arguments.sortsKeys)
     }

@@ -70,7 +70,7 @@ struct TextSource: ValueSource, ~Copyable {
     /// Sends JSON to a sink that the reader is to know.
     func sendJSON<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         defer { progress.finish() }
-        try sink.readJSON(file, options: JSONReaderOptions(isSequence: arguments.from.isSequence))
+        try sink.readJSON(file, options: JSONReaderOptions(allowsMultipleValues: arguments.from.isSequence))
     }
 
     private func sendXML(to sink: ValueSink) throws(StreamError) {

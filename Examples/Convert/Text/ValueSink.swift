@@ -30,7 +30,7 @@ class ValueSink: PlistSink {
     func writeString(_ utf8: RawSpan) throws(StreamError) {}
     func writeData(_ bytes: RawSpan) throws(StreamError) {}
     func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
-    func abandon(after error: StreamError) {}
+    func cancel(with error: StreamError) {}
 }
 
 /// What the sink at the end of a conversion has to be told.
@@ -274,8 +274,8 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         try writer.writeString(utf8)
     }
 
-    override func abandon(after error: StreamError) {
+    override func cancel(with error: StreamError) {
         progress?.finish()
-        writer.abandon(after: error)
+        writer.cancel(with: error)
     }
 }

@@ -7,7 +7,7 @@ import XMLStreaming
 
 /// A sink of XML that sends what a document stands for.
 struct XMLValues: XMLSink, ~Copyable {
-    private var messages: XMLMessages<ValueSink>
+    private var messages: XMLRecordAdapter<ValueSink>
     private var representation: RepresentationState
     /// Whether the document is a representation of values, once its root has come.
     private var isRepresentation: Bool?
@@ -23,7 +23,7 @@ struct XMLValues: XMLSink, ~Copyable {
         let options = XMLObjectOptions(
             names: .qualified, root: isTable ? .value : .member, arrays: isTable ? .records : .repeated,
             attributePrefix: "@")
-        messages = XMLMessages(sink, options: options)
+        messages = XMLRecordAdapter(sink, options: options)
         representation = RepresentationState(sink)
     }
 
@@ -75,11 +75,11 @@ struct XMLValues: XMLSink, ~Copyable {
         if isRepresentation != true { try messages.endDocument() }
     }
 
-    mutating func abandon(after error: StreamError) {
+    mutating func cancel(with error: StreamError) {
         if isRepresentation == true {
-            representation.sink.abandon(after: error)
+            representation.sink.cancel(with: error)
         } else {
-            messages.abandon(after: error)
+            messages.cancel(with: error)
         }
     }
 }

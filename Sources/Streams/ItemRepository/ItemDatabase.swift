@@ -22,7 +22,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
 
     // MARK: Reading
 
-    func load() throws(StreamError) -> (ItemContents<Item>, [ItemProblem]) {
+    func load() throws(StreamError) -> (ItemContents<Item>, [LoadIssue]) {
         let place = try OutputPlace(path)
         if case .missing = place {
             forget()
@@ -58,9 +58,9 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         """
     }
 
-    private func load(_ connection: SQLiteConnection) throws(SQLiteError) -> (ItemContents<Item>, [ItemProblem]) {
+    private func load(_ connection: SQLiteConnection) throws(SQLiteError) -> (ItemContents<Item>, [LoadIssue]) {
         var contents = ItemContents<Item>()
-        var problems: [ItemProblem] = []
+        var problems: [LoadIssue] = []
         var numbers: [Item.ID: Int64] = [:]
         guard try Self.hasTable(connection) else {
             forget()

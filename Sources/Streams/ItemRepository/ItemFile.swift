@@ -28,7 +28,7 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
 
     // MARK: Reading
 
-    func load() throws(StreamError) -> (ItemContents<Item>, [ItemProblem]) {
+    func load() throws(StreamError) -> (ItemContents<Item>, [LoadIssue]) {
         let place = try OutputPlace(path)
         if case .missing = place { return (ItemContents(), []) }
         let bytes = try bytes()

@@ -37,7 +37,7 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
     /// What the file is.
     public let format: ItemFileFormat
     /// What was wrong with the file when it was read the last time; empty when all was well.
-    public private(set) var problems: [ItemProblem] = []
+    public private(set) var problems: [LoadIssue] = []
     private var contents = ItemContents<Item>()
     private let file: any ItemStorage<Item>
 

@@ -20,7 +20,7 @@ public enum ItemFileFormat: Sendable, Hashable, CaseIterable {
 }
 
 /// What was wrong with the file of a repository.
-public enum ItemProblem: Sendable, CustomStringConvertible {
+public enum LoadIssue: Sendable, CustomStringConvertible {
     /// An element of the file, counted from 0, is no item, or has the key of one before it. It stays in the file.
     case invalidItem(index: Int, StreamError)
     /// The file could not be read at all, and was moved to another path.
@@ -59,7 +59,7 @@ protocol ItemStorage<Item>: AnyObject {
     associatedtype Item: StreamObject & Identifiable
 
     /// Reads the file; without one there are no items.
-    func load() throws(StreamError) -> (ItemContents<Item>, [ItemProblem])
+    func load() throws(StreamError) -> (ItemContents<Item>, [LoadIssue])
     /// Replaces what is in the file.
     func save(_ contents: ItemContents<Item>) throws(StreamError)
 }
@@ -88,9 +88,9 @@ extension ItemContents where Item: StreamObject {
     /// Makes contents of the elements of a file one by one, where not all of them are items.
     static func sorted(
         _ elements: some Sequence<(index: Int, value: PropertyList)>
-    ) throws(StreamError) -> (ItemContents, [ItemProblem]) {
+    ) throws(StreamError) -> (ItemContents, [LoadIssue]) {
         var contents = ItemContents()
-        var problems: [ItemProblem] = []
+        var problems: [LoadIssue] = []
         var builder = try ObjectBuilder<Item>(options: ItemRules.building)
         for (index, value) in elements {
             let error = contents.take(.tree(value)) { () throws(StreamError) in

@@ -94,7 +94,7 @@ public struct JSONLines: DefaultFormat {
     public init(_ json: JSON) {
         reader = json.reader
         writer = json.writer
-        (reader.isSequence, writer.isSequence) = (true, true)
+        (reader.allowsMultipleValues, writer.allowsMultipleValues) = (true, true)
     }
 
     /// Reads the values and sends them to a sink as an array.

@@ -26,21 +26,21 @@ enum ReplacingTests {
     }
 
     /// Made from a string or null.
-    struct Text: StreamConvertible {
+    struct Text: StreamRepresentable {
         var mark = 1
         var ender = Ender { $0.text.mark }
         init() {}
-        init(streamForm: String?) throws(StreamError) { mark = streamForm?.utf8.count ?? 0 }
-        var streamForm: String? { nil }
+        init(representation: String?) throws(StreamError) { mark = representation?.utf8.count ?? 0 }
+        var representation: String? { nil }
     }
 
     /// Made from anything.
-    struct Anything: StreamConvertible {
+    struct Anything: StreamRepresentable {
         var mark = 1
         var ender = Ender { $0.anything.mark }
         init() {}
-        init(streamForm: PropertyList) throws(StreamError) { mark = 9 }
-        var streamForm: PropertyList { nil }
+        init(representation: PropertyList) throws(StreamError) { mark = 9 }
+        var representation: PropertyList { nil }
     }
 
     /// Lets others see it from the start.
@@ -87,7 +87,7 @@ extension ReplacingTests: SelfTesting {
     private static func testDefaultsOfUsedObjectsAreThereWhenTheOldOnesEnd() throws {
         unsafe (watched, seen) = (nil, [])
         var seenBefore: [Int] = []
-        var stream = try ObjectStream<Watched> { (value) throws(StreamError) in unsafe seenBefore = seen }
+        var stream = try RecordStream<Watched> { (value) throws(StreamError) in unsafe seenBefore = seen }
         try stream.readJSON(#"[{"held":{"mark":7},"text":"four","anything":1},{}]"#)
         expectEqual(seenBefore, [7, 4, 9, 1, 1, 1], "what was seen until the second value was there")
     }

@@ -127,7 +127,7 @@ extension PlistSink where Self: ~Copyable {
         do throws(StreamError) {
             input = try InputWithBeginning(source, byteCount: PropertyListFormat.lookedAtByteCount)
         } catch {
-            abandon(after: error)
+            cancel(with: error)
             throw error
         }
         let format = input.beginning.withRawSpan { PropertyListFormat(firstBytes: $0) }
@@ -278,7 +278,7 @@ extension PropertyListFormat: SelfTesting {
     /// A sink that keeps what it is told at the end.
     private struct Notices: PlistSink {
         var errors: [StreamError] = []
-        mutating func abandon(after error: StreamError) { errors.append(error) }
+        mutating func cancel(with error: StreamError) { errors.append(error) }
         mutating func beginArray() {}
         mutating func endArray() {}
         mutating func beginDictionary() {}

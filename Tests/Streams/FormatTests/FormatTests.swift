@@ -249,5 +249,5 @@ final class MessageLines: PlistSink {
     func writeString(_ utf8: RawSpan) { text += "'\(String(validating: utf8) ?? "?")' " }
     func writeData(_ bytes: RawSpan) { text += "\(bytes.byteCount) bytes " }
     func writeDate(secondsSince2001 seconds: Double) { text += "\(seconds)d " }
-    func abandon(after error: StreamError) { text += "abandoned " }
+    func cancel(with error: StreamError) { text += "abandoned " }
 }

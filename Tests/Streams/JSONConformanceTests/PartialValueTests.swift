@@ -65,7 +65,7 @@ import Testing
     /// The records that come before the error of a text.
     private func streamedRecords(_ text: [UInt8]) throws -> [Record] {
         let delivered = Delivered<Record>()
-        var stream = try ObjectStream<Record> { record throws(StreamError) in delivered.values.append(copy record) }
+        var stream = try RecordStream<Record> { record throws(StreamError) in delivered.values.append(copy record) }
         do throws(StreamError) { try stream.readJSON(text) } catch { return delivered.values }
         return delivered.values
     }
@@ -106,7 +106,7 @@ import Testing
         for element in wrong {
             let text = Array("[\(Self.elements[0]),\(element),\(Self.elements[1])]".utf8)
             let delivered = try streamedRecords(text).map(\.id)
-            var stream = try ObjectStream<Record> { _ throws(StreamError) in }
+            var stream = try RecordStream<Record> { _ throws(StreamError) in }
             let error = thrown { () throws(StreamError) in try stream.readJSON(text) }
             #expect(error != nil, "\(element.debugDescription)")
             #expect(delivered == [1], "\(element.debugDescription)")

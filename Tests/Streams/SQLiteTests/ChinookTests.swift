@@ -64,7 +64,7 @@ struct ChinookTests {
     @Test func readsArtistsIntoEverySink() throws {
         let connection = try Chinook.open()
         let sql = "SELECT * FROM artists"
-        let artists = try connection.query(sql, as: Artist.self)
+        let artists = try connection.fetchAll(sql, as: Artist.self)
         #expect(artists.count == 275)
         #expect(artists[0] == Artist(ArtistId: 1, Name: "AC/DC"))
         var tree = PropertyListBuilder()
@@ -87,7 +87,7 @@ struct ChinookTests {
 
     @Test func readsTracksWithEveryType() throws {
         let connection = try Chinook.open()
-        let tracks = try connection.query("SELECT * FROM tracks ORDER BY TrackId", as: Track.self)
+        let tracks = try connection.fetchAll("SELECT * FROM tracks ORDER BY TrackId", as: Track.self)
         #expect(tracks.count == 3503)
         #expect(tracks.first?.Composer == "Angus Young, Malcolm Young, Brian Johnson")
         #expect(tracks.last?.Composer == "Philip Glass")
@@ -103,7 +103,7 @@ struct ChinookTests {
     @Test func streamsUntilStopped() throws {
         final class Log { var names: [String] = [] }
         let log = Log()
-        var stream = try ObjectStream<Artist> { artist throws(StreamError) in
+        var stream = try RecordStream<Artist> { artist throws(StreamError) in
             log.names.append(artist.Name ?? "-")
             if log.names.count == 3 { throw .stopRequest() }
         }
@@ -119,7 +119,7 @@ struct ChinookTests {
         let options = SQLiteTableOptions(primaryKey: ["ArtistId"], missingTable: .reject)
         let artists = try SQLiteTable<Artist>(connection, "artists", options: options)
         #expect(try artists.count(where: .like(\.Name, "a%")) == 26)
-        #expect(try artists.first(where: \.ArtistId == 275)?.Name == "Philip Glass Ensemble")
+        #expect(try artists.fetchOne(where: \.ArtistId == 275)?.Name == "Philip Glass Ensemble")
         struct Wrong: StreamObject {
             var ArtistId = 0
             var Name = 0

@@ -36,7 +36,7 @@ struct TreeTests {
     }
 
     /// A node of a tree as canonical XML.
-    static func canonical(_ node: XMLNode) -> String {
+    static func canonical(_ node: XMLTreeNode) -> String {
         switch node.kind {
         case .document: return node.children.map(canonical).joined()
         case .text: return CanonicalWriter.escaped(node.text)

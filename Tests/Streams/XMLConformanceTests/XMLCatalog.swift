@@ -74,6 +74,6 @@ private struct CaseSink: XMLSink {
                 output: attributes.string("OUTPUT").map { base.appending(path: $0) },
                 knowsNamespaces: namespaces ?? recommendation.hasPrefix("NS"),
                 isCurrent: !recommendation.hasSuffix("1.1") && edition.split(separator: " ").contains("5")))
-        return .endOnly
+        return .skipChildren
     }
 }

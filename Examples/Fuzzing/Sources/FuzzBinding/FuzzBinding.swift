@@ -124,7 +124,7 @@ private func stream<Root: Sample>(_ type: Root.Type, _ document: [UInt8], _ piec
     let words = Words()
     UUID.made = []
     do throws(StreamError) {
-        var stream = try ObjectStream<Root> { value throws(StreamError) in words.all.append((copy value).words) }
+        var stream = try RecordStream<Root> { value throws(StreamError) in words.all.append((copy value).words) }
         try stream.read(document, pieces: pieces)
         return .made(words.all)
     } catch {

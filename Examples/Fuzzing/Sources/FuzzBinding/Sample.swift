@@ -188,12 +188,12 @@ enum Code: UInt8, CaseIterable, Sample {
 }
 
 /// A value in another form.
-struct Converted<Form: Sample>: StreamConvertible, Sample {
+struct Converted<Form: Sample>: StreamRepresentable, Sample {
     var form: Form
     let token = Token()
-    init(streamForm: Form) { form = streamForm }
-    var streamForm: Form { form }
-    static var initial: Self { Self(streamForm: .initial) }
+    init(representation: Form) { form = representation }
+    var representation: Form { form }
+    static var initial: Self { Self(representation: .initial) }
     static var shape: Shape { Form.shape }
     init(tree: Tree) throws(Refusal) { form = try Form(tree: tree) }
     var words: String { "of \(form.words)" }

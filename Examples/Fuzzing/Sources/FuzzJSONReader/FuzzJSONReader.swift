@@ -20,7 +20,7 @@ private func fuzzJSONReader(_ bytes: [UInt8]) {
     guard let first = bytes.first else { return }
     let options = JSONReaderOptions(
         limits: first & 1 == 0 ? .standard : StreamLimits(depth: 5, stringByteCount: 70, numberByteCount: 66),
-        isSequence: first & 2 != 0)
+        allowsMultipleValues: first & 2 != 0)
     let document = Array(bytes.dropFirst())
     let whole = outcome(document, pieces: [document.count], options)
     let inPieces = outcome(document, pieces: bytes.prefix(16).map { Int($0 & 63) + 1 }, options)

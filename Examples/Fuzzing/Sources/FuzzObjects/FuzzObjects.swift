@@ -87,7 +87,7 @@ private func stream(_ document: [UInt8], pieces: [Int]) -> Streamed {
     final class Values { var nodes: [Node] = [] }
     let values = Values()
     do throws(StreamError) {
-        var stream = try ObjectStream<Node> { node throws(StreamError) in values.nodes.append(copy node) }
+        var stream = try RecordStream<Node> { node throws(StreamError) in values.nodes.append(copy node) }
         try stream.read(document, pieces: pieces)
         return Streamed(values: values.nodes)
     } catch {
@@ -136,7 +136,7 @@ private func checkObjects(_ input: FuzzInput) {
     func run(keeping: Bool, pieces: [Int]) -> (all: [String], error: StreamError?) {
         let kept = Kept()
         do throws(StreamError) {
-            var stream = try ObjectStream<NodeObject> { object throws(StreamError) in
+            var stream = try RecordStream<NodeObject> { object throws(StreamError) in
                 kept.all.append(object.description)
                 if keeping, kept.all.count % 3 == Int(input.choices & 3) {
                     kept.objects.append((copy object, object.description))

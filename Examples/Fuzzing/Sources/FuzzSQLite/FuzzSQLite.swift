@@ -149,7 +149,7 @@ private func plainly(_ schema: Schema, _ rows: [Row]) throws -> Outcome {
 // MARK: By every way
 
 private typealias Way = (SQLiteConnection, SQLiteTableOptions, [Row]) throws -> (
-    report: SQLiteInsertReport, ids: [Int64?]?
+    report: InsertResult, ids: [Int64?]?
 )
 
 private func ways(_ batchRowCount: Int) -> [(String, Way)] {

@@ -99,8 +99,8 @@ struct Schema {
         primaryKey = hasKey ? ["id"] : []
         let isUnique = columns.contains { $0.contains("UNIQUE") }
         conflict = choices.pick([
-            .abort, .abort, .ignore, .replace, isUnique ? .update(matching: ["title"]) : .abort,
-            hasKey ? .update(matching: ["id"]) : .abort,
+            .abort, .abort, .ignore, .replace, isUnique ? .upsert(on: ["title"]) : .abort,
+            hasKey ? .upsert(on: ["id"]) : .abort,
         ])
         existing = (0..<choices.next() % 4).map { _ in Row(&choices) }
     }

@@ -110,7 +110,7 @@ struct TaskTable {
     }
 
     /// All tasks, in the order of their ids.
-    func all() throws -> [TaskRecord] { try table.select(orderedBy: byID) }
+    func all() throws -> [TaskRecord] { try table.fetchAll(orderedBy: byID) }
 
     /// Adds tasks.
     func insert(_ tasks: [TaskRecord]) throws { try table.insert(tasks) }

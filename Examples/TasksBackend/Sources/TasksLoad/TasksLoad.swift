@@ -137,7 +137,7 @@ enum TasksLoad {
             }
         }
         let connection = try SQLiteConnection(path: database, options: SQLiteOptions(access: .readOnly))
-        let found = try SQLiteTable<TaskRecord>(connection, "tasks").select()
+        let found = try SQLiteTable<TaskRecord>(connection, "tasks").fetchAll()
         let titles = Dictionary(uniqueKeysWithValues: found.map { ($0.id ?? 0, $0.title) })
         let lost = acknowledged.filter { titles[$0.key] != $0.value && !uncertain.contains($0.key) }
         // Each thread may have made one whose answer came too late.

@@ -4,7 +4,7 @@ import PlistBuilding
 import PlistStreaming
 
 /// A time of a day of service, in seconds from its noon minus twelve hours.
-public struct ClockTime: StreamConvertible, Comparable, Hashable, Sendable, CustomStringConvertible {
+public struct ClockTime: StreamRepresentable, Comparable, Hashable, Sendable, CustomStringConvertible {
     /// The seconds from 0:00:00.
     public var seconds: Int32
 
@@ -33,21 +33,21 @@ public struct ClockTime: StreamConvertible, Comparable, Hashable, Sendable, Cust
     /// Makes a time of its text.
     ///
     /// - Throws: `unrepresentable` for text that is none.
-    public init(streamForm: String) throws(StreamError) {
-        guard let time = ClockTime(utf8: streamForm.utf8) else {
+    public init(representation: String) throws(StreamError) {
+        guard let time = ClockTime(utf8: representation.utf8) else {
             throw StreamError(.unrepresentable, "expected a time such as 8:05:00, found other text")
         }
         self = time
     }
 
     /// The text, with two digits of each.
-    public var streamForm: String {
+    public var representation: String {
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return "\(two(seconds / 3_600)):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
     }
 
     /// The text.
-    public var description: String { streamForm }
+    public var description: String { representation }
 
     /// Whether one is before the other.
     public static func < (one: ClockTime, other: ClockTime) -> Bool { one.seconds < other.seconds }

@@ -11,7 +11,7 @@ extension Timetable {
     /// - Complexity: O(*n* log *m*) for *n* stop times of which a stop has *m*.
     public init(structuresOf feed: TransitFeed) throws(StreamError) {
         let times = try StopTimes(Self.join(feed, expectedCount: 0))
-        var stream = try ObjectStream<StopTime> { (one) throws(StreamError) in try times.add(one) }
+        var stream = try RecordStream<StopTime> { (one) throws(StreamError) in try times.add(one) }
         try stream.readCSV(feed.stopTimes)
         self.init(times.join)
     }

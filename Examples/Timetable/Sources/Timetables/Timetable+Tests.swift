@@ -40,7 +40,7 @@ extension Timetable: SelfTesting {
     private static func testShowsWhatLeavesNext() throws {
         for (name, timetable) in try ways(small) {
             func board(_ station: String, at text: String, count: Int = 9) throws -> [String] {
-                try timetable.departures(from: station, at: ClockTime(streamForm: text), count: count)
+                try timetable.departures(from: station, at: ClockTime(representation: text), count: count)
                     .map { "\($0.time) \($0.route) \($0.headsign) (\($0.stop))" }
             }
             let all = [
@@ -82,7 +82,7 @@ extension Timetable: SelfTesting {
             guard let part = parts.firstIndex(where: { $0.stop_id == row.string(at: 3) }),
                 let trip = timetable.trips.firstIndex(where: { $0.trip_id == row.string(at: 0) })
             else { return }
-            let departure = try ClockTime(streamForm: row.string(at: 2) ?? "")
+            let departure = try ClockTime(representation: row.string(at: 2) ?? "")
             guard departure >= time else { return }
             let line = Line(
                 time: departure, route: timetable.trips[trip].route_id,

@@ -89,7 +89,7 @@ extension PlistSink where Self: ~Copyable {
             while try input.next({ (chunk) throws(StreamError) in try cursor.send(chunk, to: &self) }) {}
         } catch {
             // The cursor has told the sink of its own errors.
-            if cursor.scanner.failure == nil { abandon(after: error) }
+            if cursor.scanner.failure == nil { cancel(with: error) }
             throw error
         }
         try cursor.finish(into: &self)

@@ -27,7 +27,7 @@ public enum CSVFieldType: Sendable, Hashable {
 /// The options of a reader of delimited text.
 public struct CSVReaderOptions: Sendable {
     /// What becomes of a record that has fewer fields than the header, or than the first record.
-    public enum ShortRecords: Sendable, Hashable {
+    public enum MissingFieldPolicy: Sendable, Hashable {
         /// It is an error.
         case reject
         /// The missing fields are absent: no members of a dictionary, no elements of an array.
@@ -35,7 +35,7 @@ public struct CSVReaderOptions: Sendable {
     }
 
     /// What becomes of the fields of a record beyond those of the header, or of the first record.
-    public enum LongRecords: Sendable, Hashable {
+    public enum ExtraFieldPolicy: Sendable, Hashable {
         /// They are an error.
         case reject
         /// They are left out.
@@ -45,7 +45,7 @@ public struct CSVReaderOptions: Sendable {
     }
 
     /// What becomes of quotes within a field that does not begin with one.
-    public enum BareQuotes: Sendable, Hashable {
+    public enum StrayQuotePolicy: Sendable, Hashable {
         /// They are an error, as RFC 4180 has it.
         case reject
         /// They are text.
@@ -83,11 +83,11 @@ public struct CSVReaderOptions: Sendable {
     /// What the fields of some names are read as.
     public var fieldTypes: [String: CSVFieldType]
     /// What becomes of records with too few fields.
-    public var shortRecords: ShortRecords
+    public var shortRecords: MissingFieldPolicy
     /// What becomes of records with too many fields.
-    public var longRecords: LongRecords
+    public var longRecords: ExtraFieldPolicy
     /// What becomes of quotes within fields without quotes.
-    public var bareQuotes: BareQuotes
+    public var bareQuotes: StrayQuotePolicy
     /// What becomes of names that come twice.
     public var duplicateNames: DuplicateNames
     /// The encoding of the text.
@@ -117,8 +117,10 @@ public struct CSVReaderOptions: Sendable {
     /// A record has at most 64 MiB unless something else is given that is less than 4 GiB, and at most 65,536 fields.
     public init(
         dialect: CSVDialect = .standard, names: [String]? = nil, columns: [String]? = nil,
-        fieldType: CSVFieldType = .text, fieldTypes: [String: CSVFieldType] = [:], shortRecords: ShortRecords = .reject,
-        longRecords: LongRecords = .reject, bareQuotes: BareQuotes = .reject, duplicateNames: DuplicateNames = .reject,
+        fieldType: CSVFieldType = .text, fieldTypes: [String: CSVFieldType] = [:],
+        shortRecords: MissingFieldPolicy = .reject,
+        longRecords: ExtraFieldPolicy = .reject, bareQuotes: StrayQuotePolicy = .reject,
+        duplicateNames: DuplicateNames = .reject,
         encoding: Encoding = .utf8, skipsByteOrderMark: Bool = true, limits: StreamLimits = .standard,
         recordByteLimit: Int = 64 << 20, fieldLimit: Int = 65_536
     ) {

@@ -180,7 +180,7 @@ extension CSVLoanTests: SelfTesting {
     private static func testHandsOverRecords() throws {
         var sum = 0
         let text = "a,b\n" + (0..<500).map { "\($0),x\n" }.joined()
-        var stream = try ObjectStream<Line>(depth: 1) { line in sum += line.a }
+        var stream = try RecordStream<Line>(depth: 1) { line in sum += line.a }
         try stream.readCSV(text)
         expectEqual(sum, 124_750, "sum of what was handed over")
     }
@@ -203,7 +203,7 @@ extension CSVLoanTests: SelfTesting {
             }
             expectTrue(error?.description.contains("line 202") ?? false, wrong)
         }
-        var stream = try ObjectStream<Line>(depth: 1, options: unchecked) { line in expectEqual(line, Line()) }
+        var stream = try RecordStream<Line>(depth: 1, options: unchecked) { line in expectEqual(line, Line()) }
         try stream.readCSV("x,y\n" + rows)
     }
 

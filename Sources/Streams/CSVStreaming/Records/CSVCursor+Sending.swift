@@ -49,7 +49,7 @@ extension CSVCursor {
         // An error of what was lent is none of the text any more.
         try? endLoan(of: &sink)
         forgetSink()
-        sink.abandon(after: error)
+        sink.cancel(with: error)
         return error
     }
 

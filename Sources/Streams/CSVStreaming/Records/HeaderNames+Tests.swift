@@ -45,7 +45,7 @@ extension HeaderNamesTests: SelfTesting {
             return try reader.sink.takeResult().count
         }
         func streamed() throws -> Int {
-            var stream = try ObjectStream<Stop>(options: builderOptions) { _ in }
+            var stream = try RecordStream<Stop>(options: builderOptions) { _ in }
             try stream.readCSV(bytes, options: options)
             return stream.count
         }

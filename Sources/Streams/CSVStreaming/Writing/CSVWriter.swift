@@ -183,7 +183,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     }
 
     /// Gives up the record that is open; those before it stay written.
-    public mutating func abandon(after error: StreamError) {
+    public mutating func cancel(with error: StreamError) {
         forgetRecord()
         state = .ended
     }

@@ -39,7 +39,7 @@ extension JSONStreamEncoder: SelfTesting {
         var trace = EventTrace()
         try JSONStreamEncoder().encode([Date(timeIntervalSinceReferenceDate: 1.5)], to: &trace)
         expectEqual(trace.text, "[ real 1.5 ]", "messages")
-        var writer = JSONWriter(options: JSONWriterOptions(isSequence: true))
+        var writer = JSONWriter(options: JSONWriterOptions(allowsMultipleValues: true))
         for number in 1...3 { try JSONStreamEncoder().encode(["n": number], to: &writer) }
         try writer.finish()
         expectEqual(writer.text, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", "lines")

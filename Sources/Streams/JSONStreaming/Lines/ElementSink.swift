@@ -81,5 +81,5 @@ struct ElementSink<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
         try sink.writeDate(secondsSince2001: seconds)
     }
 
-    mutating func abandon(after error: StreamError) { sink.abandon(after: error) }
+    mutating func cancel(with error: StreamError) { sink.cancel(with: error) }
 }

@@ -111,7 +111,7 @@ enum NumberWaysTests {
         }
         add("stream") {
             var values: [Value] = []
-            var stream = try ObjectStream<Row<Value>> { values.append($0.n) }
+            var stream = try RecordStream<Row<Value>> { values.append($0.n) }
             try stream.readJSON(rows)
             return values
         }

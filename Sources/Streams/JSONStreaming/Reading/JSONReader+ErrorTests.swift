@@ -27,7 +27,7 @@ extension JSONReaderErrorTests: SelfTesting {
         }
         for padding in [0, 200] {
             for text in ["\\u005B1,]", "[1,]"] {
-                var stream = try ObjectStream<Item> { item throws(StreamError) in
+                var stream = try RecordStream<Item> { item throws(StreamError) in
                     _ = try JSON.decode([Int].self, from: item.text)
                 }
                 let spaces = String(repeating: " ", count: padding)
@@ -45,11 +45,11 @@ extension JSONReaderErrorTests: SelfTesting {
     }
 
     /// Numbers in a text within the text.
-    private struct Numbers: StreamConvertible, Equatable {
+    private struct Numbers: StreamRepresentable, Equatable {
         var numbers: [Int] = []
         init() {}
-        init(streamForm: String) throws(StreamError) { numbers = try JSON.decode([Int].self, from: streamForm) }
-        var streamForm: String { "\(numbers)" }
+        init(representation: String) throws(StreamError) { numbers = try JSON.decode([Int].self, from: representation) }
+        var representation: String { "\(numbers)" }
     }
 
     /// Reads another text for each integer.
@@ -118,9 +118,9 @@ extension JSONReaderErrorTests: SelfTesting {
         struct Item: StreamObject { var id = 0 }
         for padding in [0, 200] {
             let text = "[{\"id\":1},\n{\"id\":2},{\"id\":3}]" + String(repeating: " ", count: padding)
-            var stream = try ObjectStream<Item> { item throws(StreamError) in
+            var stream = try RecordStream<Item> { item throws(StreamError) in
                 guard item.id == 2 else { return }
-                var inner = try ObjectStream<Int> { number throws(StreamError) in
+                var inner = try RecordStream<Int> { number throws(StreamError) in
                     if number == 5 { throw .stopRequest() }
                 }
                 try inner.readJSON("[4,5,6]")
@@ -130,10 +130,10 @@ extension JSONReaderErrorTests: SelfTesting {
             expectEqual(error?.path?.description, "$[1]", "path")
             expectEqual(error?.position?.line, 2, "line")
             expectTrue((error?.cause as? StreamError)?.isStopRequest ?? false, "the cause is the inner request")
-            var own = try ObjectStream<Item> { item throws(StreamError) in if item.id == 2 { throw .stopRequest() } }
+            var own = try RecordStream<Item> { item throws(StreamError) in if item.id == 2 { throw .stopRequest() } }
             let stop = expectThrows(StreamError.self, "a request of its own") { try own.readJSON(text) }
             expectTrue(stop?.isStopRequest ?? false, "is a stop request")
-            var written = try ObjectStream<Item> { item in
+            var written = try RecordStream<Item> { item in
                 if item.id == 2 { _ = try JSON.encodeToString(["q": Double.nan]) }
             }
             let refused = expectThrows(StreamError.self, "a text that cannot be written") { try written.readJSON(text) }
@@ -161,7 +161,7 @@ extension JSONReaderErrorTests: SelfTesting {
         var tree = PropertyListBuilder()
         var columns = ColumnsBuilder(["id": .integer, "name": .string])
         var received: [Int] = []
-        var stream = try ObjectStream<Item> { item throws(StreamError) in received.append(item.id) }
+        var stream = try RecordStream<Item> { item throws(StreamError) in received.append(item.id) }
         for bad in bad {
             expectThrows(StreamError.self, bad) { try objects.readJSON(bad) }
             try objects.readJSON(good)
@@ -189,7 +189,7 @@ extension JSONReaderErrorTests: SelfTesting {
         struct Notices: PlistSink {
             var trace = EventTrace()
             var errors: [String] = []
-            mutating func abandon(after error: StreamError) { errors.append("\(error.kind)") }
+            mutating func cancel(with error: StreamError) { errors.append("\(error.kind)") }
             mutating func beginArray() throws(StreamError) { try trace.beginArray() }
             mutating func endArray() throws(StreamError) { throw .stopRequest() }
             mutating func beginDictionary() throws(StreamError) {}

@@ -7,7 +7,7 @@ public struct JSONReaderOptions: Sendable {
     /// The bounds of the input.
     public var limits: StreamLimits
     /// Whether the input is a sequence of values separated by whitespace, as in JSON lines, and not one value.
-    public var isSequence: Bool
+    public var allowsMultipleValues: Bool
     /// Whether every byte goes through the plain machine, which tests compare with the fast loop.
     package var usesPlainScan: Bool = false
 
@@ -15,9 +15,9 @@ public struct JSONReaderOptions: Sendable {
     ///
     /// - Parameters:
     ///   - limits: The bounds of the input.
-    ///   - isSequence: Whether any number of values may follow each other, separated by whitespace.
-    public init(limits: StreamLimits = .standard, isSequence: Bool = false) {
+    ///   - allowsMultipleValues: Whether any number of values may follow each other, separated by whitespace.
+    public init(limits: StreamLimits = .standard, allowsMultipleValues: Bool = false) {
         self.limits = limits
-        self.isSequence = isSequence
+        self.allowsMultipleValues = allowsMultipleValues
     }
 }

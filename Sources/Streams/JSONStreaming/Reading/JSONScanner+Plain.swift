@@ -125,7 +125,7 @@ extension JSONScanner {
         case .key: "a member name"
         case .colon: "':'"
         case .afterValue: nesting.isInDictionary ? "',' or '}'" : "',' or ']'"
-        case .afterRoot: options.isSequence ? "whitespace before the next value" : "the end of the input"
+        case .afterRoot: options.allowsMultipleValues ? "whitespace before the next value" : "the end of the input"
         case .string: "'\"' to close a string"
         case .multibyte: "a continuation byte of UTF-8"
         case .escape: "an escape: one of \" \\ / b f n r t u"
@@ -153,7 +153,7 @@ extension JSONScanner {
         default: break
         }
         if byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
-            if state == .afterRoot && options.isSequence { state = .beforeRoot }
+            if state == .afterRoot && options.allowsMultipleValues { state = .beforeRoot }
             return .nothing
         }
         tokenOffset = chunkOffset + offset

@@ -104,7 +104,7 @@ public struct JSONScanner: Sendable {
     /// Tells the sink that nothing more comes.
     @inlinable @inline(never)
     func abandon<Sink: PlistSink & ~Copyable>(_ sink: inout Sink, _ error: StreamError) -> StreamError {
-        sink.abandon(after: error)
+        sink.cancel(with: error)
         return error
     }
 
@@ -195,7 +195,7 @@ public struct JSONScanner: Sendable {
         if isInNumber {
             do throws(StreamError) { try sendNumber(to: &sink) } catch { throw fail(error, in: bytes) }
         }
-        guard nesting.depth == 0 && (state == .afterRoot || state == .beforeRoot && options.isSequence) else {
+        guard nesting.depth == 0 && (state == .afterRoot || state == .beforeRoot && options.allowsMultipleValues) else {
             throw failAtEnd(of: bytes)
         }
         // Nothing follows, so that nobody asks for the lines of the last chunk.
@@ -365,7 +365,7 @@ extension JSONScanner: SelfTesting {
     }
 
     private static func testScansSequences() {
-        let options = JSONReaderOptions(isSequence: true)
+        let options = JSONReaderOptions(allowsMultipleValues: true)
         let rows = [
             ("", ""), (" \n", ""), ("1", "integer 1"), ("1\n2\n", "integer 1 integer 2"),
             ("{}\r\n[] \"a\" null", "{ } [ ] string \"a\" null"),

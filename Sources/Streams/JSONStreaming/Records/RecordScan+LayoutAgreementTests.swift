@@ -65,7 +65,7 @@ enum MemberLayoutTests {
             text, &random,
             make: {
                 received.texts = []
-                return try ObjectStream<Value> { value throws(StreamError) in received.texts.append(value.shown) }
+                return try RecordStream<Value> { value throws(StreamError) in received.texts.append(value.shown) }
             }, describe: { _ in received.texts.joined(separator: "\n") })
     }
 

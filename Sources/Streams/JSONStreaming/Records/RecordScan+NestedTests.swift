@@ -41,22 +41,22 @@ enum NestedRecordTests {
     }
 
     /// A value that is made of an array, if that has an even count.
-    struct Pairs: StreamConvertible {
+    struct Pairs: StreamRepresentable {
         var numbers: [Int] = []
         init() {}
-        init(streamForm: [Int]) throws(StreamError) {
-            guard streamForm.count % 2 == 0 else { throw StreamError(.typeMismatch, "expected pairs") }
-            numbers = streamForm
+        init(representation: [Int]) throws(StreamError) {
+            guard representation.count % 2 == 0 else { throw StreamError(.typeMismatch, "expected pairs") }
+            numbers = representation
         }
-        var streamForm: [Int] { numbers }
+        var representation: [Int] { numbers }
     }
 
     /// A value that is made of a Boolean, which only a message can bring.
-    struct Switch: StreamConvertible {
+    struct Switch: StreamRepresentable {
         var isOn = false
         init() {}
-        init(streamForm: Bool) { isOn = streamForm }
-        var streamForm: Bool { isOn }
+        init(representation: Bool) { isOn = representation }
+        var representation: Bool { isOn }
     }
 
     struct Whole: StreamObject {
@@ -335,7 +335,7 @@ extension NestedRecordTests: SelfTesting {
                 let received = Received()
                 RecordScan.expectOneOutcome(text, "stream of \(type)") {
                     received.texts = []
-                    return try ObjectStream<Value>(depth: depth) { value throws(StreamError) in
+                    return try RecordStream<Value>(depth: depth) { value throws(StreamError) in
                         received.texts.append(describe(value))
                     }
                 } describe: { stream in
@@ -396,7 +396,7 @@ extension NestedRecordTests: SelfTesting {
             let wrapped = "[{\"part\":{\"id\":1},\"whole\":[\(text),\(text)]},{\"whole\":[\(text)]}]"
             _ = try? builder.readJSON(wrapped)
             _ = try? builder.takeResult()
-            var stream = try ObjectStream<Owner> { _ throws(StreamError) in }
+            var stream = try RecordStream<Owner> { _ throws(StreamError) in }
             _ = try? stream.readJSON(wrapped)
         }
         expectEqual(unsafe Part.liveCount, before, "objects after \(some.count) texts")

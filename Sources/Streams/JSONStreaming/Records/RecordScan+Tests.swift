@@ -93,14 +93,14 @@ extension RecordScan {
 
     /// Sends a text to a sink, whole and in pieces, through the fast loop and without it, and expects one outcome.
     static func expectOneOutcome<Sink: PlistSink & ~Copyable>(
-        _ text: String, _ type: String, isSequence: Bool = false, limits: StreamLimits = .standard,
+        _ text: String, _ type: String, allowsMultipleValues: Bool = false, limits: StreamLimits = .standard,
         atEverySplit: Bool = false, line: UInt = #line, make: () throws -> Sink,
         describe: (inout Sink) throws -> String
     ) {
         for padding in [0, 60] {
             let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: padding)
             func outcome(_ isPlain: Bool, _ ends: [Int], endsWithLast: Bool = false) -> String {
-                var options = JSONReaderOptions(limits: limits, isSequence: isSequence)
+                var options = JSONReaderOptions(limits: limits, allowsMultipleValues: allowsMultipleValues)
                 options.usesPlainScan = isPlain
                 do {
                     var scanner = JSONScanner(options: options)
@@ -209,7 +209,7 @@ extension RecordScan {
                 let received = Received()
                 expectOneOutcome(text, "stream of \(type)") {
                     received.texts = []
-                    return try ObjectStream<Value>(depth: depth) { value throws(StreamError) in
+                    return try RecordStream<Value>(depth: depth) { value throws(StreamError) in
                         received.texts.append(describe(value))
                     }
                 } describe: { stream in
@@ -323,7 +323,7 @@ extension RecordScan {
             var records: [Record] = []
         }
         let kept = Kept()
-        var stream = try ObjectStream<Record> { record throws(StreamError) in
+        var stream = try RecordStream<Record> { record throws(StreamError) in
             if record.id % 7 == 3 { kept.records.append(copy record) }
         }
         let count = 1000
@@ -381,7 +381,7 @@ extension RecordScan {
                     outcome(ObjectBuilder<[Plain]>()) { "\((try? $0.takeResult()) ?? [])" },
                     outcome(ObjectBuilder<[Partial]>()) { "\((try? $0.takeResult()) ?? [])" },
                     outcome(
-                        ObjectStream<Record> { record throws(StreamError) in
+                        RecordStream<Record> { record throws(StreamError) in
                             sum = sum &* 31 &+ record.id &+ record.name.utf8.count
                         }
                     ) { "\($0.count) \(sum)" },
@@ -401,7 +401,7 @@ extension RecordScan {
     static func testReportsWhereTheReceiverRefused() throws {
         let padding = String(repeating: " ", count: 100)
         for stop in 0..<4 {
-            var stream = try ObjectStream<Plain> { record throws(StreamError) in
+            var stream = try RecordStream<Plain> { record throws(StreamError) in
                 if record.id == stop { throw .stopRequest() }
             }
             let error = expectThrows(StreamError.self, "a stop") {
@@ -426,7 +426,7 @@ extension RecordScan {
         }
         expectEqual(unsafe Record.liveCount, before, "objects after a result and an error")
         do {
-            var stream = try ObjectStream<Record> { _ throws(StreamError) in }
+            var stream = try RecordStream<Record> { _ throws(StreamError) in }
             expectThrows(StreamError.self, "an error") { try stream.readJSON(String(bad)) }
             stream.reset()
             expectEqual(unsafe Record.liveCount, before, "objects after a reset")

@@ -128,7 +128,7 @@ enum JSONWriterBoundTests {
 
     final class Circle: Shape { var radius = 2.0 }
 
-    class Written: StreamObject, StreamWritable {
+    class Written: StreamObject, StreamEncodable {
         var secret = 1
         required init() {}
         func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
@@ -167,7 +167,8 @@ enum JSONWriterBoundTests {
 
     private static let allLayouts = [
         JSONWriterOptions(), JSONWriterOptions(nonFinite: .null), JSONWriterOptions(nonFinite: .string), .pretty,
-        JSONWriterOptions(sortsKeys: true), JSONWriterOptions(isSequence: true), JSONWriterOptions(depthLimit: 3),
+        JSONWriterOptions(sortsKeys: true), JSONWriterOptions(allowsMultipleValues: true),
+        JSONWriterOptions(depthLimit: 3),
         JSONWriterOptions(depthLimit: 2),
     ]
 

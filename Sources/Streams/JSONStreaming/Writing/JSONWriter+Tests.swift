@@ -35,7 +35,7 @@ extension JSONWriterTests: SelfTesting {
 
     static func rewritten(_ text: String, _ options: JSONWriterOptions = JSONWriterOptions()) throws -> String {
         var writer = JSONWriter(options: options)
-        try writer.readJSON(text, options: JSONReaderOptions(isSequence: options.isSequence))
+        try writer.readJSON(text, options: JSONReaderOptions(allowsMultipleValues: options.allowsMultipleValues))
         try writer.finish()
         return writer.text
     }
@@ -153,8 +153,9 @@ extension JSONWriterTests: SelfTesting {
 
     private static func testWritesLines() throws {
         expectEqual(
-            try rewritten("{\"a\":1} [2]\n3", JSONWriterOptions(isSequence: true)), "{\"a\":1}\n[2]\n3\n", "lines")
-        expectEqual(try rewritten("", JSONWriterOptions(isSequence: true)), "", "no line")
+            try rewritten("{\"a\":1} [2]\n3", JSONWriterOptions(allowsMultipleValues: true)), "{\"a\":1}\n[2]\n3\n",
+            "lines")
+        expectEqual(try rewritten("", JSONWriterOptions(allowsMultipleValues: true)), "", "no line")
     }
 
     private static func testWritesLargeTexts() throws {

@@ -68,7 +68,9 @@ public struct JSONWriter: PlistSink, ~Copyable {
     ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func finish() throws(StreamError) {
         guard nesting.depth == 0 else { throw StreamError(.misuse, "finished with \(nesting.depth) open containers") }
-        guard rootCount > 0 || options.isSequence else { throw StreamError(.misuse, "finished without a value") }
+        guard rootCount > 0 || options.allowsMultipleValues else {
+            throw StreamError(.misuse, "finished without a value")
+        }
         try output.flush()
     }
 
@@ -234,7 +236,9 @@ public struct JSONWriter: PlistSink, ~Copyable {
             if next.commaCount > 0 { try output.append(UInt8(ascii: ",")) }
             if indent >= 0 { try beginLine() }
         } else {
-            guard rootCount == 0 || options.isSequence else { throw StreamError(.misuse, "got a second root value") }
+            guard rootCount == 0 || options.allowsMultipleValues else {
+                throw StreamError(.misuse, "got a second root value")
+            }
             rootCount += 1
         }
     }
@@ -242,7 +246,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
     /// Writes what comes after a value at the root.
     @inline(never)
     mutating func endRoot() throws(StreamError) {
-        if options.isSequence || indent >= 0 { try output.append(0x0A) }
+        if options.allowsMultipleValues || indent >= 0 { try output.append(0x0A) }
     }
 
     private mutating func beginLine() throws(StreamError) {

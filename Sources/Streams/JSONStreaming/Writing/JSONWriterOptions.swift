@@ -37,7 +37,7 @@ public struct JSONWriterOptions: Sendable, Hashable {
     /// What becomes of dates.
     public var dates: Dates
     /// Whether any number of values may be written, a newline after each, as in JSON lines.
-    public var isSequence: Bool
+    public var allowsMultipleValues: Bool
     /// The deepest nesting that is written.
     public var depthLimit: Int
 
@@ -47,14 +47,14 @@ public struct JSONWriterOptions: Sendable, Hashable {
         sortsKeys: Bool = false,
         nonFinite: NonFinite = .reject,
         dates: Dates = .rfc3339,
-        isSequence: Bool = false,
+        allowsMultipleValues: Bool = false,
         depthLimit: Int = 1024
     ) {
         self.layout = layout
         self.sortsKeys = sortsKeys
         self.nonFinite = nonFinite
         self.dates = dates
-        self.isSequence = isSequence
+        self.allowsMultipleValues = allowsMultipleValues
         self.depthLimit = depthLimit
     }
 

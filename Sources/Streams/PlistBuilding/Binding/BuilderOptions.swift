@@ -47,7 +47,7 @@ public struct BuilderOptions: Sendable {
     public var depthLimit: Int
     /// The largest number of unknown members that are collected, beyond which `limitExceeded` is thrown.
     ///
-    /// An ``ObjectStream`` may also hand them over as they come, without a limit.
+    /// An ``RecordStream`` may also hand them over as they come, without a limit.
     public var unknownMemberLimit: Int
 
     /// Makes options; those not named are lenient where no value can be wrong, and strict elsewhere.

@@ -72,32 +72,32 @@ extension Data: StreamValue {
     }
 }
 
-extension URL: StreamConvertible {
+extension URL: StreamRepresentable {
     /// Makes an address of its text.
     /// - Throws: `unrepresentable` for text that is none.
-    public init(streamForm: String) throws(StreamError) {
-        guard let url = URL(string: streamForm) else {
+    public init(representation: String) throws(StreamError) {
+        guard let url = URL(string: representation) else {
             throw StreamError(.unrepresentable, "expected a URL, found other text")
         }
         self = url
     }
 
     /// The absolute text.
-    public var streamForm: String { absoluteString }
+    public var representation: String { absoluteString }
 }
 
-extension UUID: StreamConvertible {
+extension UUID: StreamRepresentable {
     /// Makes an identifier of its text, such as `E621E1F8-C36C-495A-93FC-0C247A3E6E5F`.
     /// - Throws: `unrepresentable` for text that is none.
-    public init(streamForm: String) throws(StreamError) {
-        guard let identifier = UUID(uuidString: streamForm) else {
+    public init(representation: String) throws(StreamError) {
+        guard let identifier = UUID(uuidString: representation) else {
             throw StreamError(.unrepresentable, "expected a UUID, found other text")
         }
         self = identifier
     }
 
     /// The text in capitals.
-    public var streamForm: String { uuidString }
+    public var representation: String { uuidString }
 }
 
 extension MemoryForm {

@@ -70,7 +70,7 @@ extension PlanBinder {
 
     /// Whether a type may be a property wrapper, which the runtime does not tell: one that was made streamable by its owner.
     private func mayBeWrapper(_ type: any StreamValue.Type) -> Bool {
-        guard type is any StreamConvertible.Type || type is any StreamObject.Type || type is any RawRepresentable.Type
+        guard type is any StreamRepresentable.Type || type is any StreamObject.Type || type is any RawRepresentable.Type
         else { return false }
         return type != URL.self && type != UUID.self
     }

@@ -45,10 +45,10 @@ final class PlanBinder {
         defer { depth -= 1 }
         let plan = try Value.streamBinding.makePlan(self)
         guard plan.type == type else { throw StreamError(.misuse, "\(type) has the stream binding of \(plan.type)") }
-        if type is any StreamWritable.Type {
+        if type is any StreamEncodable.Type {
             // SAFETY: a plan is used for values of its type only.
             unsafe plan.writable = { address in
-                unsafe address.assumingMemoryBound(to: Value.self).pointee as? any StreamWritable
+                unsafe address.assumingMemoryBound(to: Value.self).pointee as? any StreamEncodable
             }
         }
         // A type that contains itself has registered its plan while it was made.
@@ -226,10 +226,10 @@ private final class Node: StreamObject {
     init() {}
 }
 
-private struct Endless<Value: StreamValue>: StreamConvertible {
+private struct Endless<Value: StreamValue>: StreamRepresentable {
     init() {}
-    init(streamForm: Endless<Endless<Value>>) throws(StreamError) {}
-    var streamForm: Endless<Endless<Value>> { Endless<Endless<Value>>() }
+    init(representation: Endless<Endless<Value>>) throws(StreamError) {}
+    var representation: Endless<Endless<Value>> { Endless<Endless<Value>>() }
 }
 
 private struct Clash: StreamObject {

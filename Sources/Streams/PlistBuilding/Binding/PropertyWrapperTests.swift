@@ -13,15 +13,15 @@ import Foundation
 
 enum PropertyWrapperTests {
     @propertyWrapper
-    struct Clamped: StreamConvertible {
+    struct Clamped: StreamRepresentable {
         private var value = 0
         var wrappedValue: Int {
             get { value }
             set { value = min(max(newValue, 0), 100) }
         }
         init(wrappedValue: Int) { self.wrappedValue = wrappedValue }
-        init(streamForm: Int) throws(StreamError) { self.init(wrappedValue: streamForm) }
-        var streamForm: Int { value }
+        init(representation: Int) throws(StreamError) { self.init(wrappedValue: representation) }
+        var representation: Int { value }
     }
 
     @propertyWrapper

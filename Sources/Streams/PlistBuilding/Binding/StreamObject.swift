@@ -21,7 +21,7 @@ import PlistStreaming
 /// Reflection finds every stored property. It needs all of them to be variables of types that are ``StreamValue``, without
 /// property wrappers, `lazy` and `weak`; any other one is an error of binding that says so. It writes storage directly:
 /// `didSet` and `willSet` are not called. What stores a wrapped `a` is a property `_a`, of which nothing tells that it is not
-/// meant: so a name with an underscore is refused where its type may be a wrapper, one that conforms to ``StreamConvertible``,
+/// meant: so a name with an underscore is refused where its type may be a wrapper, one that conforms to ``StreamRepresentable``,
 /// `StreamObject` or `RawRepresentable`, other than `URL` and `UUID`. Declared members have none of these limits. They may also be parts of stored
 /// properties, and several may be one property: what comes is assigned in its order, so that the last one wins.
 ///

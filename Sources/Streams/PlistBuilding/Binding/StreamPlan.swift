@@ -125,7 +125,7 @@ final class StreamPlan {
     /// What readers of text know of the type; freed with this plan.
     let record: UnsafeMutablePointer<RecordShape>
     /// Makes the value at an address one that writes itself, when its type does.
-    var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)? { didSet { unsafe written.pointee.take(self) } }
+    var writable: ((UnsafeRawPointer) -> (any StreamEncodable)?)? { didSet { unsafe written.pointee.take(self) } }
     /// What writers of text know of the type; freed with this plan.
     let written: UnsafeMutablePointer<MemoryForm>
     /// The machine that a builder of this type has done with, for the next one; see `ValueMachine.take`.

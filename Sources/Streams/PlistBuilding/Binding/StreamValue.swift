@@ -6,7 +6,7 @@ import PlistStreaming
 ///
 /// Integers, floating-point numbers, Booleans, strings, `PropertyList`, Foundation's `Date`, `Data`, `URL` and `UUID`, and
 /// optionals, arrays and dictionaries of such types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
-/// conforms to ``StreamObject``; any other type to ``StreamConvertible``.
+/// conforms to ``StreamObject``; any other type to ``StreamRepresentable``.
 public protocol StreamValue {
     /// How values of the type are read and written, which each of these kinds of types provides.
     ///
@@ -269,19 +269,19 @@ extension RawRepresentable where Self: StreamValue, RawValue: StreamValue {
 ///
 /// With `PropertyList` as the form, anything can be looked at before it is made; so a heterogeneous array is read by a
 /// discriminating member.
-public protocol StreamConvertible: StreamValue {
+public protocol StreamRepresentable: StreamValue {
     /// The type that the stream holds.
     associatedtype StreamForm: StreamValue
     /// Makes a value of what the stream holds.
     ///
     /// - Throws: An error of one's own, to which builders add the path. One with a position, of a text that the form holds, becomes
     ///   the cause of one of the kind `receiverFailed`.
-    init(streamForm: StreamForm) throws(StreamError)
+    init(representation: StreamForm) throws(StreamError)
     /// The value in the form that the stream holds.
-    var streamForm: StreamForm { get }
+    var representation: StreamForm { get }
 }
 
-extension StreamConvertible {
+extension StreamRepresentable {
     /// The binding of a converted type.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
@@ -289,7 +289,7 @@ extension StreamConvertible {
 
     private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         try binder.convertedPlan(
-            for: Self.self, from: StreamForm.self, { (form) throws(StreamError) in try Self(streamForm: form) },
-            { $0.streamForm })
+            for: Self.self, from: StreamForm.self, { (form) throws(StreamError) in try Self(representation: form) },
+            { $0.representation })
     }
 }

@@ -198,7 +198,7 @@ extension ColumnsBuilder {
         ]
         for (script, rowCount) in bad {
             // By one who says that nothing more comes, and by one who asks for the result.
-            do { try EventScript.send(script, to: &builder) } catch { builder.abandon(after: error) }
+            do { try EventScript.send(script, to: &builder) } catch { builder.cancel(with: error) }
             expectEqual(builder.rowCount, rowCount, script)
             expectThrows(StreamError.self, "a result of \(script)") { _ = try builder.takeResult() }
             expectEqual(builder.rowCount, 0, "rows after \(script)")
@@ -207,7 +207,7 @@ extension ColumnsBuilder {
                 expectEqual(text(try builder.takeResult()), ["2 -"], "rows after \(script)")
             }
         }
-        do { try EventScript.send("[ { } true", to: &builder) } catch { builder.abandon(after: error) }
+        do { try EventScript.send("[ { } true", to: &builder) } catch { builder.cancel(with: error) }
         expectEqual(builder.rowCount, 1, "complete rows")
         try EventScript.send("null", to: &builder)
         expectEqual(try builder.takeResult().rowCount, 0, "rows of a stream without any, right after an error")

@@ -139,7 +139,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     }
 
     /// Gives up all rows, those of streams before included, since nothing more comes.
-    public mutating func abandon(after error: StreamError) {
+    public mutating func cancel(with error: StreamError) {
         let count = rowCount
         reset()
         abandonedRowCount = count

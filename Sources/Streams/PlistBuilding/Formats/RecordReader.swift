@@ -125,7 +125,7 @@ extension RecordReader where Value: StreamValue {
         // There is no place to read those that are collected, and their number would end an endless stream.
         if options.unknownMembers == .collect { options.unknownMembers = .ignore }
         self.init { (values) throws(StreamError) in
-            let stream = try ObjectStream<Value>(depth: 1, options: options) { value throws(StreamError) in
+            let stream = try RecordStream<Value>(depth: 1, options: options) { value throws(StreamError) in
                 values.append(copy value)
             }
             return format.pushReader(into: stream)

@@ -51,7 +51,7 @@ extension StreamFormat {
         _ body: (borrowing Value) throws(Failure) -> Void
     ) throws(StreamError) {
         try withoutActuallyEscaping(body) { (body) throws(StreamError) in
-            var stream = try ObjectStream<Value>(depth: 1, options: options, body)
+            var stream = try RecordStream<Value>(depth: 1, options: options, body)
             do throws(StreamError) { try read(source, into: &stream) } catch {
                 if !error.isStopRequest { throw error }
             }

@@ -93,7 +93,7 @@ enum DefaultTests {
         -> [Int]
     {
         unsafe lastNumber = 0
-        return try ObjectStreamTests.stream(script) { (value: borrowing Value) in "\(number(value))" }
+        return try RecordStreamTests.stream(script) { (value: borrowing Value) in "\(number(value))" }
             .compactMap { Int($0) }
     }
 }
@@ -160,7 +160,7 @@ extension DefaultTests: SelfTesting {
         let script = "[ { key \"other\" integer 1 } { key \"text\" string \"a text of more than fifteen bytes\" } { } ]"
         let built = try ObjectBuilder<[Single]>.build(script)
         expectTrue(built.allSatisfy { $0 === Single.theOnly }, "the only object")
-        let texts = try ObjectStreamTests.stream(script) { (value: borrowing Single) in value.text }
+        let texts = try RecordStreamTests.stream(script) { (value: borrowing Single) in value.text }
         expectEqual(texts.last, "a text of more than fifteen bytes", "its text")
     }
 

@@ -294,31 +294,31 @@ extension ObjectBuilderTests: SelfTesting {
     }
 
     /// A number that the stream spells as a string.
-    private struct Amount: StreamConvertible, Equatable {
+    private struct Amount: StreamRepresentable, Equatable {
         var cents = 0
-        init(streamForm: String) throws(StreamError) {
-            guard let cents = Int(streamForm) else {
-                throw StreamError(.unrepresentable, "expected an amount, found \(streamForm)")
+        init(representation: String) throws(StreamError) {
+            guard let cents = Int(representation) else {
+                throw StreamError(.unrepresentable, "expected an amount, found \(representation)")
             }
             self.cents = cents
         }
-        var streamForm: String { "\(cents)" }
+        var representation: String { "\(cents)" }
     }
 
     /// One of two shapes, told apart by a member that may come last.
-    private enum Shape: StreamConvertible, Equatable {
+    private enum Shape: StreamRepresentable, Equatable {
         case circle(Double)
         case square(Int64)
 
-        init(streamForm: PropertyList) throws(StreamError) {
-            switch streamForm["kind"]?.stringValue {
-            case "circle": self = .circle(streamForm["radius"]?.realValue ?? 0)
-            case "square": self = .square(streamForm["side"]?.integerValue ?? 0)
+        init(representation: PropertyList) throws(StreamError) {
+            switch representation["kind"]?.stringValue {
+            case "circle": self = .circle(representation["radius"]?.realValue ?? 0)
+            case "square": self = .square(representation["side"]?.integerValue ?? 0)
             default: throw StreamError(.unrepresentable, "expected a kind of shape")
             }
         }
 
-        var streamForm: PropertyList {
+        var representation: PropertyList {
             switch self {
             case .circle(let radius): ["kind": "circle", "radius": PropertyList(radius)]
             case .square(let side): ["kind": "square", "side": PropertyList(Int(side))]

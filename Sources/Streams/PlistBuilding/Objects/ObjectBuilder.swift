@@ -63,7 +63,7 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     public mutating func reset() { unsafe machine.pointee.reset() }
 
     /// Gives up the value, of which nothing more comes.
-    public mutating func abandon(after error: StreamError) { reset() }
+    public mutating func cancel(with error: StreamError) { reset() }
 
     // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine without a call between.
     /// Opens an array.

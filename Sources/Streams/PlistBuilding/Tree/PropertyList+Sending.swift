@@ -8,7 +8,7 @@ extension PropertyList {
     /// - Throws: What the sink throws.
     public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         do throws(StreamError) { try sendMessages(to: &sink) } catch {
-            sink.abandon(after: error)
+            sink.cancel(with: error)
             throw error
         }
     }

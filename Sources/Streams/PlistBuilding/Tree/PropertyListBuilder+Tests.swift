@@ -83,7 +83,7 @@ extension PropertyListBuilder {
     static func testIsEmptyAfterAnError() throws {
         for bad in ["[ integer 1 }", "{ key \"a\" integer 1 integer", "null null", "[ { key \"b\" [ ] key \"a\" }"] {
             var builder = PropertyListBuilder()
-            do { try EventScript.send(bad, to: &builder) } catch { builder.abandon(after: error) }
+            do { try EventScript.send(bad, to: &builder) } catch { builder.cancel(with: error) }
             expectEqual(builder.depth, 0, "open containers after \(bad)")
             expectThrows(StreamError.self, "a result of \(bad)") { _ = try builder.takeResult() }
             try EventScript.send("[ { key \"a\" integer 1 } ]", to: &builder)

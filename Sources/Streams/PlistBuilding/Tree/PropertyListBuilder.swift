@@ -105,7 +105,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     }
 
     /// Gives up the value, of which nothing more comes.
-    public mutating func abandon(after error: StreamError) { reset() }
+    public mutating func cancel(with error: StreamError) { reset() }
 
     deinit {
         unsafe nodes.deallocate()

@@ -309,7 +309,7 @@ package struct PlanWriter {
         any value: Any, to sink: inout Sink, depth: Int
     ) throws(StreamError) -> Bool {
         try checkDepth(depth)
-        if let writable = value as? any StreamWritable {
+        if let writable = value as? any StreamEncodable {
             try writable.write(to: &sink)
         } else if let bound = value as? any StreamValue {
             try write(bound: bound, to: &sink, depth: depth)

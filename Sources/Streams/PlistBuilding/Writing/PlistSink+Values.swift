@@ -25,7 +25,7 @@ extension PlistSink where Self: ~Copyable {
             }
         }
         if let thrown {
-            abandon(after: thrown)
+            cancel(with: thrown)
             throw thrown
         }
     }
@@ -36,7 +36,7 @@ extension PlistSink where Self: ~Copyable {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-enum StreamWritableTests {
+enum StreamEncodableTests {
     struct Inner: StreamObject {
         var x = 1
         var note: String? = nil
@@ -66,7 +66,7 @@ enum StreamWritableTests {
 
     final class Circle: Shape { var radius = 2.0 }
 
-    class Written: StreamObject, StreamWritable {
+    class Written: StreamObject, StreamEncodable {
         var secret = 1
         required init() {}
         func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
@@ -89,7 +89,7 @@ enum StreamWritableTests {
     }
 }
 
-extension StreamWritableTests: SelfTesting {
+extension StreamEncodableTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testWritesEveryMemberInOrder": testWritesEveryMemberInOrder,
@@ -175,10 +175,10 @@ extension StreamWritableTests: SelfTesting {
     }
 
     private static func testSaysWhereAnErrorIs() throws {
-        struct Refused: StreamWritable, StreamConvertible {
+        struct Refused: StreamEncodable, StreamRepresentable {
             init() {}
-            init(streamForm: Int) throws(StreamError) {}
-            var streamForm: Int { 0 }
+            init(representation: Int) throws(StreamError) {}
+            var representation: Int { 0 }
             func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
                 throw StreamError(.unrepresentable, "it cannot be written")
             }

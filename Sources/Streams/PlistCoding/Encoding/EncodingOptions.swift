@@ -96,7 +96,7 @@ extension PlistSink where Self: ~Copyable {
         let tree = try EncodedTree(of: value, options: options)
         defer { withExtendedLifetime(tree) {} }
         do throws(StreamError) { try tree.messages().send(to: &self) } catch {
-            abandon(after: error)
+            cancel(with: error)
             throw error
         }
     }

@@ -10,7 +10,7 @@ extension PlistSink where Self: ~Copyable {
     /// - Throws: What the sink throws, and `misuse` for a value of which no way to write it is known.
     public mutating func write(any value: Any, options: WritingOptions = WritingOptions()) throws(StreamError) {
         do throws(StreamError) { try write(any: value, PlanWriter(options: options), depth: 0) } catch {
-            abandon(after: error)
+            cancel(with: error)
             throw error
         }
     }
@@ -41,7 +41,7 @@ extension PlistSink where Self: ~Copyable {
         }
         if let encodable = value as? any Encodable { return try write(encodable: encodable) }
         if let optional = value as? any OptionalValue, optional.isNil { return try writeNull() }
-        throw StreamError(.misuse, "\(type(of: value)) is neither StreamWritable, StreamValue nor Encodable")
+        throw StreamError(.misuse, "\(type(of: value)) is neither StreamEncodable, StreamValue nor Encodable")
     }
 }
 

@@ -117,7 +117,7 @@ struct RecordDecoder<Value: Decodable>: PlistSink, ~Copyable {
         try endScalar()
     }
 
-    mutating func abandon(after error: StreamError) {
+    mutating func cancel(with error: StreamError) {
         tape = DecodingTape()
         depth = 0
     }

@@ -19,7 +19,7 @@ public protocol StreamContent {
 public protocol StreamFormat: Sendable {
     /// Reads a source and sends its messages to a sink.
     ///
-    /// After an error the format calls `abandon(after:)` of the sink.
+    /// After an error the format calls `cancel(with:)` of the sink.
     /// - Throws: The first error of the source, the bytes or the sink, with its position in the bytes.
     func read<Sink: PlistSink & ~Copyable>(_ source: some ByteSource, into sink: inout Sink) throws(StreamError)
 

@@ -19,7 +19,7 @@
 ///
 /// What a reader promises:
 /// - It never sends a sequence outside the grammar, even for bad input. After an error, its own or the sink's, it calls
-///   ``abandon(after:)`` and sends nothing more, so what was sent is a prefix of a legal stream.
+///   ``cancel(with:)`` and sends nothing more, so what was sent is a prefix of a legal stream.
 /// - Keys and strings are valid UTF-8, whole, and unescaped. A sink may rely on that for correctness, but must stay
 ///   memory-safe without it.
 /// - A number goes by the first message that holds it exactly: `writeInteger`, `writeUnsigned` (from 2^63 up),
@@ -89,7 +89,7 @@ public protocol PlistSink: ~Copyable {
     /// this on, too.
     ///
     /// - Parameter error: What ended the stream, a request to stop included.
-    mutating func abandon(after error: StreamError)
+    mutating func cancel(with error: StreamError)
 
     /// A Boolean value that indicates whether the dictionaries that this sink receives are records with columns, so that members
     /// that are nil should be sent as null. False by default.
@@ -106,7 +106,7 @@ extension PlistSink where Self: ~Copyable {
 
     /// Does nothing: what has come is the sink's, as when there was no error.
     @inlinable
-    public mutating func abandon(after error: StreamError) {}
+    public mutating func cancel(with error: StreamError) {}
 
     // PERF: JSONWriter/records; a literal is passed where it lies, while the bytes of a `String` are a copy and a closure.
     /// Names the value that follows in the innermost dictionary by a literal, as in `sink.writeKey("name")`.

@@ -65,9 +65,9 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     }
 
     /// Forgets the open containers, and passes the notice on.
-    public mutating func abandon(after error: StreamError) {
+    public mutating func cancel(with error: StreamError) {
         open = []
-        target.abandon(after: error)
+        target.cancel(with: error)
     }
 
     /// Passes the message on.

@@ -40,7 +40,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
             try append(bytes)
         } catch {
             failure = error
-            sink.abandon(after: error)
+            sink.cancel(with: error)
             throw error
         }
     }
@@ -94,12 +94,12 @@ extension PlistSink where Self: ~Copyable {
     ) throws(StreamError) {
         var walk: BinaryPlistWalk
         do throws(StreamError) { walk = try BinaryPlistWalk(bytes, options) } catch {
-            abandon(after: error)
+            cancel(with: error)
             throw error
         }
         do throws(StreamError) { try walk.send(bytes, to: &self) } catch {
             let error = walk.located(error, bytes)
-            abandon(after: error)
+            cancel(with: error)
             throw error
         }
     }
@@ -119,7 +119,7 @@ extension PlistSink where Self: ~Copyable {
         do throws(StreamError) {
             bytes = try BinaryObjectTable.wholeInput(source, limit: options.limits.totalByteCount)
         } catch {
-            abandon(after: error)
+            cancel(with: error)
             throw error
         }
         try bytes.withBytes { (bytes) throws(StreamError) in try readBinaryPlist(bytes, options: options) }

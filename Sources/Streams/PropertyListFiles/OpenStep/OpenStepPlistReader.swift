@@ -78,7 +78,7 @@ extension PlistSink where Self: ~Copyable {
             while try input.next({ (chunk) throws(StreamError) in try scanner.scan(chunk, to: &self) }) {}
         } catch {
             // The scanner has told the sink of its own errors.
-            if scanner.failure == nil { abandon(after: error) }
+            if scanner.failure == nil { cancel(with: error) }
             throw error
         }
         try scanner.finish(to: &self)

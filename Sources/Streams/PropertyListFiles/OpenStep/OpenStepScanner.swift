@@ -81,7 +81,7 @@ struct OpenStepScanner: Sendable {
     {
         let error = failure ?? error.ofThisText.located(at: tokenPlace)
         failure = error
-        sink.abandon(after: error)
+        sink.cancel(with: error)
         return error
     }
 

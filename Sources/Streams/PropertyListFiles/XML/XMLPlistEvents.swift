@@ -140,7 +140,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         comments = (comments.count + 1, comments.firstOffset ?? comment.place.byteRange.lowerBound)
     }
 
-    mutating func abandon(after error: StreamError) { target.abandon(after: error) }
+    mutating func cancel(with error: StreamError) { target.cancel(with: error) }
 
     // MARK: Structure
 

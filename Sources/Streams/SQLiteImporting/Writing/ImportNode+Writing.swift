@@ -162,14 +162,14 @@ extension ImportNode {
         if let upsert = statements.upsert {
             let count = isWhole ? range.count : range.count { rows[header: $0].mask == mask }
             rows.found = ImportRows.Found()
-            try upsert.runBound()
+            try upsert.execute()
             counts.inserted += count - rows.found.all
             counts.updated += rows.found.changed
             counts.unchanged += rows.found.all - rows.found.changed - rows.found.held
             heldCount += rows.found.held
             if rows.found.kept > 0, let rest = statements.upsertOfKept {
                 // The other rows are there now, and do not differ.
-                try rest.runBound()
+                try rest.execute()
             }
             return
         }
@@ -191,7 +191,7 @@ extension ImportNode {
         }
         guard isWhole ? foundCount < range.count : true else { return }
         rows.window.state = .missing
-        counts.inserted += try statements.insert.runBound()
+        counts.inserted += try statements.insert.execute()
         if let readBack = statements.readBack {
             try read(readBack) { _, _, _ in }
         }

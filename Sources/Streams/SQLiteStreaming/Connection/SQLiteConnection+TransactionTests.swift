@@ -277,7 +277,7 @@ extension TransactionTests: SelfTesting {
         expectEqual(try connection.value("INSERT INTO p VALUES (7), (8) RETURNING id"), 7, "the first row")
         expectEqual(try connection.value("SELECT count(*) FROM p"), 2, "rows that are kept")
         let rows = expectThrows(SQLiteError.self, "rows that change") {
-            _ = try connection.rows("INSERT INTO p VALUES (9) RETURNING id", as: Int.self)
+            _ = try connection.fetchCursor("INSERT INTO p VALUES (9) RETURNING id", as: Int.self)
         }
         expectEqual(rows?.code, .misuse, "code of rows that change")
         expectEqual(try connection.value("SELECT count(*) FROM p"), 2, "nothing was inserted")

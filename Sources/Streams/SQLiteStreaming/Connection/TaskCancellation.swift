@@ -152,14 +152,15 @@ extension TaskCancellation: SelfTesting {
 
     private static func testInterruptsReadingAndInserting() async throws {
         let works: [(String, @Sendable (SQLiteTable<Item>) throws -> Void)] = [
-            ("select", { _ = try $0.select() }), ("select with a condition", { _ = try $0.select(where: \.id > 0) }),
+            ("select", { _ = try $0.fetchAll() }),
+            ("select with a condition", { _ = try $0.fetchAll(where: \.id > 0) }),
             ("save", { try $0.save((0..<5_000).map { Item(id: $0, title: "another") }) }),
             ("insert", { try $0.insert(Array(repeating: Item(), count: 5_000)) }),
             ("update", { try $0.updateAll(.set(\.title, "x")) }), ("delete", { try $0.delete(where: \.title != "") }),
             (
                 "rows",
                 {
-                    let rows = try $0.rows(); while try rows.next() != nil {}
+                    let rows = try $0.fetchCursor(); while try rows.next() != nil {}
                 }
             ),
             (

@@ -67,7 +67,7 @@ struct InsertScene {
         case 0: conflict = .ignore
         case 1: conflict = .replace
         case 2 where target == "t":
-            if let key = uniqueKeys.randomElement(using: &random) { conflict = .update(matching: key) }
+            if let key = uniqueKeys.randomElement(using: &random) { conflict = .upsert(on: key) }
         default: break
         }
     }
@@ -222,10 +222,10 @@ struct InsertScene {
             switch conflict {
             case .ignore: "INSERT OR IGNORE"
             case .replace: "INSERT OR REPLACE"
-            case .abort, .update: "INSERT"
+            case .abort, .upsert: "INSERT"
             }
         let sql = "\(words) INTO \(target) (\(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?)"
-        guard case .update(let keys) = conflict else { return sql }
+        guard case .upsert(let keys) = conflict else { return sql }
         let changed = columns.filter { !keys.contains($0) && !primaryKey.contains($0) }
         return sql + " ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET "
             + changed.map { "\($0) = excluded.\($0)" }.joined(separator: ", ") + " WHERE "
@@ -236,7 +236,7 @@ struct InsertScene {
     /// The id of the row in the table that a row without one became; nil for none.
     private func id(of row: Row, isChanged: Bool, _ connection: SQLiteConnection) throws(SQLiteError) -> Int? {
         let value: SQLiteValue?
-        if case .update(let keys) = conflict, !keys.contains("id") {
+        if case .upsert(let keys) = conflict, !keys.contains("id") {
             let condition = keys.map { "\($0) = ?" }.joined(separator: " AND ")
             let values: [(any SQLiteBindable)?] = keys.map { key in
                 if key == "n" { row.n } else { row.name }

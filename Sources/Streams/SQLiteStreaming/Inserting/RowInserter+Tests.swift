@@ -66,7 +66,7 @@ extension RowInserterTests: SelfTesting {
                     try SQLiteConnection.inMemory(), "t", options: SQLiteTableOptions(insertPath: path))
                 if before > 0 { try table.insert([Row(id: -1_000), Row(id: -999)]) }
                 try table.insert(rows)
-                let found = try table.select(where: \.title != "", orderedBy: .ascending(\.id))
+                let found = try table.fetchAll(where: \.title != "", orderedBy: .ascending(\.id))
                 expectEqual(found.count, count, "\(name) by \(path)")
                 if !rows.contains(where: { $0.id == nil }) {
                     expectTrue(
@@ -94,7 +94,7 @@ extension RowInserterTests: SelfTesting {
                 let rows = (0..<700).map { Row(id: $0 + ($0 > 300 ? 10 : 0), title: "Titel \($0)") }
                 try table.insert(Array(rows[..<300]))
                 try table.insert(Array(rows[300...]))
-                expectTrue(try table.select(orderedBy: .ascending(\.id)) == rows, "\(columns) by \(path)")
+                expectTrue(try table.fetchAll(orderedBy: .ascending(\.id)) == rows, "\(columns) by \(path)")
             }
         }
     }
@@ -307,7 +307,7 @@ extension RowInserterTests: SelfTesting {
                 try connection.execute("CREATE TEMP TABLE t (id INTEGER PRIMARY KEY, title TEXT NOT NULL)")
                 let rows = (1...20).map { (id: Int) in Row(id: id, title: "Titel \(id)") }
                 try table.insert(rows)
-                expectTrue(try table.select() == rows, "rows by \(path) beside \(kind)")
+                expectTrue(try table.fetchAll() == rows, "rows by \(path) beside \(kind)")
                 expectEqual(try table.count(), 20, "their number")
                 expectEqual(try connection.value("SELECT count(*) FROM temp.t"), 0, "rows of the other table")
                 for name in names { expectEqual(try connection.value("SELECT count(*) FROM \(name)"), 1, name) }
@@ -387,7 +387,7 @@ extension RowInserterTests: SelfTesting {
             for (index, title) in ["neu", "Titel 7", "neuer", "Titel 9"].enumerated() {
                 known[index] = Row(title: title)
             }
-            expectEqual(try table(.update(matching: ["title"])).insert(&known).changedRowCount, 1, "changed rows")
+            expectEqual(try table(.upsert(on: ["title"])).insert(&known).changedRowCount, 1, "changed rows")
             expectEqual(known.map(\.id), [51, 7, 53, 9], "ids of rows that are there, updated")
         }
     }

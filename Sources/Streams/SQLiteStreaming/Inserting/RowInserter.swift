@@ -54,7 +54,7 @@ final class RowInserter {
             switch conflict {
             case .ignore: "INSERT OR IGNORE"
             case .replace: "INSERT OR REPLACE"
-            case .abort, .update: "INSERT"
+            case .abort, .upsert: "INSERT"
             }
         // An upsert's row would not be told from a table of that name.
         let alias = SQLiteName.folded(target.name) == SQLiteName.folded("excluded") ? " AS \"target\"" : ""
@@ -64,7 +64,7 @@ final class RowInserter {
 
     /// Finds out how an upsert finds the row that is there, and forgets the statements when that is another way than before.
     private func compareKeys() throws(SQLiteError) {
-        guard case .update(let keys) = conflict else { return }
+        guard case .upsert(let keys) = conflict else { return }
         let names = try target.comparedNames(keys)
         guard names != comparedKeys else { return }
         tail = try updateClause(keys, names)
@@ -233,7 +233,7 @@ final class RowInserter {
             _ = try connection.prepare(try singleText)
             isAccepted = true
         }
-        if !isReturned, case .update(let keys) = conflict { id = try findID(keys, reader) }
+        if !isReturned, case .upsert(let keys) = conflict { id = try findID(keys, reader) }
         ids.append(id)
     }
 

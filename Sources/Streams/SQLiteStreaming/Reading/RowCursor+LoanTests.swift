@@ -28,11 +28,11 @@ enum RowCursorLoanTests {
         }
     }
 
-    struct Amount: StreamConvertible, Equatable {
+    struct Amount: StreamRepresentable, Equatable {
         var cents = 0
         init(cents: Int) { self.cents = cents }
-        init(streamForm: Int) throws(StreamError) { cents = streamForm }
-        var streamForm: Int { cents }
+        init(representation: Int) throws(StreamError) { cents = representation }
+        var representation: Int { cents }
     }
 
     struct Item: StreamObject, Equatable {
@@ -92,9 +92,9 @@ extension RowCursorLoanTests: SelfTesting {
     private static func testConditionsAreOfWholeProperties() throws {
         let items = try SQLiteTable<Item>(try SQLiteConnection.inMemory(), "items")
         try items.insert([Item(), Item(price: Amount(cents: 5))])
-        expectEqual(try items.select(where: \.price == Amount(cents: 5)).map(\.count), [2], "a whole property")
+        expectEqual(try items.fetchAll(where: \.price == Amount(cents: 5)).map(\.count), [2], "a whole property")
         let error = expectThrows(SQLiteError.self, "a part of a property") {
-            _ = try items.select(where: \.price.cents == 5)
+            _ = try items.fetchAll(where: \.price.cents == 5)
         }
         expectTrue(
             error?.message.contains("is no stored property that is a column") ?? false, "\(error?.message ?? "")")
@@ -118,7 +118,7 @@ extension RowCursorLoanTests: SelfTesting {
             }
             try sink.endArray()
         } catch {
-            sink.abandon(after: error)
+            sink.cancel(with: error)
             throw error
         }
     }
@@ -172,7 +172,7 @@ extension RowCursorLoanTests: SelfTesting {
             try expectOneResult(sql, "a stream of \(type)", connection, options) {
                 (log.text, log.kept) = ("", [])
                 var count = 0
-                return try ObjectStream<Value> { value throws(StreamError) in
+                return try RecordStream<Value> { value throws(StreamError) in
                     let value = copy value
                     count += 1
                     log.text += "\(value); "
@@ -244,17 +244,17 @@ extension RowCursorLoanTests: SelfTesting {
 
     /// Objects and structures are taken out of what a builder lends, and are not there any more.
     private static func expectRowsOneByOne(_ connection: SQLiteConnection) throws {
-        let things = try connection.rows("SELECT id, name, flag FROM some", as: Thing.self)
+        let things = try connection.fetchCursor("SELECT id, name, flag FROM some", as: Thing.self)
         var ids: [Int] = []
         while let thing = try things.next() { ids.append(thing.id) }
         expectEqual(ids, Array(1...260), "objects")
         let sql = "SELECT CASE id WHEN 150 THEN NULL ELSE id END AS id, name FROM some"
-        let plain = try connection.rows(
+        let plain = try connection.fetchCursor(
             sql, as: RowScan.Plain.self, builderOptions: BuilderOptions(nulls: .treatAsMissing))
         var rows: [RowScan.Plain] = []
         while let row = try plain.next() { rows.append(row) }
         expectEqual(rows.map(\.id), (1...260).map { $0 == 150 ? 0 : $0 }, "structures, one of them by messages")
-        let refused = try connection.rows(sql, as: RowScan.Plain.self)
+        let refused = try connection.fetchCursor(sql, as: RowScan.Plain.self)
         for id in 1..<150 { expectEqual(try refused.next()?.id, id, "before the error") }
         let error = expectThrows(SQLiteError.self, "null") { _ = try refused.next() }
         expectEqual(error?.streamError?.path?.description, "$[149].id", "path")

@@ -152,7 +152,7 @@ extension RowScan: SelfTesting {
         _ type: Row.Type, _ sql: String, _ connection: SQLiteConnection
     ) {
         for reading in [SQLiteReadingOptions(), SQLiteReadingOptions(mappings: ["flag": .boolean], nulls: .omit)] {
-            let scanned = filled(type) { try connection.query(sql, as: type, options: reading) }
+            let scanned = filled(type) { try connection.fetchAll(sql, as: type, options: reading) }
             let stepped = filled(type) { try connection.prepare(sql).values(as: type, options: reading) }
             let built = filled(type) {
                 var builder = try ObjectBuilder<[Row]>()
@@ -166,7 +166,7 @@ extension RowScan: SelfTesting {
             expectEqual(scanned, stepped, "\(type) of \(sql)")
             expectEqual(scanned, built, "\(type) of \(sql), by messages")
             let single = filled(type) {
-                let rows = try connection.rows(sql, as: type, options: reading)
+                let rows = try connection.fetchCursor(sql, as: type, options: reading)
                 var values: [Row] = []
                 while let row = try rows.next() { values.append(row) }
                 return values
@@ -197,11 +197,11 @@ extension RowScan: SelfTesting {
         for count in 0...500 {
             // The ends of lent memory, and all small counts.
             if count < 5 || [63, 64, 65, 191, 192, 193, 255, 256, 257, 447, 448, 449, 500].contains(count) {
-                expectEqual(try connection.query("SELECT * FROM t", as: Plain.self), expected, "\(count) rows")
+                expectEqual(try connection.fetchAll("SELECT * FROM t", as: Plain.self), expected, "\(count) rows")
                 expectEqual(
                     try connection.prepare("SELECT * FROM t").values(as: Plain.self), expected, "\(count) stepped")
                 let error = expectThrows(SQLiteError.self, "an error after \(count) rows") {
-                    _ = try connection.query(
+                    _ = try connection.fetchAll(
                         "SELECT ifnull(t.id, 9) AS id, CASE u.id WHEN \(count + 1) THEN 1 ELSE '' END AS name "
                             + "FROM u LEFT JOIN t ON t.id = u.id", as: Plain.self)
                 }
@@ -218,22 +218,22 @@ extension RowScan: SelfTesting {
         let table = try SQLiteTable<Plain>(connection, "a \"quoted\" name")
         let rows = (1...300).map { Plain(id: $0, name: $0 % 3 == 0 ? "" : "name \($0)") }
         try table.insert(rows)
-        expectEqual(try table.select(), rows, "all")
-        expectEqual(try table.select(where: \.id > 250), Array(rows[250...]), "some")
-        expectEqual(try table.select(where: \.id > 1_000), [], "none")
-        expectEqual(try table.select(orderedBy: .descending(\.id)), rows.reversed(), "in another order")
-        expectEqual(try table.select(limit: 3, offset: 2), Array(rows[2..<5]), "limited")
+        expectEqual(try table.fetchAll(), rows, "all")
+        expectEqual(try table.fetchAll(where: \.id > 250), Array(rows[250...]), "some")
+        expectEqual(try table.fetchAll(where: \.id > 1_000), [], "none")
+        expectEqual(try table.fetchAll(orderedBy: .descending(\.id)), rows.reversed(), "in another order")
+        expectEqual(try table.fetchAll(limit: 3, offset: 2), Array(rows[2..<5]), "limited")
         var (all, ordered) = (EventTrace(), EventTrace())
         try table.send(to: &all)
         try table.send(orderedBy: .ascending(\.id), to: &ordered)
         expectEqual(all.text, ordered.text, "sent")
         try connection.run("UPDATE \"a \"\"quoted\"\" name\" SET name = x'61' WHERE id = 200")
         let (scanned, stepped) = (
-            filled(Plain.self) { try table.select() }, filled(Plain.self) { try table.select(limit: 300) }
+            filled(Plain.self) { try table.fetchAll() }, filled(Plain.self) { try table.fetchAll(limit: 300) }
         )
         expectEqual(scanned.first, stepped.first, "an error")
         try connection.execute("DROP TABLE \"a \"\"quoted\"\" name\"")
-        let error = expectThrows(SQLiteError.self, "a table that is gone") { _ = try table.select() }
+        let error = expectThrows(SQLiteError.self, "a table that is gone") { _ = try table.fetchAll() }
         expectEqual(
             error?.sql, "SELECT \"id\", \"name\" FROM \"main\".\"a \"\"quoted\"\" name\"", "the SQL of the error")
     }
@@ -242,10 +242,10 @@ extension RowScan: SelfTesting {
         let connection = try Self.connection()
         try connection.execute(setup)
         for _ in 0..<2 {
-            let rows = try connection.query(
+            let rows = try connection.fetchAll(
                 "SELECT id + :b AS id, :a AS name FROM large", ["a": "x", "b": 5], as: Plain.self)
             expectEqual(rows, [Plain(id: 6, name: "x"), Plain(id: 305, name: "x")], "rows")
-            let others = try connection.query("SELECT ? AS id, ? AS name FROM large", [1, "y"], as: Plain.self)
+            let others = try connection.fetchAll("SELECT ? AS id, ? AS name FROM large", [1, "y"], as: Plain.self)
             expectEqual(others, [Plain(id: 1, name: "y"), Plain(id: 1, name: "y")], "rows by position")
         }
     }
@@ -281,8 +281,8 @@ extension RowScan: SelfTesting {
         try connection.execute(setup)
         let sql = "SELECT id, name FROM nul"
         let log = Log()
-        var outer = try ObjectStream<Plain> { row throws(StreamError) in
-            var inner = try ObjectStream<Plain> { other throws(StreamError) in
+        var outer = try RecordStream<Plain> { row throws(StreamError) in
+            var inner = try RecordStream<Plain> { other throws(StreamError) in
                 log.text += "\(row.id)\(other.id) "
                 if other.id == row.id { throw .stopRequest() }
             }
@@ -302,7 +302,7 @@ extension RowScan: SelfTesting {
         expectTrue(error?.isStopRequest ?? false, "a stop request")
         expectEqual(log.text, "11 busy 21 22 busy 31 32 33 ", "pairs")
         expectEqual(try connection.value("SELECT group_concat(id) FROM empty"), "1,2", "rows inserted meanwhile")
-        expectEqual(try connection.query("SELECT id, name FROM empty", as: Plain.self).count, 2, "a query after it")
+        expectEqual(try connection.fetchAll("SELECT id, name FROM empty", as: Plain.self).count, 2, "a query after it")
         try connection.execute("DROP TABLE nul")
         try connection.close()
     }
@@ -312,7 +312,7 @@ extension RowScan: SelfTesting {
         try connection.execute(setup)
         let sql = "SELECT id, name FROM nul"
         let interrupter = connection.interrupter
-        var stream = try ObjectStream<Plain> { row throws(StreamError) in if row.id == 2 { interrupter.interrupt() } }
+        var stream = try RecordStream<Plain> { row throws(StreamError) in if row.id == 2 { interrupter.interrupt() } }
         let error = expectThrows(StreamError.self, "the interrupt") { try connection.query(sql, into: &stream) }
         expectEqual(error?.sqliteError?.code, .interrupt, "code")
         expectEqual(error?.sqliteError?.sql, sql, "SQL")
@@ -325,7 +325,7 @@ extension RowScan: SelfTesting {
         let expected = "the function is for queries of this library"
         let direct = expectThrows(SQLiteError.self, "a call") { _ = try connection.value("SELECT \(name)(1, 'x')") }
         expectEqual(direct?.message, expected, "message")
-        var stream = try ObjectStream<Plain> { _ throws(StreamError) in
+        var stream = try RecordStream<Plain> { _ throws(StreamError) in
             do throws(SQLiteError) {
                 _ = try connection.value("SELECT \(name)(id, name) FROM nul")
             } catch {

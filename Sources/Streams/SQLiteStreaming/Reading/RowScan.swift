@@ -172,7 +172,7 @@ final class RowScan {
             return true
         } catch {
             try? cursor.endLoan(of: &sink)
-            sink.abandon(after: error)
+            sink.cancel(with: error)
             throw error
         }
     }

@@ -9,7 +9,7 @@ extension SQLiteConnection {
     ///
     /// ```swift
     /// struct Album: Decodable { var id: Int; var title: String; var year: Int? }
-    /// let albums = try connection.query("SELECT id, title, year FROM albums", as: Album.self)
+    /// let albums = try connection.fetchAll("SELECT id, title, year FROM albums", as: Album.self)
     /// ```
     /// Null is what `decodeIfPresent` finds no value for; Booleans and dates follow the mappings of the options. A type that is
     /// bound to streams as well is read by its binding, which is many times faster.
@@ -17,7 +17,7 @@ extension SQLiteConnection {
     ///   type throws.
     /// - Complexity: O(cells); all cells are kept until the last value is made.
     @_disfavoredOverload
-    public func query<Row: Decodable>(
+    public func fetchAll<Row: Decodable>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), decodingOptions: DecodingOptions = DecodingOptions()
     ) throws -> [Row] {
@@ -79,11 +79,12 @@ extension DecodingTests: SelfTesting {
             Album(id: 1, title: "größer als fünfzehn Bytes", released: 1973, isLive: true, cover: 0.5),
             Album(id: 2, title: "", released: nil, isLive: false, cover: -1),
         ]
-        expectEqual(try connection.query("SELECT * FROM albums", as: Album.self), expected, "by a scan")
+        expectEqual(try connection.fetchAll("SELECT * FROM albums", as: Album.self), expected, "by a scan")
         expectEqual(
-            try connection.query("SELECT * FROM albums WHERE id > ? ORDER BY id", [1], as: Album.self), [expected[1]],
+            try connection.fetchAll("SELECT * FROM albums WHERE id > ? ORDER BY id", [1], as: Album.self),
+            [expected[1]],
             "by stepping")
-        expectEqual(try connection.query("SELECT * FROM albums WHERE 0", as: Album.self), [], "no rows")
+        expectEqual(try connection.fetchAll("SELECT * FROM albums WHERE 0", as: Album.self), [], "no rows")
     }
 
     private struct Bound: StreamObject, Decodable {
@@ -93,20 +94,20 @@ extension DecodingTests: SelfTesting {
     }
 
     private static func testPrefersBindings() throws {
-        expectEqual(try albums().query("SELECT id FROM albums", as: Bound.self).map(\.id), [1, 2], "ids")
+        expectEqual(try albums().fetchAll("SELECT id FROM albums", as: Bound.self).map(\.id), [1, 2], "ids")
     }
 
     private static func testTellsWhereDecodingFails() throws {
         let connection = try albums()
         let error = expectThrows(DecodingError.self, "text for an integer") {
-            _ = try connection.query(
+            _ = try connection.fetchAll(
                 "SELECT *, title AS id FROM albums WHERE id = 1", as: Album.self, options: .keeping)
         }
         guard case .typeMismatch(_, let context)? = error else { return fail("another error: \(error as Any)") }
         expectEqual(context.codingPath.map(\.stringValue).last, "id", "the column")
         expectEqual(context.codingPath.first?.intValue, 0, "the row")
         let syntax = expectThrows(SQLiteError.self, "no such table") {
-            _ = try connection.query("SELECT * FROM nowhere", as: Album.self)
+            _ = try connection.fetchAll("SELECT * FROM nowhere", as: Album.self)
         }
         expectEqual(syntax?.message, "no such table: nowhere", "message")
     }

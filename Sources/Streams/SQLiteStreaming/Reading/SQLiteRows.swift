@@ -7,11 +7,11 @@ import PlistStreaming
 /// The rows of a query as values of a type, each read when it is asked for.
 ///
 /// ```swift
-/// let open = try tasks.rows(where: \.done == false)
+/// let open = try tasks.fetchCursor(where: \.done == false)
 /// while let task = try open.next() {
 ///     if task.title == "Paint" { break }
 /// }
-/// for try await task in try tasks.rows(orderedBy: .ascending(\.title)) { print(task.title) }
+/// for try await task in try tasks.fetchCursor(orderedBy: .ascending(\.title)) { print(task.title) }
 /// ```
 /// Rows are no `Sequence`, since its iterators have no way to throw: an error, as of a disk or a cancelled task, would look like
 /// the last row. So there is a ``next()`` that throws, as that of GRDB's cursors, and a sequence that is asynchronous, of
@@ -149,13 +149,13 @@ extension SQLiteConnection {
     /// Runs a statement and returns its rows as values of a type, each read when it is asked for.
     ///
     /// ```swift
-    /// let rows = try connection.rows("SELECT * FROM artists WHERE born < ?", [1900], as: Artist.self)
+    /// let rows = try connection.fetchCursor("SELECT * FROM artists WHERE born < ?", [1900], as: Artist.self)
     /// while let artist = try rows.next() { print(artist.name) }
     /// ```
-    /// ``query(_:_:as:options:builderOptions:)`` returns all of them at once, which is faster.
+    /// ``fetchAll(_:_:as:options:builderOptions:)`` returns all of them at once, which is faster.
     /// - Throws: A syntax error; what binding the values throws; `misuse` for a statement that changes rows and returns them,
     ///   whose changes are kept or refused behind its last row only. The statement runs when the first row is asked for.
-    public func rows<Row: StreamValue>(
+    public func fetchCursor<Row: StreamValue>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> SQLiteRows<Row> {
@@ -215,34 +215,37 @@ extension SQLiteRowsTests: SelfTesting {
     private static func testReadsTheRowsOfQueries() throws {
         for count in [0, 1, 2, 64, 65, 200] {
             let table = try items(count)
-            let expected = try table.select()
-            expectEqual(try all(table.rows()), expected, "\(count) rows of a table")
-            expectEqual(try all(table.connection.rows("SELECT * FROM items", as: Item.self)), expected, "of a query")
+            let expected = try table.fetchAll()
+            expectEqual(try all(table.fetchCursor()), expected, "\(count) rows of a table")
             expectEqual(
-                try all(table.rows(where: \.id > 3, orderedBy: .descending(\.id), limit: 5, offset: 1)),
-                try table.select(where: \.id > 3, orderedBy: .descending(\.id), limit: 5, offset: 1), "some of them")
+                try all(table.connection.fetchCursor("SELECT * FROM items", as: Item.self)), expected, "of a query")
+            expectEqual(
+                try all(table.fetchCursor(where: \.id > 3, orderedBy: .descending(\.id), limit: 5, offset: 1)),
+                try table.fetchAll(where: \.id > 3, orderedBy: .descending(\.id), limit: 5, offset: 1), "some of them")
         }
-        let rows = try items(9).connection.rows("SELECT * FROM items WHERE id = ?", [7], as: Item.self)
+        let rows = try items(9).connection.fetchCursor("SELECT * FROM items WHERE id = ?", [7], as: Item.self)
         expectEqual(try all(rows).map(\.id), [7], "with a parameter")
-        expectThrows(SQLiteError.self, "no column") { _ = try items(1).connection.rows("SELECT x", as: Item.self) }
+        expectThrows(SQLiteError.self, "no column") {
+            _ = try items(1).connection.fetchCursor("SELECT x", as: Item.self)
+        }
     }
 
     private static func testReadsValuesOfEveryKind() throws {
         let table = try SQLiteTableTests.table()
         try table.insert(SQLiteTableTests.samples(70))
-        expectEqual(try all(table.rows()), SQLiteTableTests.samples(70), "structures with members of every kind")
+        expectEqual(try all(table.fetchCursor()), SQLiteTableTests.samples(70), "structures with members of every kind")
         let people = try SQLiteTable<SQLiteTableTests.Person>(table.connection, "people")
         try people.insert((0..<9).map { SQLiteTableTests.Person("Person \($0)", $0) })
-        let objects = try all(people.rows())
+        let objects = try all(people.fetchCursor())
         expectEqual(objects.map(\.age), Array(0..<9), "objects")
         expectEqual(Set(objects.map { ObjectIdentifier($0) }).count, 9, "different ones")
-        let rows = try table.connection.rows("VALUES (1), (2)", as: [String: Int].self)
+        let rows = try table.connection.fetchCursor("VALUES (1), (2)", as: [String: Int].self)
         expectEqual(try all(rows), [["column1": 1], ["column1": 2]], "dictionaries")
     }
 
     private static func testEndsWithTheLastRow() throws {
         let table = try items(2)
-        let rows = try table.rows()
+        let rows = try table.fetchCursor()
         for id in [0, 1, nil, nil] { expectEqual(try rows.next()?.id, id, "row") }
         // Though it is held still.
         try table.connection.execute("DROP TABLE items")
@@ -254,7 +257,7 @@ extension SQLiteRowsTests: SelfTesting {
         let table = try items(10)
         let connection = table.connection
         for end in 0..<3 {
-            var rows: SQLiteRows<Item>? = try table.rows()
+            var rows: SQLiteRows<Item>? = try table.fetchCursor()
             for _ in 0..<end { expectNotNil(try rows?.next(), "a row") }
             withExtendedLifetime(rows) {
                 expectThrows(SQLiteError.self, "closing with open rows") { try connection.close() }
@@ -263,7 +266,7 @@ extension SQLiteRowsTests: SelfTesting {
             }
             rows = nil
             // The statement is there for the next ones, at its beginning.
-            expectEqual(try table.rows().next()?.id, 0, "the first row after \(end) rows")
+            expectEqual(try table.fetchCursor().next()?.id, 0, "the first row after \(end) rows")
         }
         try connection.execute("DROP TABLE items")
         try connection.close()
@@ -272,7 +275,7 @@ extension SQLiteRowsTests: SelfTesting {
     private static func testThrowsItsErrorAgain() throws {
         let connection = try SQLiteConnection.inMemory()
         let sql = "SELECT 1 AS id, 'a' AS title UNION ALL SELECT 2, json('{')"
-        let rows = try connection.rows(sql, as: Item.self)
+        let rows = try connection.fetchCursor(sql, as: Item.self)
         expectEqual(try rows.next(), Item(id: 1, title: "a"), "the first row")
         for number in 0..<3 {
             let error = expectThrows(SQLiteError.self, "call \(number)") { _ = try rows.next() }
@@ -285,11 +288,11 @@ extension SQLiteRowsTests: SelfTesting {
     private static func testTellsTheRowThatIsNoValue() throws {
         let connection = try SQLiteConnection.inMemory()
         func check<Row: StreamValue>(_ sql: String, _ type: Row.Type, _ message: String) throws {
-            let rows = try connection.rows(sql, as: type)
+            let rows = try connection.fetchCursor(sql, as: type)
             expectNotNil(try rows.next(), "the first row of \(sql)")
             let error = expectThrows(SQLiteError.self, sql) { _ = try rows.next() }
             expectEqual(error?.streamError?.description, message, sql)
-            let all = expectThrows(SQLiteError.self, sql) { _ = try connection.query(sql, as: type) }
+            let all = expectThrows(SQLiteError.self, sql) { _ = try connection.fetchAll(sql, as: type) }
             expectEqual(error, all, "the error of all rows at once")
         }
         let text = "SELECT 1 AS id, 'a' AS title UNION ALL SELECT 2, 5"
@@ -302,11 +305,11 @@ extension SQLiteRowsTests: SelfTesting {
 
     private static func testRunsBesideOtherStatements() throws {
         let table = try items(5)
-        let (outer, other) = (try table.rows(), try table.rows())
+        let (outer, other) = (try table.fetchCursor(), try table.fetchCursor())
         var pairs = ""
         while let row = try outer.next() {
             // The same SQL, in another statement.
-            let inner = try table.rows(where: \.id > 2)
+            let inner = try table.fetchCursor(where: \.id > 2)
             while let second = try inner.next() { pairs += "\(row.id)\(second.id) " }
             try table.update(.set(\.title, "seen"), where: \.id == row.id)
             expectEqual(try other.next()?.id, row.id, "rows of another one")
@@ -322,7 +325,7 @@ extension SQLiteRowsTests: SelfTesting {
         expectThrows(Refusal.self, "a transaction") {
             try table.connection.transaction {
                 try table.connection.execute("CREATE TABLE u (a)")
-                rows = [try table.rows(), try table.rows()]
+                rows = [try table.fetchCursor(), try table.fetchCursor()]
                 _ = try rows[0].next()
                 throw Refusal()
             }
@@ -343,7 +346,7 @@ extension SQLiteRowsTests: SelfTesting {
     }
 
     private static func testRefusesToBeReadByItsOwnRows() throws {
-        let rows = try items(3).connection.rows("SELECT id FROM items", as: Reading.self)
+        let rows = try items(3).connection.fetchCursor("SELECT id FROM items", as: Reading.self)
         expectEqual(try rows.next()?.id, 0, "the first row")
         unsafe Reading.rows = rows
         defer { unsafe (Reading.rows, Reading.error) = (nil, nil) }
@@ -355,12 +358,12 @@ extension SQLiteRowsTests: SelfTesting {
     private static func testIsAnAsynchronousSequence() async throws {
         let table = try items(5)
         var ids: [Int] = []
-        for try await row in try table.rows() {
+        for try await row in try table.fetchCursor() {
             ids.append(row.id)
             if row.id == 3 { break }
         }
         expectEqual(ids, [0, 1, 2, 3], "rows")
-        let rest = try await table.rows(where: \.id > 1).reduce(into: []) { $0.append($1.id) }
+        let rest = try await table.fetchCursor(where: \.id > 1).reduce(into: []) { $0.append($1.id) }
         expectEqual(rest, [2, 3, 4], "all rows")
         expectEqual(try await Reader().count(), 3, "rows read by an actor")
         try table.connection.execute("DROP TABLE items")
@@ -369,7 +372,7 @@ extension SQLiteRowsTests: SelfTesting {
     private actor Reader {
         func count() async throws -> Int {
             var count = 0
-            for try await _ in try items(3).rows() { count += 1 }
+            for try await _ in try items(3).fetchCursor() { count += 1 }
             return count
         }
     }
@@ -378,7 +381,7 @@ extension SQLiteRowsTests: SelfTesting {
         let task = Task.detached {
             var count = 0
             do {
-                for try await _ in try items(5).rows() {
+                for try await _ in try items(5).fetchCursor() {
                     count += 1
                     if count == 2 { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
                 }

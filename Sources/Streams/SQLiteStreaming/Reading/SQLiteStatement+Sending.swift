@@ -29,7 +29,7 @@ extension SQLiteStatement {
             try sink.endArray()
         } catch {
             try? cursor.endLoan(of: &sink)
-            sink.abandon(after: error)
+            sink.cancel(with: error)
             throw error
         }
     }
@@ -102,11 +102,11 @@ extension SQLiteConnection {
     /// Runs a statement and returns its rows as values of a type.
     ///
     /// ```swift
-    /// let artists = try connection.query("SELECT * FROM artists", as: Artist.self)
+    /// let artists = try connection.fetchAll("SELECT * FROM artists", as: Artist.self)
     /// ```
     /// - Throws: What SQLite throws; the error of a row that is no such value, with its path, as `streamError`.
     @inlinable
-    public func query<Row: StreamValue>(
+    public func fetchAll<Row: StreamValue>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> [Row] {
@@ -247,7 +247,7 @@ extension SendingTests: SelfTesting {
     private static func testFillsEverySink() throws {
         let connection = try artists()
         let sql = "SELECT * FROM artists"
-        let objects = try connection.query(sql, as: Artist.self)
+        let objects = try connection.fetchAll(sql, as: Artist.self)
         expectEqual(objects, [Artist(id: 1, name: "é"), Artist(id: 2)], "objects")
         var tree = PropertyListBuilder()
         try connection.query(sql, into: &tree)
@@ -257,7 +257,7 @@ extension SendingTests: SelfTesting {
         let result = try columns.takeResult()
         expectEqual(result["id"]?.integer(1), 2, "a column")
         expectEqual(result["name"]?.string(0), "é", "a column of strings")
-        let scalars = try connection.query("SELECT 1 AS x", as: [String: Int].self)
+        let scalars = try connection.fetchAll("SELECT 1 AS x", as: [String: Int].self)
         expectEqual(scalars, [["x": 1]], "dictionaries")
     }
 
@@ -304,7 +304,7 @@ extension SendingTests: SelfTesting {
     private static func testStopsEarly() throws {
         let connection = try artists()
         let log = Log()
-        var stream = try ObjectStream<Artist> { artist throws(StreamError) in
+        var stream = try RecordStream<Artist> { artist throws(StreamError) in
             log.text += "\(artist.id) "
             throw .stopRequest()
         }
@@ -322,8 +322,8 @@ extension SendingTests: SelfTesting {
         let connection = try artists()
         let log = Log()
         let sql = "SELECT id, name FROM artists WHERE id >= ?"
-        var outer = try ObjectStream<Artist> { artist throws(StreamError) in
-            var inner = try ObjectStream<Artist> { other throws(StreamError) in
+        var outer = try RecordStream<Artist> { artist throws(StreamError) in
+            var inner = try RecordStream<Artist> { other throws(StreamError) in
                 log.text += "\(artist.id)\(other.id) "
             }
             // The same SQL, with another value for the same parameter.
@@ -332,7 +332,7 @@ extension SendingTests: SelfTesting {
         try connection.query(sql, [1], into: &outer)
         expectEqual(log.text, "11 12 22 ", "pairs")
         let statement = try connection.prepare("SELECT 1 AS id")
-        var again = try ObjectStream<Artist> { _ throws(StreamError) in
+        var again = try RecordStream<Artist> { _ throws(StreamError) in
             var trace = EventTrace()
             try statement.send(to: &trace)
         }
@@ -359,7 +359,7 @@ extension SendingTests: SelfTesting {
         }
         expectEqual(invalid?.description, "$[1].t: the text is not valid UTF-8", "invalid text")
         let wrong = expectThrows(SQLiteError.self, "another type") {
-            _ = try connection.query("SELECT id, 5 AS name FROM artists", as: Artist.self)
+            _ = try connection.fetchAll("SELECT id, 5 AS name FROM artists", as: Artist.self)
         }
         expectEqual(wrong?.streamError?.description, "$[0].name: expected a string, found integer 5", "another type")
         let late = expectThrows(StreamError.self, "an error of SQLite in the second row") {

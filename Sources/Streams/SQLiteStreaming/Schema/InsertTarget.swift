@@ -178,7 +178,7 @@ struct InsertFacts: Equatable {
     func allowsManyRows(_ conflict: SQLiteConflict) -> Bool {
         switch conflict {
         case .abort, .ignore: isPlain && !refersToItself
-        case .replace, .update: isPlain && !hasForeignKeys
+        case .replace, .upsert: isPlain && !hasForeignKeys
         }
     }
 }
@@ -315,7 +315,7 @@ extension InsertTarget: SelfTesting {
             let facts = try requireNotNil(try facts(connection, name), name)
             for (conflict, expected) in [
                 (SQLiteConflict.abort, expected.abort), (.ignore, expected.abort), (.replace, expected.replace),
-                (.update(matching: ["a"]), expected.replace),
+                (.upsert(on: ["a"]), expected.replace),
             ] {
                 expectEqual(facts.allowsManyRows(conflict), expected, "\(name), \(conflict)")
             }

@@ -95,7 +95,7 @@ public final class SQLiteStatement {
     public func run(_ parameters: SQLiteParameters = .none) throws(SQLiteError) -> Int {
         reset()
         try bind(parameters)
-        return try runBound()
+        return try execute()
     }
 
     /// Runs the statement to its end with the values that its parameters have, and ignores the rows it gives.
@@ -103,7 +103,7 @@ public final class SQLiteStatement {
     /// - Returns: The number of rows that it inserted, updated or deleted, without those that triggers changed.
     /// - Throws: What ``step()`` throws.
     @discardableResult
-    public func runBound() throws(SQLiteError) -> Int {
+    public func execute() throws(SQLiteError) -> Int {
         let before = connection.totalChangeCount
         while try step() {}
         return connection.totalChangeCount == before ? 0 : connection.changeCount
@@ -218,7 +218,7 @@ extension SQLiteStatement: SelfTesting {
         [
             ("step", { (statement) throws(SQLiteError) in _ = try statement.step() }), ("reset", { $0.reset() }),
             ("run", { (statement) throws(SQLiteError) in try statement.run() }),
-            ("runBound", { (statement) throws(SQLiteError) in try statement.runBound() }),
+            ("execute", { (statement) throws(SQLiteError) in try statement.execute() }),
             ("clear", { $0.clearBindings() }),
         ]
     }

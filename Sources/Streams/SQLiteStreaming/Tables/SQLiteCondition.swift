@@ -53,7 +53,7 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
     /// A condition in SQL, with values for its `?`; the escape for everything that has no operator.
     ///
     /// ```swift
-    /// try tasks.select(where: .sql("length(title) > ?", [20]))
+    /// try tasks.fetchAll(where: .sql("length(title) > ?", [20]))
     /// ```
     public static func sql(_ text: String, _ values: [SQLiteValue] = []) -> SQLiteCondition {
         SQLiteCondition(.sql(text, values))
@@ -239,7 +239,7 @@ extension SQLiteConditionTests: SelfTesting {
         ]
         for (number, (condition, ids)) in rows.enumerated() {
             expectEqual(
-                try table.select(where: condition, orderedBy: .ascending(\.id)).map(\.id), ids, "condition \(number)")
+                try table.fetchAll(where: condition, orderedBy: .ascending(\.id)).map(\.id), ids, "condition \(number)")
             expectEqual(try table.count(where: condition), ids.count, "count of condition \(number)")
         }
     }
@@ -266,9 +266,9 @@ extension SQLiteConditionTests: SelfTesting {
                 rightward = \.age == age || rightward
                 all = all && \.age != age
             }
-            expectEqual(try table.select(where: leftward).map(\.id), [3], "\(count) joined from the left")
-            expectEqual(try table.select(where: rightward).map(\.id), [3], "\(count) joined from the right")
-            expectEqual(try table.select(where: all).map(\.id), [1, 2, 4], "\(count) that all hold")
+            expectEqual(try table.fetchAll(where: leftward).map(\.id), [3], "\(count) joined from the left")
+            expectEqual(try table.fetchAll(where: rightward).map(\.id), [3], "\(count) joined from the right")
+            expectEqual(try table.fetchAll(where: all).map(\.id), [1, 2, 4], "\(count) that all hold")
         }
         var condition: SQLiteCondition<Animal> = \.age == 0
         for age in 0..<100_000 { condition = condition || \.age == age }
@@ -292,10 +292,10 @@ extension SQLiteConditionTests: SelfTesting {
     private static func testOrdersAndLimits() throws {
         let table = try animals()
         expectEqual(
-            try table.select(orderedBy: .descending(\.isTame), .ascending(\.age)).map(\.id), [1, 3, 2, 4], "order")
-        expectEqual(try table.select(orderedBy: .descending(\.id), limit: 2, offset: 1).map(\.id), [3, 2], "a part")
-        expectEqual(try table.select(limit: 0), [], "nothing")
-        expectEqual(try table.select(orderedBy: .ascending(\.weight), offset: 1).count, 3, "without the first")
+            try table.fetchAll(orderedBy: .descending(\.isTame), .ascending(\.age)).map(\.id), [1, 3, 2, 4], "order")
+        expectEqual(try table.fetchAll(orderedBy: .descending(\.id), limit: 2, offset: 1).map(\.id), [3, 2], "a part")
+        expectEqual(try table.fetchAll(limit: 0), [], "nothing")
+        expectEqual(try table.fetchAll(orderedBy: .ascending(\.weight), offset: 1).count, 3, "without the first")
         var trace = EventTrace()
         try table.send(where: \.id == 2, to: &trace)
         expectEqual(

@@ -33,11 +33,11 @@ extension SQLiteTableChangeTests: SelfTesting {
         try table.insert(SQLiteTableTests.samples(30))
         expectEqual(try table.update(.set(\.done, true), .set(\.note, "x"), where: \.id < 20), 10, "updated rows")
         expectEqual(try table.count(where: \.note == "x" && \.done == true), 10, "rows")
-        var row = try requireNotNil(try table.first(where: \.id == 3), "a row")
+        var row = try requireNotNil(try table.fetchOne(where: \.id == 3), "a row")
         row.title = "changed"
         row.level = .high
         expectTrue(try table.update(row), "an update by key")
-        expectEqual(try table.first(where: \.id == 3), row, "the updated row")
+        expectEqual(try table.fetchOne(where: \.id == 3), row, "the updated row")
         expectFalse(try table.update(Task(id: 1_000)), "an update of no row")
         expectTrue(try table.delete(row), "a deletion by key")
         expectFalse(try table.delete(row), "a second one")
@@ -61,7 +61,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         try table.insert([Membership(group: "a", person: 1, role: "x"), Membership(group: "b", person: 1, role: "y")])
         expectThrows(SQLiteError.self, "the same key") { try table.insert(Membership(group: "a", person: 1)) }
         expectTrue(try table.update(Membership(group: "b", person: 1, role: "z")), "an update")
-        expectEqual(try table.first(where: \.group == "b")?.role, "z", "the updated row")
+        expectEqual(try table.fetchOne(where: \.group == "b")?.role, "z", "the updated row")
         expectTrue(try table.delete(Membership(group: "a", person: 1)), "a deletion")
         expectEqual(try table.count(), 1, "rows")
         let other = expectThrows(SQLiteError.self, "another key") {
@@ -89,7 +89,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         expectEqual(table.columnNames, ["id", "full_name", "is_new"], "columns")
         let rows = (0..<20).map { Named(id: $0, fullName: "Name \($0)", isNew: $0 % 2 == 0) }
         try table.insert(rows)
-        expectEqual(try table.select(where: \.fullName >= "Name 18"), Array(rows[2...9] + rows[18...]), "rows")
+        expectEqual(try table.fetchAll(where: \.fullName >= "Name 18"), Array(rows[2...9] + rows[18...]), "rows")
     }
 
     private static func testInsertsDictionaries() throws {
@@ -102,7 +102,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             Task(id: 5, title: "a", done: true), Task(id: 6, title: "b", score: 2), Task(id: 7, title: "c"),
         ]
         expected[2].small = 9
-        expectEqual(try table.select(), expected, "rows, with the defaults of the type")
+        expectEqual(try table.fetchAll(), expected, "rows, with the defaults of the type")
         let rows: [([String: (any SQLiteBindable)?], String)] = [
             (["title": 5], "$[0].title: expected a string, found integer 5"),
             (["title": "x", "done": 1], "$[0].done: expected a Boolean, found integer 1"),
@@ -124,7 +124,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         try table.insert(SQLiteTableTests.samples(3))
         // A table that was made by someone else may hold anything.
         try table.connection.execute("UPDATE tasks SET done = 2 WHERE id = 3")
-        let error = expectThrows(SQLiteError.self, "no Boolean") { _ = try table.select() }
+        let error = expectThrows(SQLiteError.self, "no Boolean") { _ = try table.fetchAll() }
         expectEqual(error?.streamError?.description, "$[1].done: expected 0 or 1, found another value", "message")
     }
 
@@ -159,7 +159,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             try table.insert((0..<20).map { SQLiteTableTests.Person("b", $0) })
         }
         expectEqual(error?.message, "$[0]: table main.people has no column named age", "message")
-        expectThrows(SQLiteError.self, "selecting") { _ = try table.select() }
+        expectThrows(SQLiteError.self, "selecting") { _ = try table.fetchAll() }
         expectEqual(try table.count(), 1, "rows")
     }
 
@@ -174,7 +174,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute("CREATE TABLE child (t REFERENCES tasks (id) ON DELETE CASCADE)")
             let options = SQLiteTableOptions(
-                uniqueColumns: [["title"]], conflict: .update(matching: ["TITLE"]), insertPath: path)
+                uniqueColumns: [["title"]], conflict: .upsert(on: ["TITLE"]), insertPath: path)
             let table = try SQLiteTable<Titled>(connection, "tasks", options: options)
             var rows = (1...20).map { Titled(title: "Titel \($0)", count: $0) }
             expectEqual(try table.insert(rows).changedRowCount, 20, "new rows by \(path)")
@@ -183,7 +183,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             rows[3].count = 50
             rows[4] = Titled(id: 1_000, title: "Titel 5", count: 51)
             expectEqual(try table.insert(rows).changedRowCount, 2, "rows that differ by \(path)")
-            let found = try table.select(orderedBy: .ascending(\.id))
+            let found = try table.fetchAll(orderedBy: .ascending(\.id))
             expectEqual(found.map(\.id), (1...20).map { $0 }, "ids by \(path)")
             expectEqual(found[3...4].map(\.count), [50, 51], "counts by \(path)")
             expectEqual(try connection.value("SELECT count(*) FROM child JOIN tasks ON id = t"), 20, "children")
@@ -195,7 +195,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         try connection.execute(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE, b); INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2)"
         )
-        let options = SQLiteTableOptions(conflict: .update(matching: ["id"]))
+        let options = SQLiteTableOptions(conflict: .upsert(on: ["id"]))
         var writer = try SQLiteTableWriter(connection, table: "t", options: options)
         try writer.write(any: [["id": 1, "a": "X", "b": 1], ["id": 2, "a": "y", "b": 2.0]] as [[String: Any]])
         try writer.finish()
@@ -209,10 +209,10 @@ extension SQLiteTableChangeTests: SelfTesting {
     }
 
     private static func testUpsertsColumnsThatDifferBeyondASCII() throws {
-        let options = SQLiteTableOptions(primaryKey: ["Ä"], conflict: .update(matching: ["Ä"]))
+        let options = SQLiteTableOptions(primaryKey: ["Ä"], conflict: .upsert(on: ["Ä"]))
         let table = try SQLiteTable<Umlauts>(try SQLiteConnection.inMemory(), "t", options: options)
         try table.insert([Umlauts(Ä: 1, ä: 1), Umlauts(Ä: 1, ä: 2)])
-        expectEqual(try table.select(), [Umlauts(Ä: 1, ä: 2)], "rows")
+        expectEqual(try table.fetchAll(), [Umlauts(Ä: 1, ä: 2)], "rows")
     }
 
     private struct Small: StreamObject {
@@ -231,7 +231,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         expectEqual(try table.count(), 1, "rows")
     }
 
-    private struct Writing: StreamObject, StreamWritable {
+    private struct Writing: StreamObject, StreamEncodable {
         var id: Int? = nil
         var title = ""
 

@@ -85,7 +85,7 @@ extension SQLiteTable {
     /// - Returns: How many rows were inserted, and which way was taken.
     /// - Throws: The error of the first row that is refused, with its path, such as `$[3].title`.
     @discardableResult
-    public func insert(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport { try insert(rows) { _ in } }
+    public func insert(_ rows: [Row]) throws(SQLiteError) -> InsertResult { try insert(rows) { _ in } }
 
     /// Inserts values, all or none.
     ///
@@ -94,10 +94,10 @@ extension SQLiteTable {
     ///   - completion: Gets these values before the rows are there for good.
     private func insert(
         _ rows: [Row], idColumn: String? = nil, _ completion: ([Int64?]) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) -> SQLiteInsertReport {
-        guard !rows.isEmpty else { return SQLiteInsertReport() }
-        var report = SQLiteInsertReport()
-        if Row.self is any StreamWritable.Type {
+    ) throws(SQLiteError) -> InsertResult {
+        guard !rows.isEmpty else { return InsertResult() }
+        var report = InsertResult()
+        if Row.self is any StreamEncodable.Type {
             try connection.atomically { () throws(SQLiteError) in
                 let ids: [Int64?]
                 (report, ids) = try insertMessages(of: rows, idColumn)
@@ -129,7 +129,7 @@ extension SQLiteTable {
     ///
     /// - Throws: Its error, with the path from `$[0]`.
     @discardableResult
-    public func insert(_ row: Row) throws(SQLiteError) -> SQLiteInsertReport { try insert([row]) }
+    public func insert(_ row: Row) throws(SQLiteError) -> InsertResult { try insert([row]) }
 
     /// Inserts a value and sets its id, when it is nil and SQLite chooses it.
     ///
@@ -146,7 +146,7 @@ extension SQLiteTable {
     /// `update` a value may as well become a row that is there. A row that is ignored leaves its id nil, and after an error,
     /// which is that of ``insert(_:)``, no id is set.
     @discardableResult
-    public func insert(_ rows: inout [Row]) throws(SQLiteError) -> SQLiteInsertReport {
+    public func insert(_ rows: inout [Row]) throws(SQLiteError) -> InsertResult {
         guard let rowID = Self.rowIDColumn(members, primaryKey),
             let index = columnNames.firstIndex(of: rowID), members.columns[index].isOptional
         else { return try insert(rows as [Row]) }
@@ -193,7 +193,7 @@ extension SQLiteTable {
     ///
     /// - Throws: The error of the first one that is refused, with its path, such as `$[3].title`.
     @discardableResult
-    public func insert(dictionaries: [[String: (any SQLiteBindable)?]]) throws(SQLiteError) -> SQLiteInsertReport {
+    public func insert(dictionaries: [[String: (any SQLiteBindable)?]]) throws(SQLiteError) -> InsertResult {
         var writer = try makeWriter()
         do throws(StreamError) {
             try writer.beginArray()
@@ -223,7 +223,7 @@ extension SQLiteTable {
     /// Inserts rows that write themselves.
     private func insertMessages(
         of rows: [Row], _ idColumn: String?
-    ) throws(SQLiteError) -> (SQLiteInsertReport, ids: [Int64?]) {
+    ) throws(SQLiteError) -> (InsertResult, ids: [Int64?]) {
         var writer = try makeWriter(idColumn: idColumn)
         do throws(StreamError) {
             try writer.write(

@@ -15,7 +15,7 @@ extension SQLiteTable {
     /// - Parameter key: A value for each column of ``primaryKey``, in that order. nil finds no row, also where a key may be
     ///   NULL: SQL has no value equal to it. Text is compared as the key tells rows apart, by the collation of its index.
     /// - Throws: `misuse` for a table without a primary key, and for another number of values than it has columns; `mismatch`
-    ///   for a value of another kind than the column's; what ``select(where:orderedBy:limit:offset:)`` throws.
+    ///   for a value of another kind than the column's; what ``fetchAll(where:orderedBy:limit:offset:)`` throws.
     /// - Complexity: O(log rows), and O(columns).
     public func fetch(key: any StreamValue...) throws(SQLiteError) -> Row? {
         var clause = SQLiteClause(members, options.dateFormat)
@@ -36,7 +36,7 @@ extension SQLiteTable {
     /// - Returns: Whether a row was changed, as the number of changed rows.
     /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)-(Row)->_`` throws.
     @discardableResult
-    public func save(_ row: Row) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(row) }
+    public func save(_ row: Row) throws(SQLiteError) -> InsertResult { try saving().insert(row) }
 
     /// Inserts a value, or updates the row with its primary key, and sets the value's id when SQLite chooses it.
     ///
@@ -48,20 +48,20 @@ extension SQLiteTable {
     /// - Returns: How many rows were inserted or changed.
     /// - Throws: `misuse` for a table without a primary key; what inserting throws.
     @discardableResult
-    public func save(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(rows) }
+    public func save(_ rows: [Row]) throws(SQLiteError) -> InsertResult { try saving().insert(rows) }
 
     /// Inserts values, or updates the rows with their primary keys, all or none, and sets the ids that SQLite chooses.
     ///
     /// - Returns: How many rows were inserted or changed.
     /// - Throws: `misuse` for a table without a primary key; what inserting throws.
     @discardableResult
-    public func save(_ rows: inout [Row]) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(&rows) }
+    public func save(_ rows: inout [Row]) throws(SQLiteError) -> InsertResult { try saving().insert(&rows) }
 
     /// This table as one into which rows are saved.
     private func saving() throws(SQLiteError) -> SQLiteTable {
         try requirePrimaryKey()
         var table = self
-        table.options.conflict = .update(matching: primaryKey)
+        table.options.conflict = .upsert(on: primaryKey)
         return table
     }
 
@@ -85,7 +85,7 @@ extension SQLiteTable {
             clause.append("\(try SQLiteName.quoted(columnNames[0])) = \(try SQLiteName.quoted(columnNames[0]))")
         }
         try appendKey(of: values, to: &clause)
-        return try clause.statement(connection).runBound() > 0
+        return try clause.statement(connection).execute() > 0
     }
 
     /// Deletes the row with the primary key of a value.
@@ -97,7 +97,7 @@ extension SQLiteTable {
         var clause = SQLiteClause(members, options.dateFormat)
         clause.append("DELETE FROM \(target.qualifiedName)")
         try appendKey(of: try values(of: row), to: &clause)
-        return try clause.statement(connection).runBound() > 0
+        return try clause.statement(connection).execute() > 0
     }
 
     private func requirePrimaryKey() throws(SQLiteError) {
@@ -300,7 +300,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             rows.append(Item(id: 1, title: "new"))
             expectEqual(try table.save(rows).changedRowCount, 3, "rows that differ by \(path)")
             expectEqual(try table.save(rows[3]).changedRowCount, 0, "an equal row")
-            expectEqual(try table.select(orderedBy: .ascending(\.id)), [rows[20]] + rows[..<20], "rows by \(path)")
+            expectEqual(try table.fetchAll(orderedBy: .ascending(\.id)), [rows[20]] + rows[..<20], "rows by \(path)")
         }
         let table = try items()
         var item = Item(title: "a")
@@ -312,7 +312,7 @@ extension SQLiteTableKeyTests: SelfTesting {
         var more = [Item(title: "b"), item, Item(id: 1, title: "c")]
         expectEqual(try table.save(&more).changedRowCount, 2, "changed rows")
         expectEqual(more.map(\.id), [2, 1, 1], "ids")
-        expectEqual(try table.select(), [Item(id: 1, title: "c"), Item(id: 2, title: "b")], "rows")
+        expectEqual(try table.fetchAll(), [Item(id: 1, title: "c"), Item(id: 2, title: "b")], "rows")
     }
 
     private static func testSavesWithoutTouchingForeignKeys() throws {
@@ -331,7 +331,7 @@ extension SQLiteTableKeyTests: SelfTesting {
         let table = try memberships()
         try table.save(Membership(group: "a", person: 1, role: "z"))
         try table.save(Membership(group: "c", person: 1, role: "w"))
-        expectEqual(try table.select(orderedBy: .ascending(\.group)).map(\.role), ["z", "y", "w"], "roles")
+        expectEqual(try table.fetchAll(orderedBy: .ascending(\.group)).map(\.role), ["z", "y", "w"], "roles")
         struct Pair: StreamObject { var a = 0, b = "" }
         let pairs = try SQLiteTable<Pair>(
             table.connection, "pairs", options: SQLiteTableOptions(primaryKey: ["a", "b"]))
@@ -347,7 +347,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             try table.save([Item(id: 1, title: "c"), Item(id: 3, title: "b")])
         }
         expectEqual(error?.message, "$[1]: UNIQUE constraint failed: items.title", "message")
-        expectEqual(try table.select(orderedBy: .ascending(\.id)).map(\.title), ["a", "b"], "rows")
+        expectEqual(try table.fetchAll(orderedBy: .ascending(\.id)).map(\.title), ["a", "b"], "rows")
     }
 
     /// Keys of which the columns would say something else than the index.
@@ -367,13 +367,13 @@ extension SQLiteTableKeyTests: SelfTesting {
             expectEqual(try table.save([large, Named(key: "x", title: "newer")]).changedRowCount, 1, "changed rows")
             expectEqual(try table.fetch(key: "X"), large, "the row that was not meant\(end)")
             expectTrue(try table.delete(small), "a row that is deleted")
-            expectEqual(try table.select(), [large], "rows that are left\(end)")
+            expectEqual(try table.fetchAll(), [large], "rows that are left\(end)")
         }
         let caseless = try table("u", ", title TEXT NOT NULL, PRIMARY KEY (key COLLATE NOCASE))")
         try caseless.save(small)
         expectEqual(try caseless.fetch(key: "X"), small, "a row whose key differs in case")
         try caseless.save(large)
-        expectEqual(try caseless.select(), [Named(key: "x", title: "large")], "the row, saved")
+        expectEqual(try caseless.fetchAll(), [Named(key: "x", title: "large")], "the row, saved")
         expectTrue(try caseless.delete(large), "the row, deleted")
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(
@@ -405,7 +405,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             case "write": for row in [small, large] { try writer.write(row) }
             default: try writer.write([small, large] + (0..<300).map { Named(key: "\($0)") })
             }
-            let rows = try table.select(where: \.key == "x" || \.key == "X", orderedBy: .descending(\.key))
+            let rows = try table.fetchAll(where: \.key == "x" || \.key == "X", orderedBy: .descending(\.key))
             let expected = isCaseless ? [Named(key: "x", title: large.title)] : [small, large]
             expectEqual(rows, expected, "rows, \(way), \(name)")
             expectEqual(try table.fetch(key: "X")?.title, large.title, "the row, \(way), \(name)")
@@ -425,7 +425,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             try connection.execute("PRAGMA synchronous = OFF; CREATE TABLE t (key, title)")
             try connection.execute(migration("NOCASE"))
             let table = try SQLiteTable<Named>(connection, "t", options: SQLiteTableOptions(primaryKey: ["key"]))
-            var options = SQLiteTableOptions(primaryKey: ["key"], conflict: .update(matching: ["key"]))
+            var options = SQLiteTableOptions(primaryKey: ["key"], conflict: .upsert(on: ["key"]))
             options.batchRowCount = 100
             var writer = try SQLiteTable<Named>(connection, "t", options: options).makeWriter()
             for number in 0..<2 {
@@ -449,7 +449,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             for count in [1, 40] {
                 for title in ["old", "new"] {
                     try table.save((1...count).map { Item(id: $0, title: title) })
-                    let rows = try table.select()
+                    let rows = try table.fetchAll()
                     expectEqual(rows.map(\.title), Array(repeating: title, count: count), "\(count) in \(name)")
                 }
             }

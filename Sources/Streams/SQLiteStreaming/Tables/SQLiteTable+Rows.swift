@@ -10,12 +10,12 @@ extension SQLiteTable {
     /// Returns the rows for which a condition holds, all without one.
     ///
     /// ```swift
-    /// let adults = try people.select(where: \.age > 17 && \.name != nil, orderedBy: .ascending(\.name), limit: 10)
+    /// let adults = try people.fetchAll(where: \.age > 17 && \.name != nil, orderedBy: .ascending(\.name), limit: 10)
     /// ```
     /// - Precondition: `limit` and `offset` are not negative.
     /// - Throws: What SQLite throws; for a row that is no value of the type, its error as `streamError`.
     @inlinable
-    public func select(
+    public func fetchAll(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
         offset: Int = 0
     ) throws(SQLiteError) -> [Row] {
@@ -27,8 +27,8 @@ extension SQLiteTable {
 
     /// Returns the first row for which a condition holds; nil when there is none.
     ///
-    /// - Throws: What ``select(where:orderedBy:limit:offset:)`` throws.
-    public func first(
+    /// - Throws: What ``fetchAll(where:orderedBy:limit:offset:)`` throws.
+    public func fetchOne(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>...
     ) throws(SQLiteError) -> Row? {
         try selection(condition, orders, 1, 0).values(
@@ -39,14 +39,14 @@ extension SQLiteTable {
     /// Returns the rows for which a condition holds, all without one, each read when it is asked for.
     ///
     /// ```swift
-    /// let rows = try people.rows(where: \.age > 17)
+    /// let rows = try people.fetchCursor(where: \.age > 17)
     /// while let person = try rows.next() { print(person.name) }
     /// ```
-    /// ``select(where:orderedBy:limit:offset:)`` returns all of them at once, which is faster.
+    /// ``fetchAll(where:orderedBy:limit:offset:)`` returns all of them at once, which is faster.
     /// - Precondition: `limit` and `offset` are not negative.
     /// - Throws: `misuse` for a property that is no column; what preparing the query throws, which runs when the first row is
     ///   asked for.
-    public func rows(
+    public func fetchCursor(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
         offset: Int = 0
     ) throws(SQLiteError) -> SQLiteRows<Row> {
@@ -174,7 +174,7 @@ extension SQLiteTable {
             }
         }
         try clause.appendWhere(condition)
-        return try clause.statement(connection).runBound()
+        return try clause.statement(connection).execute()
     }
 
     /// Deletes the rows for which a condition holds.
@@ -186,7 +186,7 @@ extension SQLiteTable {
         var clause = SQLiteClause(members, options.dateFormat)
         clause.append("DELETE FROM \(target.qualifiedName)")
         try clause.appendWhere(condition)
-        return try clause.statement(connection).runBound()
+        return try clause.statement(connection).execute()
     }
 
     /// Deletes all rows.

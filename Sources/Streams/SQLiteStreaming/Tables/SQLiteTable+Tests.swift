@@ -179,7 +179,7 @@ extension SQLiteTableTests: SelfTesting {
                 let report = try table.insert(rows)
                 expectEqual(report.rowCount, count, "rows by \(path)")
                 expectEqual(report.changedRowCount, count, "inserted rows by \(path)")
-                expectTrue(try table.select() == rows, "\(count) rows by \(path)")
+                expectTrue(try table.fetchAll() == rows, "\(count) rows by \(path)")
                 expectEqual(
                     try table.connection.value("SELECT typeof(done) || typeof(bytes) || typeof(ratio) FROM tasks"),
                     count == 0 ? nil : "integerblobreal", "storage by \(path)")
@@ -196,7 +196,7 @@ extension SQLiteTableTests: SelfTesting {
         let other = try SQLiteTable<Task>(
             table.connection, "tasks", options: SQLiteTableOptions(insertPath: .bindAndStep))
         expectEqual(try other.insert(Array(rows[16...])).path, .bindAndStep, "as told")
-        expectEqual(try table.select(orderedBy: .ascending(\.id)), rows, "rows")
+        expectEqual(try table.fetchAll(orderedBy: .ascending(\.id)), rows, "rows")
     }
 
     private static func testInsertsObjects() throws {
@@ -204,7 +204,7 @@ extension SQLiteTableTests: SelfTesting {
         try people.insert((0..<100).map { Person("Person \($0) with a longer name", $0) })
         expectEqual(try people.count(), 100, "rows")
         expectEqual(try people.count(where: \.age >= 90 && \.age < 95), 5, "a condition on an object's member")
-        expectEqual(try people.first(where: \.name == "Person 7 with a longer name")?.age, 7, "a row")
+        expectEqual(try people.fetchOne(where: \.name == "Person 7 with a longer name")?.age, 7, "a row")
         let person = Person("Ada", 36)
         var same = person
         try people.insert(&same)
@@ -218,7 +218,7 @@ extension SQLiteTableTests: SelfTesting {
         let report = try table.insert(&rows)
         expectEqual(rows.map(\.id), [1, 50, 51, 7], "ids")
         expectEqual(report.path, .bindAndStep, "way")
-        expectEqual(try table.select(orderedBy: .ascending(\.id)).map(\.id), [1, 7, 50, 51], "stored ids")
+        expectEqual(try table.fetchAll(orderedBy: .ascending(\.id)).map(\.id), [1, 7, 50, 51], "stored ids")
         var failing = [Task(title: "new"), Task(id: 7, title: "a duplicate")]
         let error = expectThrows(SQLiteError.self, "a duplicate") { try table.insert(&failing) }
         expectEqual(error?.message, "$[1]: UNIQUE constraint failed: tasks.id", "message")
@@ -237,7 +237,7 @@ extension SQLiteTableTests: SelfTesting {
                 let error = expectThrows(SQLiteError.self, "\(path)") { try table.insert(rows) }
                 expectEqual(error?.extendedCode, .constraintPrimaryKey, "code by \(path)")
                 expectEqual(error?.message, "$[\(wrong)]: UNIQUE constraint failed: tasks.id", "message by \(path)")
-                expectEqual(try table.select().map(\.title), ["before"], "rows by \(path)")
+                expectEqual(try table.fetchAll().map(\.title), ["before"], "rows by \(path)")
                 expectFalse(table.connection.isInTransaction, "a transaction by \(path)")
                 expectNoThrow("inserting again by \(path)") { try table.insert(Array(samples(9)[1...])) }
             }
@@ -307,14 +307,14 @@ extension SQLiteTableTests: SelfTesting {
                     return Task(id: id, title: title, note: "kept")
                 }
                 let report = try writing.insert(rows)
-                return (try table.select(orderedBy: .ascending(\.id)).map(\.title), report.changedRowCount)
+                return (try table.fetchAll(orderedBy: .ascending(\.id)).map(\.title), report.changedRowCount)
             }
             let updated = (0..<15).map { $0 < 7 ? "old \($0)" : "new \($0)" }
             let ignored = (0..<15).map { $0 < 10 ? "old \($0)" : "new \($0)" }
             expectEqual("\(try titles(.ignore))", "\((ignored, 5))", "ignoring by \(path)")
             expectEqual("\(try titles(.replace))", "\((updated, 10))", "replacing by \(path)")
             expectEqual(
-                "\(try titles(.update(matching: ["id"])))", "\((updated, 8))", "updating what differs by \(path)")
+                "\(try titles(.upsert(on: ["id"])))", "\((updated, 8))", "updating what differs by \(path)")
         }
     }
 }

@@ -17,7 +17,7 @@ import PlistStreaming
 /// let tasks = try SQLiteTable<Task>(connection, "tasks")
 /// try tasks.insert([Task(title: "Paint"), Task(title: "Sand")])
 /// try tasks.update(.set(\.done, true), where: \.title == "Sand")
-/// let open = try tasks.select(where: \.done == false, orderedBy: .ascending(\.title))
+/// let open = try tasks.fetchAll(where: \.done == false, orderedBy: .ascending(\.title))
 /// ```
 ///
 /// Members are bound as everywhere in `PlistBuilding`: by reflection, or as `streamMembers` declares them. Integers become

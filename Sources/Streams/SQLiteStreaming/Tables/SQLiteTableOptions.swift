@@ -30,7 +30,7 @@ public enum SQLiteConflict: Sendable, Hashable {
     ///
     /// Neither these columns nor those of the primary key are set, and a row whose others are all equal is not written. Several
     /// unique indexes of these columns with different collations are an error, `misuse`, unless one is that of the primary key.
-    case update(matching: [String])
+    case upsert(on: [String])
 }
 
 /// How a type is a table, and how rows are put into it.
@@ -107,7 +107,7 @@ public struct SQLiteTableOptions: Sendable {
 }
 
 /// What inserting did.
-public struct SQLiteInsertReport: Sendable, Hashable {
+public struct InsertResult: Sendable, Hashable {
     /// The number of rows that were inserted or updated, without those that were ignored or equal, and without those that triggers
     /// and foreign keys changed.
     public internal(set) var changedRowCount: Int = 0

@@ -59,11 +59,11 @@ extension SQLiteDateTests: SelfTesting {
                 let options = SQLiteTableOptions(dateFormat: format, insertPath: path)
                 let table = try SQLiteTable<Event>(try SQLiteConnection.inMemory(), "events", options: options)
                 try table.insert(events)
-                expectEqual(try table.select(orderedBy: .ascending(\.when)), events, "\(format) by \(path)")
+                expectEqual(try table.fetchAll(orderedBy: .ascending(\.when)), events, "\(format) by \(path)")
                 let middle = events[20].when
                 expectEqual(try table.count(where: \.when > middle && \.until != nil), 12, "later ones, \(format)")
                 expectEqual(try table.update(.set(\.until, middle), where: \.when == middle), 1, "changed, \(format)")
-                expectEqual(try table.first(where: \.id == 20)?.until, middle, "what was set, \(format)")
+                expectEqual(try table.fetchOne(where: \.id == 20)?.until, middle, "what was set, \(format)")
                 let type = try table.connection.columns(ofTable: "events").map(\.declaredType)
                 expectEqual(type, ["INTEGER", "DATETIME", "DATETIME", "BLOB", "TEXT", "TEXT"], "types")
             }
@@ -98,7 +98,7 @@ extension SQLiteDateTests: SelfTesting {
                 ["when": "2001-01-01T00:00:07.5Z", "until": "2001-01-01T01:00:00+01:00", "bytes": "AP8="]
             ])
             try writer.finish()
-            let event = try requireNotNil(try table.first(), "a row")
+            let event = try requireNotNil(try table.fetchOne(), "a row")
             expectEqual(event.when.timeIntervalSinceReferenceDate, 7.5, "a date, \(format)")
             expectEqual(event.until?.timeIntervalSinceReferenceDate, 0, "an optional date, \(format)")
             expectEqual(event.bytes, Data([0, 255]), "data")

@@ -15,22 +15,22 @@ enum SQLiteNumberTests {
     fileprivate struct OfSwitch: StreamObject { var a = Switch(isOn: true) }
 
     /// Holds less than the messages that it is read from say.
-    fileprivate struct Percent: StreamConvertible {
+    fileprivate struct Percent: StreamRepresentable {
         var value: Int
         init(value: Int) { self.value = value }
-        init(streamForm: Int) throws(StreamError) { value = min(max(streamForm, 0), 100) }
-        var streamForm: Int { value }
+        init(representation: Int) throws(StreamError) { value = min(max(representation, 0), 100) }
+        var representation: Int { value }
     }
 
     /// Holds what only one Boolean says.
-    fileprivate struct Switch: StreamConvertible {
+    fileprivate struct Switch: StreamRepresentable {
         var isOn: Bool
         init(isOn: Bool) { self.isOn = isOn }
-        init(streamForm: Bool) throws(StreamError) {
-            guard streamForm else { throw StreamError(.unrepresentable, "expected true") }
-            isOn = streamForm
+        init(representation: Bool) throws(StreamError) {
+            guard representation else { throw StreamError(.unrepresentable, "expected true") }
+            isOn = representation
         }
-        var streamForm: Bool { isOn }
+        var representation: Bool { isOn }
     }
 
     fileprivate struct Integers: StreamObject, Equatable { var a: Int? = nil }
@@ -182,7 +182,7 @@ extension SQLiteNumberTests: SelfTesting {
                     var writer = try table.makeWriter()
                     try write([("a", text)], to: &writer)
                     try writer.finish()
-                    return try table.select()
+                    return try table.fetchAll()
                 }
                 expectEqual(read, built, "\(text) as \(type)")
             }

@@ -154,10 +154,10 @@ extension SQLiteTableWriterTests: SelfTesting {
                 var writer = try SQLiteTableWriter(
                     connection, table: "t", options: SQLiteTableOptions(batchRowCount: 1))
                 try EventScript.send(script, to: &writer)
-                writer.abandon(after: ended)
+                writer.cancel(with: ended)
                 expectEqual(connection.isInTransaction, isInTransaction, "a transaction after \(script)")
                 expectEqual(try rows(connection), kept, "rows after \(script)")
-                writer.abandon(after: StreamError(.cannotRead, "another one"))
+                writer.cancel(with: StreamError(.cannotRead, "another one"))
                 expectEqual(
                     expectThrows(StreamError.self, "a row") { try writer.write(any: ["a": 9]) }, ended, "its error")
                 expectEqual(expectThrows(StreamError.self, "the end") { try writer.finish() }, ended, "its error")
@@ -184,7 +184,7 @@ extension SQLiteTableWriterTests: SelfTesting {
                     let options = SQLiteTableOptions(batchRowCount: batch)
                     var writer = try SQLiteTableWriter(connection, table: "t", options: options)
                     try EventScript.send(script, to: &writer)
-                    if isAbandoned { writer.abandon(after: StreamError(.cannotRead, "an error")) }
+                    if isAbandoned { writer.cancel(with: StreamError(.cannotRead, "an error")) }
                     let name = "\(script) by \(batch), \(isAbandoned)"
                     for number in 0...2 {
                         // The second time there is nothing to be undone.

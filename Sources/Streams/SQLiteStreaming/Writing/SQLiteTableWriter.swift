@@ -67,9 +67,9 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     private var rootIndex = 0
     var failure: StreamError?
     /// How many rows came and were changed, without those that were undone, and the way that was taken.
-    public private(set) var report: SQLiteInsertReport = SQLiteInsertReport()
+    public private(set) var report: InsertResult = InsertResult()
     /// The report before the outermost open array, which is undone as a whole.
-    private var reportBefore = SQLiteInsertReport()
+    private var reportBefore = InsertResult()
     /// The values that are read back, row by row.
     var ids: [Int64?] { inserter.ids }
 
@@ -148,7 +148,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     /// Undoes what the open arrays inserted, at once, because the sender has ended the stream with an error, which is thrown
     /// from now on, until ``rollBack()``; an error of this writer stays the one that is thrown.
-    public mutating func abandon(after error: StreamError) {
+    public mutating func cancel(with error: StreamError) {
         guard failure == nil else { return }
         _ = end(with: error)
     }

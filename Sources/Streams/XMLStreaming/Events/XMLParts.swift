@@ -1,7 +1,7 @@
 // The parts of a document that are no tags: what each of them lends.
 
 /// Where a part of a document is.
-public struct XMLPlace: Sendable, Hashable, BitwiseCopyable {
+public struct XMLSourceRange: Sendable, Hashable, BitwiseCopyable {
     @usableFromInline var start: Int
     @usableFromInline var end: Int
     /// Whether the part is in the replacement text of an entity.
@@ -33,7 +33,7 @@ public struct XMLPlace: Sendable, Hashable, BitwiseCopyable {
     }
 
     /// The place of parts that no document has.
-    public static let none: XMLPlace = XMLPlace(byteRange: 0..<0)
+    public static let none: XMLSourceRange = XMLSourceRange(byteRange: 0..<0)
 }
 
 /// A piece of the text of an element.
@@ -43,11 +43,11 @@ public struct XMLText: ~Escapable, BitwiseCopyable {
     /// Whether the piece is of a CDATA section.
     public let isCDATA: Bool
     /// The bytes that the piece was made of; the brackets around a CDATA section are not among them.
-    public let place: XMLPlace
+    public let place: XMLSourceRange
 
     /// Creates a piece of text.
     @inlinable @_lifetime(copy utf8)
-    public init(_ utf8: RawSpan, isCDATA: Bool = false, place: XMLPlace = .none) {
+    public init(_ utf8: RawSpan, isCDATA: Bool = false, place: XMLSourceRange = .none) {
         self.utf8 = utf8
         self.isCDATA = isCDATA
         self.place = place
@@ -59,11 +59,11 @@ public struct XMLComment: ~Escapable, BitwiseCopyable {
     /// What is between `<!--` and `-->`, line ends as LF.
     public let utf8: RawSpan
     /// The bytes from `<` to `>`.
-    public let place: XMLPlace
+    public let place: XMLSourceRange
 
     /// Creates a comment.
     @_lifetime(copy utf8)
-    public init(_ utf8: RawSpan, place: XMLPlace = .none) {
+    public init(_ utf8: RawSpan, place: XMLSourceRange = .none) {
         self.utf8 = utf8
         self.place = place
     }
@@ -76,11 +76,11 @@ public struct XMLProcessingInstruction: ~Escapable, BitwiseCopyable {
     /// What is between the white space behind the target and `?>`, line ends as LF; empty when there is nothing.
     public let data: RawSpan
     /// The bytes from `<` to `>`.
-    public let place: XMLPlace
+    public let place: XMLSourceRange
 
     /// Creates a processing instruction.
     @_lifetime(copy target, copy data)
-    public init(target: RawSpan, data: RawSpan, place: XMLPlace = .none) {
+    public init(target: RawSpan, data: RawSpan, place: XMLSourceRange = .none) {
         self.target = target
         self.data = data
         self.place = place
@@ -92,11 +92,11 @@ public struct XMLSkippedEntity: ~Escapable, BitwiseCopyable {
     /// The name between `&` and `;`.
     public let name: RawSpan
     /// The bytes from `&` to `;`.
-    public let place: XMLPlace
+    public let place: XMLSourceRange
 
     /// Creates a reference.
     @_lifetime(copy name)
-    public init(name: RawSpan, place: XMLPlace = .none) {
+    public init(name: RawSpan, place: XMLSourceRange = .none) {
         self.name = name
         self.place = place
     }
@@ -111,11 +111,11 @@ public struct XMLDeclaration: ~Escapable, BitwiseCopyable {
     /// Whether the document says that it stands alone, nil when it says nothing.
     public let isStandalone: Bool?
     /// The bytes from `<` to `>`.
-    public let place: XMLPlace
+    public let place: XMLSourceRange
 
     /// Creates a declaration.
     @_lifetime(copy version, copy encoding)
-    public init(version: RawSpan, encoding: RawSpan, isStandalone: Bool?, place: XMLPlace = .none) {
+    public init(version: RawSpan, encoding: RawSpan, isStandalone: Bool?, place: XMLSourceRange = .none) {
         self.version = version
         self.encoding = encoding
         self.isStandalone = isStandalone
@@ -140,13 +140,13 @@ public struct XMLDocumentType: ~Escapable, BitwiseCopyable {
     /// The bytes between the brackets as they are, empty when there are none.
     public let internalSubset: RawSpan
     /// The bytes from `<` to `>`.
-    public let place: XMLPlace
+    public let place: XMLSourceRange
 
     /// Creates a document type; one with a public identifier, which is one that is not empty unless it is said, has a system identifier.
     @_lifetime(copy name, copy publicID, copy systemID, copy internalSubset)
     public init(
         name: RawSpan, hasExternalID: Bool, hasPublicID: Bool? = nil, publicID: RawSpan, systemID: RawSpan,
-        hasInternalSubset: Bool, internalSubset: RawSpan, place: XMLPlace = .none
+        hasInternalSubset: Bool, internalSubset: RawSpan, place: XMLSourceRange = .none
     ) {
         self.name = name
         self.hasExternalID = hasExternalID

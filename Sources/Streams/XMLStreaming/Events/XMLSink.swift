@@ -7,7 +7,7 @@ public enum XMLInterest: Sendable, Hashable {
     /// The elements and texts within it.
     case content
     /// Nothing but its end: what is within is checked as strictly, and not sent.
-    case endOnly
+    case skipChildren
 }
 
 /// A receiver of the parts of an XML document, in the order of the text.
@@ -19,8 +19,8 @@ public enum XMLInterest: Sendable, Hashable {
 ///     content  = element | text | comment | processingInstruction | skippedEntity
 ///     misc     = comment | processingInstruction
 ///
-/// `content` is absent where ``startElement(_:)`` returned ``XMLInterest/endOnly``. Text comes in any number of pieces, none of
-/// which is empty. White space outside the root element is no message. After an error there is only ``abandon(after:)``.
+/// `content` is absent where ``startElement(_:)`` returned ``XMLInterest/skipChildren``. Text comes in any number of pieces, none of
+/// which is empty. White space outside the root element is no message. After an error there is only ``cancel(with:)``.
 ///
 /// What a message lends is valid for the call. All bytes are UTF-8, whatever the encoding of the document.
 public protocol XMLSink: ~Copyable {
@@ -45,7 +45,7 @@ public protocol XMLSink: ~Copyable {
     /// Receives the end of the document.
     mutating func endDocument() throws(StreamError)
     /// Learns that the rest of the document does not come, and why.
-    mutating func abandon(after error: StreamError)
+    mutating func cancel(with error: StreamError)
 }
 
 extension XMLSink where Self: ~Copyable {
@@ -66,5 +66,5 @@ extension XMLSink where Self: ~Copyable {
     /// Does nothing.
     public mutating func endDocument() throws(StreamError) {}
     /// Does nothing.
-    public mutating func abandon(after error: StreamError) {}
+    public mutating func cancel(with error: StreamError) {}
 }

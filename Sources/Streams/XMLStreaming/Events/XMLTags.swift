@@ -140,12 +140,12 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     /// Whether it is an empty-element tag; its end is a message of its own nevertheless.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
-    @inlinable public var place: XMLPlace { parts.place }
+    @inlinable public var place: XMLSourceRange { parts.place }
 
     @inlinable @_lifetime(copy memory, copy attributes, copy declarations)
     init(
         memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
-        declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLPlace
+        declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLSourceRange
     ) {
         parts = LentStartTag(
             memory: LentTag(memory), name: name, attributes: LentRecords(attributes),
@@ -192,11 +192,11 @@ public struct XMLEndTag: ~Escapable, BitwiseCopyable {
     /// Whether the tag is that of the start, because it is an empty-element tag.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
-    @inlinable public var place: XMLPlace { parts.place }
+    @inlinable public var place: XMLSourceRange { parts.place }
 
     /// Creates an end tag.
     @inlinable @_lifetime(copy name)
-    public init(name: consuming XMLName, isEmptyElement: Bool = false, place: XMLPlace = .none) {
+    public init(name: consuming XMLName, isEmptyElement: Bool = false, place: XMLSourceRange = .none) {
         parts = LentEndTag(name: name.parts, isEmptyElement: isEmptyElement, place: place)
     }
 }

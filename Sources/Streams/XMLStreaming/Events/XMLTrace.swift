@@ -31,7 +31,7 @@ public struct XMLTrace: XMLSink, Sendable {
 
     private var pendingText: [String] { text.isEmpty ? [] : [(isCDATA ? "cdata " : "") + Self.quoted(text)] }
 
-    private mutating func record(_ word: String, _ place: XMLPlace) {
+    private mutating func record(_ word: String, _ place: XMLSourceRange) {
         events += pendingText
         text = ""
         let range = place.isInEntity ? "entity \(place.byteRange)" : "\(place.byteRange)"
@@ -67,7 +67,7 @@ public struct XMLTrace: XMLSink, Sendable {
             word += " \(String(xml: declaration.name.qualified))=\(Self.quoted(String(xml: declaration.value)))"
         }
         record(word + (tag.isEmptyElement ? "/>" : ">"), tag.place)
-        return unwanted.contains(String(xml: tag.name.qualified)) ? .endOnly : .content
+        return unwanted.contains(String(xml: tag.name.qualified)) ? .skipChildren : .content
     }
 
     /// Records `</a>`.
@@ -116,7 +116,7 @@ public struct XMLTrace: XMLSink, Sendable {
     }
 
     /// Keeps the error.
-    public mutating func abandon(after error: StreamError) {
+    public mutating func cancel(with error: StreamError) {
         events += pendingText
         text = ""
         abandonment = error
@@ -164,7 +164,7 @@ extension XMLTrace: SelfTesting {
             memory.append(XMLName(name, prefixCount: 1, namespace: uri), value: uri, isDefaulted: true)
             memory.appendDeclaration(XMLName(name, prefixCount: 1), uri: uri)
             memory.isEmptyElement = true
-            expectEqual(try trace.startElement(memory.startTag), .endOnly, "an unwanted one")
+            expectEqual(try trace.startElement(memory.startTag), .skipChildren, "an unwanted one")
             let tag = memory.startTag
             expectTrue(tag.name.isNamed("a", in: "urn:p") && tag.name.isSpelled("p:a"), "its name")
             expectTrue(tag.name.prefix.equals("p"), "its prefix")
@@ -208,8 +208,8 @@ extension XMLTrace: SelfTesting {
             try trace.text(XMLText(second))
             try trace.text(XMLText(first, isCDATA: true))
             try trace.text(XMLText(second))
-            try placed.text(XMLText(first, place: XMLPlace(byteRange: 3..<5)))
-            try placed.text(XMLText(second, place: XMLPlace(byteRange: 5..<8, isInEntity: true)))
+            try placed.text(XMLText(first, place: XMLSourceRange(byteRange: 3..<5)))
+            try placed.text(XMLText(second, place: XMLSourceRange(byteRange: 5..<8, isInEntity: true)))
             do throws(StreamError) {
                 try trace.text(XMLText(nothing))
                 expectTrue(false, "an empty piece was taken")
@@ -217,7 +217,7 @@ extension XMLTrace: SelfTesting {
                 expectEqual(error.kind, .misuse, "an empty piece")
             }
         }
-        trace.abandon(after: StreamError(.misuse, "m"))
+        trace.cancel(with: StreamError(.misuse, "m"))
         expectEqual(trace.line, #""a\u{a}b" cdata "a\u{a}" "b""#, "words")
         expectEqual(trace.abandonment?.message, "m", "the error")
         expectEqual(placed.line, #""a\u{a}" @3..<5 "b" @entity 5..<8"#, "with places")

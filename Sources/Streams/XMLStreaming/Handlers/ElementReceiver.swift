@@ -10,12 +10,12 @@ protocol ElementReceiver: AnyObject {
     func end(_ tag: borrowing XMLEndTag) throws(StreamError)
     /// Makes the value of the element, which is complete.
     func finish() throws -> Any?
-    func abandon(after error: StreamError)
+    func cancel(with error: StreamError)
 }
 
 /// A receiver that builds a value of a bound type.
 final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
-    private var messages: XMLMessages<ObjectBuilder<PropertyList>>
+    private var messages: XMLRecordAdapter<ObjectBuilder<PropertyList>>
     private let reduce: (Value) throws -> Any?
     /// The number of open elements whose content is not wanted, though it comes.
     private var unwantedDepth = 0
@@ -27,14 +27,14 @@ final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
         options.root = .value
         // PERF: XML/objects; the messages are specialised once, for all types.
         let builder = try ObjectBuilder<PropertyList>(building: Value.self, options: builderOptions)
-        messages = XMLMessages(builder, options: options)
+        messages = XMLRecordAdapter(builder, options: options)
         self.reduce = reduce
     }
 
     func start(_ tag: borrowing XMLStartTag) throws(StreamError) {
         if unwantedDepth > 0 {
             unwantedDepth += 1
-        } else if try messages.startElement(tag) == .endOnly {
+        } else if try messages.startElement(tag) == .skipChildren {
             unwantedDepth = 1
         }
     }
@@ -54,8 +54,8 @@ final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
 
     func finish() throws -> Any? { try reduce(messages.sink.takeResult(of: Value.self)) }
 
-    func abandon(after error: StreamError) {
+    func cancel(with error: StreamError) {
         unwantedDepth = 0
-        messages.abandon(after: error)
+        messages.cancel(with: error)
     }
 }

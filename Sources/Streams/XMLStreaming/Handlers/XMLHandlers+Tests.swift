@@ -181,11 +181,11 @@ extension XMLHandlersTests: SelfTesting {
             return try handlers.startElement(memory.startTag)
         }
         expectEqual(try interest("a"), .content, "on the way")
-        expectEqual(try interest("x"), .endOnly, "another element")
+        expectEqual(try interest("x"), .skipChildren, "another element")
         try "x".withUTF8Span { try handlers.endElement(XMLEndTag(name: XMLName($0))) }
         expectEqual(try interest("b"), .content, "on the way")
         expectEqual(try interest("c"), .content, "the element itself")
-        expectEqual(try interest("d"), .endOnly, "within it")
+        expectEqual(try interest("d"), .skipChildren, "within it")
     }
 
     private struct Failure: Error {}
@@ -267,7 +267,7 @@ extension XMLHandlersTests: SelfTesting {
 
     private static func testHoldsOnlyWhatIsOpen() throws {
         var handlers = XMLHandlers()
-        handlers.heldByteLimit = 1_000
+        handlers.maxBufferedBytes = 1_000
         var count = 0
         try handlers.onText("a/b") { count += $0.utf8.count }
         var reader = XMLReader(sink: handlers)
@@ -287,9 +287,9 @@ extension XMLHandlersTests: SelfTesting {
             let options = XMLReaderOptions(limits: StreamLimits(depth: depth))
             let text = String(repeating: "<a b='12'>3", count: depth) + String(repeating: "</a>", count: depth)
             var handlers = XMLHandlers()
-            handlers.heldByteLimit = limit
+            handlers.maxBufferedBytes = limit
             var count = 0
-            try handlers.onElement("//*") { (_: XMLElementContent) -> Void in count += 1 }
+            try handlers.onElement("//*") { (_: CollectedElement) -> Void in count += 1 }
             // What is closed or abandoned counts no more.
             for round in 1...(depth > 1_000 ? 1 : 2) {
                 var thrown: StreamError?

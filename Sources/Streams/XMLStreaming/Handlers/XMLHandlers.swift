@@ -27,7 +27,7 @@ public import PlistStreaming
 /// `StreamError` are the cause of one of the kind `receiverFailed`.
 public struct XMLHandlers: XMLSink, ~Copyable {
     /// Makes a value of an element that has closed; nil is none.
-    typealias Reduce = (XMLElementContent) throws -> Any?
+    typealias Reduce = (CollectedElement) throws -> Any?
 
     /// What is done where a path ends.
     private enum Action {
@@ -46,14 +46,14 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     /// The values that were made of elements with no other handled element around them, by their names.
     public var values: [(name: String, value: Any)] = []
     /// The most bytes, about, of the texts and attributes of open elements that handlers wait for; 64 MiB unless set.
-    public var heldByteLimit: Int = 64 << 20
+    public var maxBufferedBytes: Int = 64 << 20
     private var paths: ElementPaths
     private var actions: [Action] = []
     private var levels: [Level] = []
     /// The states of the open elements, one behind the other.
     private var states: [UInt64] = []
     /// The contents of open elements with handlers, then of others, whose memory is used again.
-    private var contents: [XMLElementContent] = []
+    private var contents: [CollectedElement] = []
     private var contentCount = 0
     /// About how many bytes the contents of the open elements have.
     private var contentByteCount = 0
@@ -81,7 +81,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onElement<Value>(
-        _ path: String, _ reduce: @escaping (XMLElementContent) throws -> Value?
+        _ path: String, _ reduce: @escaping (CollectedElement) throws -> Value?
     ) throws(StreamError) {
         try add(path, isAttribute: false, .reduce { content in try reduce(content).map { $0 as Any } })
     }
@@ -90,7 +90,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onElement(
-        _ path: String, _ body: @escaping (XMLElementContent) throws -> Void
+        _ path: String, _ body: @escaping (CollectedElement) throws -> Void
     ) throws(StreamError) {
         try add(
             path, isAttribute: false,
@@ -104,7 +104,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onText(_ path: String, _ body: @escaping (String) throws -> Void) throws(StreamError) {
-        try onElement(path) { (content: XMLElementContent) -> Void in try body(content.text) }
+        try onElement(path) { (content: CollectedElement) -> Void in try body(content.text) }
     }
 
     /// Declares the member of an object that the text of elements is assigned to.
@@ -174,7 +174,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
                 throw located(tag.attributes[index].lack)
             }
             levels[levels.count - 1].content = contentCount
-            if contentCount == contents.count { contents.append(XMLElementContent()) }
+            if contentCount == contents.count { contents.append(CollectedElement()) }
             contents[contentCount].begin(tag)
             contentByteCount += contents[contentCount].byteCount
             contentCount += 1
@@ -185,7 +185,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
                 throw located(error, depth: receivers[index].depth)
             }
         }
-        return wantsContent || !receivers.isEmpty || paths.leadsOn(states) ? .content : .endOnly
+        return wantsContent || !receivers.isEmpty || paths.leadsOn(states) ? .content : .skipChildren
     }
 
     /// Calls the handlers of attributes, and takes note of the receivers of the element.
@@ -216,9 +216,10 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     }
 
     private func checkHeld() throws(StreamError) {
-        guard contentByteCount <= heldByteLimit else {
+        guard contentByteCount <= maxBufferedBytes else {
             throw located(
-                StreamError(.limitExceeded, "open elements that are waited for have more than \(heldByteLimit) bytes"))
+                StreamError(
+                    .limitExceeded, "open elements that are waited for have more than \(maxBufferedBytes) bytes"))
         }
     }
 
@@ -284,8 +285,8 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     }
 
     /// Forgets the open elements.
-    public mutating func abandon(after error: StreamError) {
-        for index in receivers.indices { receivers[index].receiver.abandon(after: error) }
+    public mutating func cancel(with error: StreamError) {
+        for index in receivers.indices { receivers[index].receiver.cancel(with: error) }
         receivers.removeAll()
         levels.removeAll()
         pathBytes.removeAll()

@@ -198,12 +198,12 @@ struct LentStartTag: BitwiseCopyable {
     @usableFromInline let attributes: LentRecords
     @usableFromInline let declarations: LentRecords
     @usableFromInline let isEmptyElement: Bool
-    @usableFromInline let place: XMLPlace
+    @usableFromInline let place: XMLSourceRange
 
     @inlinable @inline(__always)
     init(
         memory: LentTag, name: NameRecord, attributes: LentRecords, declarations: LentRecords, isEmptyElement: Bool,
-        place: XMLPlace
+        place: XMLSourceRange
     ) {
         self.memory = memory
         self.name = name
@@ -219,10 +219,10 @@ struct LentStartTag: BitwiseCopyable {
 struct LentEndTag: BitwiseCopyable {
     @usableFromInline let name: LentName
     @usableFromInline let isEmptyElement: Bool
-    @usableFromInline let place: XMLPlace
+    @usableFromInline let place: XMLSourceRange
 
     @inlinable @inline(__always)
-    init(name: LentName, isEmptyElement: Bool, place: XMLPlace) {
+    init(name: LentName, isEmptyElement: Bool, place: XMLSourceRange) {
         self.name = name
         self.isEmptyElement = isEmptyElement
         self.place = place

@@ -53,7 +53,7 @@ extension ElementNamesTests: SelfTesting {
         let bytes = Array(text.utf8)
         for split in bytes.indices {
             let pushed = words {
-                let messages = XMLMessages(try ObjectBuilder<Value>(options: builderOptions), options: options)
+                let messages = XMLRecordAdapter(try ObjectBuilder<Value>(options: builderOptions), options: options)
                 var reader = XMLReader(sink: messages)
                 try reader.feed(Array(bytes[..<split]))
                 try reader.feed(Array(bytes[split...]))

@@ -3,7 +3,7 @@
 public import PlistStreaming
 
 extension PlistSink where Self: ~Copyable {
-    /// Receives a whole XML document, as ``XMLMessages`` sends it.
+    /// Receives a whole XML document, as ``XMLRecordAdapter`` sends it.
     ///
     /// - Throws: The first error of the document or of this sink, with its position: that of an error of a record is where the record ends.
     /// - Complexity: O(*n*) in the bytes; memory for one record at a time.
@@ -26,9 +26,9 @@ extension PlistSink where Self: ~Copyable {
 
     /// Puts this sink behind one of XML for as long as a closure runs.
     private mutating func receive(
-        _ options: XMLObjectOptions, _ read: (inout XMLMessages<Self>) throws(StreamError) -> Void
+        _ options: XMLObjectOptions, _ read: (inout XMLRecordAdapter<Self>) throws(StreamError) -> Void
     ) throws(StreamError) {
-        var messages = XMLMessages(self, options: options)
+        var messages = XMLRecordAdapter(self, options: options)
         var thrown: StreamError?
         do throws(StreamError) { try read(&messages) } catch { thrown = error }
         self = messages.sink

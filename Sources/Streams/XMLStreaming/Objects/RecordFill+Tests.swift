@@ -25,7 +25,7 @@ private struct MessagesOnly<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try sink.writeDate(secondsSince2001: seconds)
     }
-    mutating func abandon(after error: StreamError) { sink.abandon(after: error) }
+    mutating func cancel(with error: StreamError) { sink.cancel(with: error) }
 
     static var memoryPort: MemoryPort? {
         // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
@@ -174,12 +174,12 @@ extension RecordFillTests: SelfTesting {
         let text = "<a><r name='1'/><r><points x='1'/></r><r name='2'><points x='2'/></r><r name='3'/></a>"
         for last in ["2", "3", ""] {
             var (names, expected): ([String], [String]) = ([], [])
-            var stream = try ObjectStream<Shared> { shared throws(StreamError) in
+            var stream = try RecordStream<Shared> { shared throws(StreamError) in
                 names.append(shared.name)
                 if shared.name == last { throw StreamError(.receiverFailed, "enough") }
             }
             var other = MessagesOnly(
-                sink: try ObjectStream<Shared> { shared throws(StreamError) in
+                sink: try RecordStream<Shared> { shared throws(StreamError) in
                     expected.append(shared.name)
                     if shared.name == last { throw StreamError(.receiverFailed, "enough") }
                 })

@@ -14,7 +14,7 @@
 ///
 /// An array gets the children of the root element; a structure, a class or a dictionary gets the root element itself. Members are
 /// attributes or child elements, and arrays are repeated elements. Writers write members as child elements; nil and empty arrays
-/// are omitted. ``XMLMessages`` and ``XMLHandlers`` read documents of other shapes, and ``XMLTree`` keeps everything of a document.
+/// are omitted. ``XMLRecordAdapter`` and ``XMLHandlers`` read documents of other shapes, and ``XMLTree`` keeps everything of a document.
 public struct XML: DefaultFormat {
     /// How documents are read.
     public var reader: XMLReaderOptions
@@ -42,7 +42,7 @@ public struct XML: DefaultFormat {
         self.recordName = recordName
     }
 
-    /// Reads a document and sends it to a sink, as ``XMLMessages`` describes.
+    /// Reads a document and sends it to a sink, as ``XMLRecordAdapter`` describes.
     ///
     /// - Throws: The first error of the source, the document or the sink, with its position: that of an error of a record is where the
     ///   record ends.
@@ -76,7 +76,7 @@ public struct XML: DefaultFormat {
 
     /// Creates an ``XMLReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        XMLReader(sink: XMLMessages(sink, options: objects), options: reader)
+        XMLReader(sink: XMLRecordAdapter(sink, options: objects), options: reader)
     }
 }
 

@@ -45,7 +45,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
     /// The key of the text of an element that has attributes or children as well.
     public var textKey: String
     /// The most bytes, about, of elements held at a time, such as one record, and of all names in the document that differ.
-    public var heldByteLimit: Int
+    public var maxBufferedBytes: Int
 
     /// Creates options.
     ///
@@ -53,7 +53,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
     /// something else is given.
     public init(
         names: Names = .local, root: Root = .value, arrays: Arrays = .repeated, wrappedArrays: Set<String> = [],
-        attributePrefix: String = "", textKey: String = "#text", heldByteLimit: Int = 64 << 20
+        attributePrefix: String = "", textKey: String = "#text", maxBufferedBytes: Int = 64 << 20
     ) {
         self.names = names
         self.root = root
@@ -61,6 +61,6 @@ public struct XMLObjectOptions: Sendable, Hashable {
         self.wrappedArrays = wrappedArrays
         self.attributePrefix = attributePrefix
         self.textKey = textKey
-        self.heldByteLimit = max(0, heldByteLimit)
+        self.maxBufferedBytes = max(0, maxBufferedBytes)
     }
 }

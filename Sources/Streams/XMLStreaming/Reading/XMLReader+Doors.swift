@@ -46,7 +46,7 @@ extension XMLSink where Self: ~Copyable {
                 while try input.next({ (chunk) throws(StreamError) in try scanner.feed(chunk, into: &self) }) {}
             } catch {
                 // The scanner has told the sink of its own errors.
-                if scanner.failure == nil { abandon(after: error) }
+                if scanner.failure == nil { cancel(with: error) }
                 throw error
             }
         }

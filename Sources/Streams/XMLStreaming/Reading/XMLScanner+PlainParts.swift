@@ -44,7 +44,7 @@ extension XMLScanner {
                     if tokenizer.isEmptyElement {
                         try sink.endElement(plainEnd(start &+ 1, in: text))
                         guard closePlainElement() else { break }
-                    } else if interest == .endOnly {
+                    } else if interest == .skipChildren {
                         beginSkipping()
                         break
                     }
@@ -172,9 +172,9 @@ extension XMLScanner {
     }
 
     /// Where the part is that is sent.
-    @inlinable var plainPlace: XMLPlace {
+    @inlinable var plainPlace: XMLSourceRange {
         @inline(__always) mutating get {
-            XMLPlace(start: textOffset &+ tokenizer.tokenStart, end: textOffset &+ tokenizer.offset)
+            XMLSourceRange(start: textOffset &+ tokenizer.tokenStart, end: textOffset &+ tokenizer.offset)
         }
     }
 

@@ -11,7 +11,7 @@ extension XMLScanner {
             try send(chunk, to: &sink)
         } catch {
             let error = locate(error, in: chunk)
-            sink.abandon(after: error)
+            sink.cancel(with: error)
             throw error
         }
     }
@@ -26,7 +26,7 @@ extension XMLScanner {
             try sink.endDocument()
         } catch {
             let error = locate(error, in: RawSpan())
-            sink.abandon(after: error)
+            sink.cancel(with: error)
             throw error
         }
         end()
@@ -46,7 +46,7 @@ extension XMLScanner {
                 if isEmptyElement {
                     try sink.endElement(endTag)
                     closeElement()
-                } else if interest == .endOnly {
+                } else if interest == .skipChildren {
                     beginSkipping()
                 }
             case .endTag:

@@ -129,12 +129,12 @@ struct XMLScanner: ~Copyable {
     }
 
     /// Where the last part is.
-    var place: XMLPlace {
+    var place: XMLSourceRange {
         mutating get {
             if !tokenizer.isInEntity {
-                return XMLPlace(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
+                return XMLSourceRange(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
             }
-            return XMLPlace(byteRange: referenceRange, isInEntity: true)
+            return XMLSourceRange(byteRange: referenceRange, isInEntity: true)
         }
     }
 

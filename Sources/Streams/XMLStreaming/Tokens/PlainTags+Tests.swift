@@ -136,7 +136,7 @@ extension PlainTagsTests: SelfTesting {
         }
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
             try wait()
-            return tag.name.isSpelled("skipped") ? .endOnly : .content
+            return tag.name.isSpelled("skipped") ? .skipChildren : .content
         }
         mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) { try wait() }
         mutating func text(_ text: borrowing XMLText) throws(StreamError) { try wait() }

@@ -55,7 +55,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
         open = [(node, -1)]
     }
 
-    private func shifted(_ place: XMLPlace) -> Range<Int> {
+    private func shifted(_ place: XMLSourceRange) -> Range<Int> {
         (place.byteRange.lowerBound + shift)..<(place.byteRange.upperBound + shift)
     }
 
@@ -63,7 +63,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
 
     /// Adds a node behind the last one of the innermost element.
     @inline(__always)  // PERF: XML/tree; a node has more bytes than are passed in registers.
-    private mutating func append(_ node: consuming TreeNode, _ place: XMLPlace) throws(StreamError) {
+    private mutating func append(_ node: consuming TreeNode, _ place: XMLSourceRange) throws(StreamError) {
         try memory.checkRoom()
         let range = shifted(place)
         (node.start, node.end) = (UInt32(range.lowerBound), UInt32(range.upperBound))
@@ -112,7 +112,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
         open.append((index, -1))
         guard open.count - 1 >= depthMax, !tag.isEmptyElement, !tag.place.isInEntity else { return .content }
         memory.nodes[Int(index)].flags.insert(.isLazy)
-        return .endOnly
+        return .skipChildren
     }
 
     mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
@@ -141,7 +141,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
     }
 
     private mutating func append(
-        _ kind: TreeNode.Kind, name: Int32, _ value: RawSpan, _ place: XMLPlace
+        _ kind: TreeNode.Kind, name: Int32, _ value: RawSpan, _ place: XMLSourceRange
     ) throws(StreamError) {
         if open.isEmpty { return }
         endText(before: place)
@@ -197,7 +197,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
     }
 
     /// Makes a node of the text between the last part and another one, unless it is white space between tags.
-    private mutating func endText(before place: XMLPlace, isOnlyChild: Bool = false) {
+    private mutating func endText(before place: XMLSourceRange, isOnlyChild: Bool = false) {
         let range = shifted(place)
         let start = textStart
         textStart = range.upperBound

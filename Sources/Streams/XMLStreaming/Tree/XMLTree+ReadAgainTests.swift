@@ -24,7 +24,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
 
     /// The elements, attributes and texts of a node; texts side by side are one, and without white space that is kept, what is no
     /// more than that between tags is left out.
-    static func shape(_ node: XMLNode) -> String {
+    static func shape(_ node: XMLTreeNode) -> String {
         var shape = "<{\(node.namespace)}\(node.name)"
         for (name, value) in node.attributes.sorted(by: { $0.name < $1.name }) {
             shape += " \(name)=\(value.debugDescription)"
@@ -61,8 +61,8 @@ extension XMLTreeReadAgainTests: SelfTesting {
     }
 
     private static func testTextsThatMeetStayWhatTheyAre() throws {
-        func removeElements(_ root: XMLNode) throws { for element in root.elements { try element.remove() } }
-        let rows: [(String, String, (XMLNode) throws -> Void)] = [
+        func removeElements(_ root: XMLTreeNode) throws { for element in root.elements { try element.remove() } }
+        let rows: [(String, String, (XMLTreeNode) throws -> Void)] = [
             ("<a>x]]<b/>>y</a>", "x]]>y", removeElements), ("<a>]<b/>]<c/>></a>", "]]>", removeElements),
             ("<a>x]<b/><![CDATA[]]]><c/>>y</a>", "x]]>y", removeElements),
             ("<a>x\r<b/>\ny</a>", "x\n\ny", removeElements), ("<a>x\r<b/>\n<c/>y</a>", "x\n\ny", removeElements),
@@ -89,7 +89,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
 
     private static func testKeepsWhiteSpaceBetweenTags() throws {
         let type = "<!DOCTYPE a [<!ENTITY e '<b/>y<c/>'><!ENTITY n ''>]>"
-        let rows: [(String, String, (XMLNode) throws -> Void)] = [
+        let rows: [(String, String, (XMLTreeNode) throws -> Void)] = [
             ("<a>\n <b/>\n <c/>\n</a>", "<a>\n \n <c/>\n</a>", { try $0.first("b")?.remove() }),
             // Beside text it would be a part of that, and alone the text of its element.
             ("<a>x<b/> <c/></a>", "<a>x<c/></a>", { try $0.first("b")?.remove() }),
@@ -221,7 +221,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
     }
 
     /// Where each node is in the document.
-    private static func places(_ node: XMLNode) -> String {
+    private static func places(_ node: XMLTreeNode) -> String {
         "\(node.byteRange.map { "\($0)" } ?? "-")(" + node.children.map(places).joined(separator: " ") + ")"
     }
 

@@ -130,7 +130,7 @@ extension XMLTreeTests: SelfTesting {
         expectEqual(error?.kind, .invalidSyntax, "an error in what is not made")
     }
 
-    private static let changes: [(before: String, after: String, change: @Sendable (XMLNode) throws -> Void)] = [
+    private static let changes: [(before: String, after: String, change: @Sendable (XMLTreeNode) throws -> Void)] = [
         (
             "<a  x='1' ><b/> <c></c></a>", "<a  x='1' ><b>t&lt;</b> <c></c></a>",
             { try $0.first("b")?.setText("t<") }
@@ -221,7 +221,7 @@ extension XMLTreeTests: SelfTesting {
 
     private static func testChangesWhatEntitiesHave() throws {
         let type = "<!DOCTYPE a [<!ENTITY e 'x<b>y</b>z'>]>"
-        let rows: [(String, String, (XMLNode) throws -> Void)] = [
+        let rows: [(String, String, (XMLTreeNode) throws -> Void)] = [
             ("<a>1&e;2</a>", "<a>1x<b>new</b>z2</a>", { try $0.first("b")?.setText("new") }),
             ("<a> <c/>1&e;2<d  /></a>", "<a> <c/>1x<b>y</b>z2<d  /><n/></a>", { try $0.insertElement("n") }),
             ("<a><c>&e;</c> <d/></a>", "<a><c>&e;</c> <d>t</d></a>", { try $0.first("d")?.setText("t") }),
@@ -253,7 +253,7 @@ extension XMLTreeTests: SelfTesting {
     }
 
     private static func testRefusesWhatIsNotWellFormed() throws {
-        let rows: [(String, StreamError.Kind, (XMLNode) throws -> Void)] = [
+        let rows: [(String, StreamError.Kind, (XMLTreeNode) throws -> Void)] = [
             ("a name", .unrepresentable, { try $0.insertElement("1") }),
             ("a prefix", .misuse, { try $0.insertElement("q:a") }),
             ("a prefix of an attribute", .misuse, { try $0.setAttribute("q:a", "") }),
@@ -343,7 +343,7 @@ extension XMLTreeTests: SelfTesting {
     }
 
     /// The elements, attributes and texts of a node; texts side by side are one, and defaults of the document type are left out.
-    private static func shape(_ node: XMLNode) -> String {
+    private static func shape(_ node: XMLTreeNode) -> String {
         var shape = "<{\(node.namespace)}\(node.name)"
         for (name, value) in node.attributes.sorted(by: { $0.name < $1.name }) where name != "d" {
             shape += " \(name)=\(value.debugDescription)"

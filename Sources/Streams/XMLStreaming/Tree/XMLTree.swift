@@ -76,13 +76,13 @@ public final class XMLTree {
     }
 
     /// The document: the parent of the root element, and of comments and processing instructions outside it.
-    public var documentNode: XMLNode { XMLNode(tree: self, index: 0) }
+    public var documentNode: XMLTreeNode { XMLTreeNode(tree: self, index: 0) }
 
     /// The root element.
-    public var root: XMLNode {
+    public var root: XMLTreeNode {
         var child = memory.nodes[0].firstChild
         while child >= 0, memory.nodes[Int(child)].kind != .element { child = memory.nodes[Int(child)].next }
-        return XMLNode(tree: self, index: max(0, child))
+        return XMLTreeNode(tree: self, index: max(0, child))
     }
 
     /// Whether anything is not as it is in the document.

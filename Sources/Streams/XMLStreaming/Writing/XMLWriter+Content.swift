@@ -33,7 +33,7 @@ extension XMLWriter {
         mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
             end = type.place.byteRange.upperBound
         }
-        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .endOnly }
+        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .skipChildren }
     }
 
     /// What a document type declares, which is read without an element, so that none has its defaults.

@@ -136,9 +136,9 @@ extension XMLWriterRoundTripTests: SelfTesting {
     }
 
     /// A node as text, without white space between tags.
-    private static func canonical(_ node: XMLNode) throws -> String {
+    private static func canonical(_ node: XMLTreeNode) throws -> String {
         var writer = XMLWriter()
-        func write(_ node: XMLNode) throws {
+        func write(_ node: XMLTreeNode) throws {
             switch node.kind {
             case .element:
                 try writer.startElement(node.name, attributes: node.attributes.map { ($0.name, $0.value) })

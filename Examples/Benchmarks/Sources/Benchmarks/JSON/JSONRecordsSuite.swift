@@ -116,7 +116,7 @@ private final class Total {
 private func streamGroup(_ count: Int, _ sample: JSONSample) -> Group {
     func timeToFirst<Value: StreamValue>(_ type: Value.Type) throws -> Duration {
         try timeToStop {
-            var stream = try ObjectStream<Value> { _ throws(StreamError) in throw .stopRequest() }
+            var stream = try RecordStream<Value> { _ throws(StreamError) in throw .stopRequest() }
             try sample.withBytes { try stream.readJSON($0) }
         }
     }
@@ -124,20 +124,20 @@ private func streamGroup(_ count: Int, _ sample: JSONSample) -> Group {
         name: "streams", work: work(count, sample),
         cases: [
             Case(
-                name: "ObjectStream<struct>", peer: "simdjson", goal: 0.9, first: { try timeToFirst(Record.self) }
+                name: "RecordStream<struct>", peer: "simdjson", goal: 0.9, first: { try timeToFirst(Record.self) }
             ) {
                 let total = Total()
-                var stream = try ObjectStream<Record> { record throws(StreamError) in
+                var stream = try RecordStream<Record> { record throws(StreamError) in
                     total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
                 }
                 try sample.withBytes { try stream.readJSON($0) }
                 return total.sum
             },
             Case(
-                name: "ObjectStream<class>", peer: "simdjson", goal: 0.9, first: { try timeToFirst(RecordObject.self) }
+                name: "RecordStream<class>", peer: "simdjson", goal: 0.9, first: { try timeToFirst(RecordObject.self) }
             ) {
                 let total = Total()
-                var stream = try ObjectStream<RecordObject> { record throws(StreamError) in
+                var stream = try RecordStream<RecordObject> { record throws(StreamError) in
                     total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
                 }
                 try sample.withBytes { try stream.readJSON($0) }

@@ -6,7 +6,7 @@ import JSONStreaming
 import PlistBuilding
 import PlistStreaming
 
-/// 4 GiB through `ObjectStream`; 256 MiB in a smoke run.
+/// 4 GiB through `RecordStream`; 256 MiB in a smoke run.
 let jsonStreamMemory = Check(name: "JSONStreamMemory") { scale, _ in
     try streamRecords(byteCount: scale.amount(full: 4 << 30, smoke: 256 << 20))
 }
@@ -54,7 +54,7 @@ private func streamRecords(byteCount: Int) throws -> String {
     let block = block()
     let blockCount = (byteCount + block.text.count - 1) / block.text.count
     let total = Total()
-    let stream = try ObjectStream<Record> { record throws(StreamError) in
+    let stream = try RecordStream<Record> { record throws(StreamError) in
         total.count += 1
         total.sum += record.id + record.tags.count + (record.note?.utf8.count ?? 0) / 2
     }

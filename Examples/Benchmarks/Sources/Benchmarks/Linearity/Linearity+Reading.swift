@@ -105,7 +105,7 @@ private func tree(_ bytes: [UInt8]) throws {
 private func stream<Value: StreamValue>(
     _ type: Value.Type, _ bytes: [UInt8], _ options: BuilderOptions = BuilderOptions()
 ) throws {
-    var stream = try ObjectStream<Value>(options: options) { _ throws(StreamError) in }
+    var stream = try RecordStream<Value>(options: options) { _ throws(StreamError) in }
     try stream.readJSON(bytes)
 }
 

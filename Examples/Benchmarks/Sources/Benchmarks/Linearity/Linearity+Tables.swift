@@ -43,7 +43,7 @@ var rowDoors: [Door] {
             try insert($0, SQLiteTableOptions(insertPath: .bindAndStep))
         },
         Door("SQLite, rows in, upserts", LinearityRow.many) {
-            try insert($0, SQLiteTableOptions(conflict: .update(matching: ["id"])))
+            try insert($0, SQLiteTableOptions(conflict: .upsert(on: ["id"])))
         },
         Door("SQLite, rows in, with ids", { (0..<$0).map { Keyed(title: "row \($0)") } }) { rows in
             var rows = rows
@@ -72,7 +72,7 @@ var rowDoors: [Door] {
             try table.connection.query("SELECT * FROM t", into: &writer)
         },
         Door("SQLite, Decodable rows out", filled) {
-            _ = try $0.connection.query("SELECT * FROM t", as: LinearityRow.self) as [LinearityRow]
+            _ = try $0.connection.fetchAll("SELECT * FROM t", as: LinearityRow.self) as [LinearityRow]
         },
         Door("SQLite, updates", { (try filled($0), LinearityRow.many($0)) }) { table, rows in
             try table.connection.transaction { for row in rows { _ = try table.update(row) } }

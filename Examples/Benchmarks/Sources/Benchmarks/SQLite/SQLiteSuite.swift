@@ -270,14 +270,14 @@ private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
             return sink.sum
         },
         .making(
-            "query into [struct]", peer: "C, structures", goal: 0.95, { try open().query(sql, as: TaskRow.self) },
+            "query into [struct]", peer: "C, structures", goal: 0.95, { try open().fetchAll(sql, as: TaskRow.self) },
             sum: sum),
         .making(
             "SQLiteTable.select", peer: "C, structures",
-            { try SQLiteTable<TaskRow>(try open(), "tasks").select() }, sum: sum),
-        Case(name: "query into ObjectStream<struct>", peer: "C, structures") {
+            { try SQLiteTable<TaskRow>(try open(), "tasks").fetchAll() }, sum: sum),
+        Case(name: "query into RecordStream<struct>", peer: "C, structures") {
             let total = Total()
-            var stream = try ObjectStream<TaskRow> { row throws(StreamError) in
+            var stream = try RecordStream<TaskRow> { row throws(StreamError) in
                 total.sum &+= UInt64(row.id + row.title.utf8.count + (row.done ? 1 : 0))
             }
             try open().query(sql, into: &stream)
@@ -332,7 +332,7 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
     }
     func upsert() throws {
         let connection = try connect(ours, isRelaxed: false)
-        let options = SQLiteTableOptions(conflict: .update(matching: ["id"]))
+        let options = SQLiteTableOptions(conflict: .upsert(on: ["id"]))
         let personTable = try SQLiteTable<PersonRow>(connection, "persons", options: options)
         let phoneTable = try SQLiteTable<PhoneRow>(connection, "phones", options: options)
         try connection.execute("CREATE INDEX IF NOT EXISTS phone_persons ON phones (person)")
@@ -355,7 +355,7 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
         cases: [
             // Like ours, the peer writes no row that is equal to the one there.
             Case(
-                name: "SQLiteTable, update(matching:)", peer: "C, ON CONFLICT DO UPDATE WHERE", goal: 0.95,
+                name: "SQLiteTable, upsert(on:)", peer: "C, ON CONFLICT DO UPDATE WHERE", goal: 0.95,
                 also: [Goal(peer: "C, multi-row VALUES, WHERE")], prepare: { try prepare(ours) },
                 verify: { try ours.verifiedPersons() }
             ) {

@@ -58,7 +58,7 @@ struct XMLCheckedSum: XMLSink {
 
 /// Elements without what is within the root: everything is checked, and nothing sent.
 struct XMLChecked: XMLSink {
-    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .endOnly }
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .skipChildren }
 }
 
 extension XMLTree {

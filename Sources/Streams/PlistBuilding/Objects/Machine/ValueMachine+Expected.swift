@@ -99,7 +99,7 @@ extension ExpectedValueTests: SelfTesting {
     }
 
     private static func testSaysWhatIsAroundStreamedValues() throws {
-        var stream = try ObjectStream<Inner>(depth: 2) { _ in }
+        var stream = try RecordStream<Inner>(depth: 2) { _ in }
         expectEqual(stream.expectedValue(), ExpectedValue(.dictionary), "the root")
         try stream.beginDictionary()
         try stream.writeKey("all")

@@ -75,15 +75,16 @@ enum SpareMachineTests {
     }
 
     /// Builds a value of the type that it is in while it is converted itself.
-    struct Inner: StreamConvertible, Equatable {
+    struct Inner: StreamRepresentable, Equatable {
         var text = ""
         init() {}
-        init(streamForm: String) throws(StreamError) {
-            text = streamForm
-            guard streamForm.count < 4 else { return }
-            text = try SpareMachineTests.build("{ key \"inner\" string \"\(streamForm)x\" }", as: Outer.self).inner.text
+        init(representation: String) throws(StreamError) {
+            text = representation
+            guard representation.count < 4 else { return }
+            text = try SpareMachineTests.build("{ key \"inner\" string \"\(representation)x\" }", as: Outer.self).inner
+                .text
         }
-        var streamForm: String { text }
+        var representation: String { text }
     }
 
     struct Outer: StreamObject, Equatable {
@@ -163,7 +164,7 @@ extension SpareMachineTests: SelfTesting {
         for script in ["{ key \"id\" true", "{ key \"id\" integer 1", "{ key \"other\" integer 1 }", ""] {
             do {
                 var builder = try ObjectBuilder<Item>(options: options)
-                do { try EventScript.send(script, to: &builder) } catch { builder.abandon(after: .stopRequest()) }
+                do { try EventScript.send(script, to: &builder) } catch { builder.cancel(with: .stopRequest()) }
                 if script.hasSuffix("}") { _ = try builder.takeResult() }
             }
             expectEqual(try hasSpare(Item.self, options.keyMapping), script.isEmpty, "a machine after '\(script)'")

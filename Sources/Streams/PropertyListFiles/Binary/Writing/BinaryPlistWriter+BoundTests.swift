@@ -106,10 +106,10 @@ enum BoundPlistWriterTests {
     }
 
     /// A value that closes the dictionary it is in, and leaves another one open.
-    struct Intruder: StreamWritable, StreamConvertible {
+    struct Intruder: StreamEncodable, StreamRepresentable {
         init() {}
-        init(streamForm: Int) throws(StreamError) {}
-        var streamForm: Int { 0 }
+        init(representation: Int) throws(StreamError) {}
+        var representation: Int { 0 }
         func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
             try sink.writeInteger(1)
             try sink.endDictionary()

@@ -4,7 +4,7 @@
 import InClassTesting
 import PlistStreaming
 
-enum ObjectStreamTests {
+enum RecordStreamTests {
     final class Record: StreamObject {
         /// The number of objects that were made.
         nonisolated(unsafe) static var madeCount = 0
@@ -24,7 +24,7 @@ enum ObjectStreamTests {
         _ script: String, depth: Int = 1, _ describe: @escaping (borrowing Value) -> String
     ) throws -> [String] {
         let received = Received()
-        var stream = try ObjectStream<Value>(depth: depth) { value throws(StreamError) in
+        var stream = try RecordStream<Value>(depth: depth) { value throws(StreamError) in
             received.texts.append(describe(value))
         }
         try EventScript.send(script, to: &stream)
@@ -37,7 +37,7 @@ enum ObjectStreamTests {
     }
 }
 
-extension ObjectStreamTests: SelfTesting {
+extension RecordStreamTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testHandsOverValuesOfAnyKindInOrder": testHandsOverValuesOfAnyKindInOrder,
@@ -97,7 +97,7 @@ extension ObjectStreamTests: SelfTesting {
     }
 
     private static func testUsesOneObjectWhenNobodyKeepsIt() throws {
-        var stream = try ObjectStream<Record> { _ throws(StreamError) in }
+        var stream = try RecordStream<Record> { _ throws(StreamError) in }
         let before = unsafe Record.madeCount
         let whole = "{ key \"id\" integer 1 key \"name\" string \"a\" key \"tags\" [ ] }"
         try EventScript.send("[ \(whole) \(whole) \(whole) ]", to: &stream)
@@ -109,7 +109,7 @@ extension ObjectStreamTests: SelfTesting {
 
     private static func testNeverChangesAKeptObject() throws {
         let received = Received()
-        var stream = try ObjectStream<Record> { value throws(StreamError) in
+        var stream = try RecordStream<Record> { value throws(StreamError) in
             if value.id % 7 == 0 { received.kept.append(copy value) }
         }
         let script = (0..<100).map { "{ key \"id\" integer \($0) key \"name\" string \"name \($0)\" }" }
@@ -122,14 +122,14 @@ extension ObjectStreamTests: SelfTesting {
 
     private static func testMakesObjectsWithObjectsAnew() throws {
         let received = Received()
-        var stream = try ObjectStream<Parent> { value throws(StreamError) in received.kept.append(value.child) }
+        var stream = try RecordStream<Parent> { value throws(StreamError) in received.kept.append(value.child) }
         try EventScript.send("[ { key \"child\" { key \"id\" integer 1 } } { } { } ]", to: &stream)
         expectEqual(received.kept.map(\.id), [1, -1, -1], "children")
         expectEqual(Set(received.kept.map(ObjectIdentifier.init)).count, 3, "different children")
     }
 
     private static func testStopsOnRequest() throws {
-        var stream = try ObjectStream<Int> { value throws(StreamError) in
+        var stream = try RecordStream<Int> { value throws(StreamError) in
             if value == 2 { throw StreamError.stopRequest() }
         }
         let error = expectThrows(StreamError.self, "a stop") {
@@ -143,8 +143,8 @@ extension ObjectStreamTests: SelfTesting {
         struct Full: Error, Equatable { var count: Int }
         func refuse(_ value: Int) throws { if value == 2 { throw Full(count: value) } }
         let script = "[ integer 1 integer 2 integer 3 ]"
-        var untyped = try ObjectStream<Int> { value in try refuse(value) }
-        var typed = try ObjectStream<Int> { (value) throws(Full) in if value == 2 { throw Full(count: value) } }
+        var untyped = try RecordStream<Int> { value in try refuse(value) }
+        var typed = try RecordStream<Int> { (value) throws(Full) in if value == 2 { throw Full(count: value) } }
         for isTyped in [false, true] {
             let error = expectThrows(StreamError.self, "an error of the receiver") {
                 if isTyped { return try EventScript.send(script, to: &typed) }
@@ -154,10 +154,10 @@ extension ObjectStreamTests: SelfTesting {
             expectEqual(error?.cause as? Full, Full(count: 2), "cause")
         }
         expectEqual([untyped.count, typed.count], [2, 2], "values")
-        var stopping = try ObjectStream<Int> { value in if value == 2 { throw StreamError.stopRequest() } }
+        var stopping = try RecordStream<Int> { value in if value == 2 { throw StreamError.stopRequest() } }
         let stop = expectThrows(StreamError.self, "a stop") { try EventScript.send(script, to: &stopping) }
         expectTrue(stop?.isStopRequest ?? false, "is a stop request")
-        var unknown = try ObjectStream<Record>(
+        var unknown = try RecordStream<Record>(
             receivingUnknownMembers: { member in throw Full(count: member.path.steps.count) }, { _ in })
         let refused = expectThrows(StreamError.self, "an unknown member") {
             try EventScript.send("[ { key \"x\" null } ]", to: &unknown)
@@ -182,8 +182,8 @@ extension ObjectStreamTests: SelfTesting {
             ),
         ]
         for (thrown, kind, description) in rows {
-            var stream = try ObjectStream<Int> { value in if value == 2 { throw thrown } }
-            var members = try ObjectStream<Record>(depth: 2, receivingUnknownMembers: { _ in throw thrown }, { _ in })
+            var stream = try RecordStream<Int> { value in if value == 2 { throw thrown } }
+            var members = try RecordStream<Record>(depth: 2, receivingUnknownMembers: { _ in throw thrown }, { _ in })
             let error = expectThrows(StreamError.self, description) {
                 try EventScript.send("[ integer 1 integer 2 ]", to: &stream)
             }
@@ -195,7 +195,7 @@ extension ObjectStreamTests: SelfTesting {
             let path = description.hasPrefix("$[1]") ? "$.a[0].x" + description.dropFirst(4) : description
             expectEqual(unknown?.description, path, "description of an error about an unknown member")
         }
-        var typed = try ObjectStream<Int>(depth: 0) { _ throws(StreamError) in throw foreign }
+        var typed = try RecordStream<Int>(depth: 0) { _ throws(StreamError) in throw foreign }
         let error = expectThrows(StreamError.self, "a typed error") { try EventScript.send("integer 1", to: &typed) }
         expectEqual(error?.cause as? StreamError, foreign, "cause")
         expectEqual(error?.path?.description, "$", "path")
@@ -211,7 +211,7 @@ extension ObjectStreamTests: SelfTesting {
 
     private static func testHandsOverUnknownMembersWithoutEnd() throws {
         let received = Received()
-        var stream = try ObjectStream<Record>(
+        var stream = try RecordStream<Record>(
             options: BuilderOptions(unknownMemberLimit: 3),
             receivingUnknownMembers: { member throws(StreamError) in
                 received.texts.append("\(member.path) \(member.value.integerValue ?? -1)")
@@ -221,7 +221,7 @@ extension ObjectStreamTests: SelfTesting {
         try EventScript.send("[ \(records.joined(separator: " ")) ]", to: &stream)
         expectEqual(received.texts, (0..<1_500).flatMap { ["$[\($0)].x \($0)", "record \($0)"] }, "in order")
         expectEqual(stream.unknownMembers, [], "kept")
-        var collecting = try ObjectStream<Record>(
+        var collecting = try RecordStream<Record>(
             options: BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 3)
         ) { _ throws(StreamError) in }
         let error = expectThrows(StreamError.self, "more than are collected") {

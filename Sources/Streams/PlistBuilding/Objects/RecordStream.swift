@@ -5,7 +5,7 @@ import PlistStreaming
 /// A sink that builds values of a type at a depth of the stream and hands over each one as it is complete.
 ///
 /// ```swift
-/// var stream = try ObjectStream<Task>(depth: 1) { task in
+/// var stream = try RecordStream<Task>(depth: 1) { task in
 ///     if task.id == 42 { throw StreamError.stopRequest() }
 /// }
 /// // … a reader sends `[{…}, {…}, …]` …
@@ -18,7 +18,7 @@ import PlistStreaming
 /// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects that have stored properties which are no
 /// members of their own are made anew each time.
 @safe
-public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
+public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// The machine, which the stream owns; see `ObjectBuilder`.
     @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
     @usableFromInline let receive: (borrowing Value) throws(StreamError) -> Void
@@ -126,7 +126,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Gives up the value under construction, of which nothing more comes. After a request to stop, unknown members that were
     /// collected stay.
-    public mutating func abandon(after error: StreamError) {
+    public mutating func cancel(with error: StreamError) {
         let collected = error.isStopRequest ? unknownMembers : []
         reset()
         unsafe machine.pointee.unknownMembers = collected

@@ -3,7 +3,7 @@
 public import PlistStreaming
 
 /// An element that has closed: its attributes, its text, and the values that handlers made of elements within it.
-public struct XMLElementContent {
+public struct CollectedElement {
     private struct Attribute {
         let name: Range<Int>
         let prefixCount: Int

@@ -5,11 +5,11 @@ public import PlistStreaming
 /// A type that writes itself; its own encoder always wins over its members, also in subclasses.
 ///
 /// ```swift
-/// extension Temperature: StreamWritable {
+/// extension Temperature: StreamEncodable {
 ///     func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) { try sink.writeReal(degrees) }
 /// }
 /// ```
-public protocol StreamWritable {
+public protocol StreamEncodable {
     /// Sends exactly one value to the sink.
     func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError)
 }

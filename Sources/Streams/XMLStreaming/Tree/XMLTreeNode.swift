@@ -5,7 +5,7 @@ import PlistStreaming
 /// A node of a tree: an element, a text, a comment, a processing instruction, a reference to an entity that is not known, or the document.
 ///
 /// A node keeps its tree alive, and stays what it is when the tree changes; one that was removed is in no document any more.
-public struct XMLNode: Hashable {
+public struct XMLTreeNode: Hashable {
     /// What a node is.
     public enum Kind: Sendable, Hashable {
         case document, element, text, comment, processingInstruction, entityReference
@@ -16,7 +16,7 @@ public struct XMLNode: Hashable {
     let index: Int32
 
     /// Whether both are the same node of the same tree.
-    public static func == (left: XMLNode, right: XMLNode) -> Bool {
+    public static func == (left: XMLTreeNode, right: XMLTreeNode) -> Bool {
         left.tree === right.tree && left.index == right.index
     }
 
@@ -28,7 +28,7 @@ public struct XMLNode: Hashable {
 
     var node: TreeNode { tree.memory.nodes[Int(index)] }
 
-    private func node(_ index: Int32) -> XMLNode? { index < 0 ? nil : XMLNode(tree: tree, index: index) }
+    private func node(_ index: Int32) -> XMLTreeNode? { index < 0 ? nil : XMLTreeNode(tree: tree, index: index) }
 
     private func name(_ number: Int32) -> String { number < 0 ? "" : tree.memory.names.string(number) }
 
@@ -76,57 +76,57 @@ public struct XMLNode: Hashable {
     // MARK: Around
 
     /// The element that the node is in, or the document; nil for the document, and for what was removed.
-    public var parent: XMLNode? { node(node.parent) }
+    public var parent: XMLTreeNode? { node(node.parent) }
 
     /// The next node with the same parent.
-    public var next: XMLNode? { node(node.next) }
+    public var next: XMLTreeNode? { node(node.next) }
 
     /// The node before with the same parent.
-    public var previous: XMLNode? {
+    public var previous: XMLTreeNode? {
         let node = node
         guard node.parent >= 0, tree.memory.nodes[Int(node.parent)].firstChild != index else { return nil }
         return self.node(node.previous)
     }
 
     /// The first child.
-    public var firstChild: XMLNode? {
+    public var firstChild: XMLTreeNode? {
         tree.expand(index)
         return node(node.firstChild)
     }
 
     /// The last child.
-    public var lastChild: XMLNode? {
+    public var lastChild: XMLTreeNode? {
         tree.expand(index)
         return node(tree.memory.lastChild(of: index))
     }
 
     /// The children in their order; the sequence goes from one to the next, also when the tree changes meanwhile.
-    public var children: some Sequence<XMLNode> {
-        sequence(state: firstChild) { (node: inout XMLNode?) in
+    public var children: some Sequence<XMLTreeNode> {
+        sequence(state: firstChild) { (node: inout XMLTreeNode?) in
             defer { node = node?.next }
             return node
         }
     }
 
     /// The children that are elements.
-    public var elements: [XMLNode] { children.filter { $0.kind == .element } }
+    public var elements: [XMLTreeNode] { children.filter { $0.kind == .element } }
 
     /// The children that are elements with a name, as it is spelled.
     ///
     /// - Complexity: O(*n*) in the children.
-    public func elements(_ name: String) -> [XMLNode] {
+    public func elements(_ name: String) -> [XMLTreeNode] {
         guard let number = number(of: name) else { return [] }
         return children.filter { $0.node.name == number && $0.node.kind == .element }
     }
 
     /// The first child that is an element with a name, as it is spelled, or nil.
-    public func first(_ name: String) -> XMLNode? {
+    public func first(_ name: String) -> XMLTreeNode? {
         guard let number = number(of: name) else { return nil }
         return children.first { $0.node.name == number && $0.node.kind == .element }
     }
 
     /// The first child that is an element with a name in a namespace, or nil.
-    public func first(_ local: String, in namespace: String) -> XMLNode? {
+    public func first(_ local: String, in namespace: String) -> XMLTreeNode? {
         children.first { $0.isNamed(local, in: namespace) }
     }
 

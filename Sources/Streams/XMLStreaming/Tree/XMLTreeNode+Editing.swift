@@ -2,7 +2,7 @@
 
 public import PlistStreaming
 
-extension XMLNode {
+extension XMLTreeNode {
     // MARK: Text
 
     /// Replaces all that is in an element by text, or the text of a text, a comment or a processing instruction.
@@ -249,7 +249,7 @@ extension XMLNode {
     ///   prefix that is not declared; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name;
     ///   ``/PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     @discardableResult
-    public func insertElement(_ name: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
+    public func insertElement(_ name: String, before sibling: XMLTreeNode? = nil) throws(StreamError) -> XMLTreeNode {
         try checkParent(of: .element, sibling)
         try checkLength(of: name)
         try checkDepth()
@@ -270,7 +270,7 @@ extension XMLNode {
             return try insert(try makeNode(.element, name: name, namespace: namespace), before: sibling)
         }
         try tree.memory.checkRoom()
-        let new = XMLNode(tree: tree, index: try tree.makeElement(name, in: index))
+        let new = XMLTreeNode(tree: tree, index: try tree.makeElement(name, in: index))
         return try insert(new, before: sibling)
     }
 
@@ -278,7 +278,7 @@ extension XMLNode {
     ///
     /// - Throws: What `insertElement(_:before:)` throws.
     @discardableResult
-    public func insertText(_ text: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
+    public func insertText(_ text: String, before sibling: XMLTreeNode? = nil) throws(StreamError) -> XMLTreeNode {
         try checkParent(of: .text, sibling)
         return try insert(try makeNode(.text, text: text), before: sibling)
     }
@@ -287,12 +287,12 @@ extension XMLNode {
     ///
     /// - Throws: What `insertElement(_:before:)` throws.
     @discardableResult
-    public func insertComment(_ text: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
+    public func insertComment(_ text: String, before sibling: XMLTreeNode? = nil) throws(StreamError) -> XMLTreeNode {
         try checkParent(of: .comment, sibling)
         return try insert(try makeNode(.comment, text: text), before: sibling)
     }
 
-    private func checkParent(of kind: TreeNode.Kind, _ sibling: XMLNode?) throws(StreamError) {
+    private func checkParent(of kind: TreeNode.Kind, _ sibling: XMLTreeNode?) throws(StreamError) {
         try checkAttached()
         tree.expand(index)
         guard node.kind == .element || node.kind == .document && kind == .comment else {
@@ -307,7 +307,7 @@ extension XMLNode {
 
     private func makeNode(
         _ kind: TreeNode.Kind, name: String = "", namespace: Int32 = -1, text: String = ""
-    ) throws(StreamError) -> XMLNode {
+    ) throws(StreamError) -> XMLTreeNode {
         try Self.check(text, as: kind)
         try tree.memory.checkRoom()
         var node = TreeNode(kind: kind, flags: [.isCopied, .hasNoPlace])
@@ -317,10 +317,10 @@ extension XMLNode {
         let range = try text.withUTF8Span { (text) throws(StreamError) in try tree.memory.copy(text) }
         (node.contentStart, node.contentEnd) = (UInt32(range.lowerBound), UInt32(range.upperBound))
         tree.memory.nodes.append(node)
-        return XMLNode(tree: tree, index: Int32(tree.memory.nodes.count - 1))
+        return XMLTreeNode(tree: tree, index: Int32(tree.memory.nodes.count - 1))
     }
 
-    private func insert(_ new: XMLNode, before sibling: XMLNode?) throws(StreamError) -> XMLNode {
+    private func insert(_ new: XMLTreeNode, before sibling: XMLTreeNode?) throws(StreamError) -> XMLTreeNode {
         tree.memory.link(new.index, in: index, before: sibling?.index ?? -1)
         markContentChanged()
         return new

@@ -5,7 +5,7 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-enum XMLMessagesTests {
+enum XMLRecordAdapterTests {
     fileprivate struct Person: StreamObject, Equatable {
         var id = 0
         var name = ""
@@ -36,7 +36,7 @@ enum XMLMessagesTests {
     }
 }
 
-extension XMLMessagesTests: SelfTesting {
+extension XMLRecordAdapterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSendsElementsAsMessages": testSendsElementsAsMessages,
@@ -62,7 +62,7 @@ extension XMLMessagesTests: SelfTesting {
         do { try whole.readXML(text, objectOptions: options) } catch { thrown = error }
         let bytes = Array(text.utf8)
         for size in [1, 3] {
-            var reader = XMLReader(sink: XMLMessages(EventTrace(), options: options))
+            var reader = XMLReader(sink: XMLRecordAdapter(EventTrace(), options: options))
             var pieceError: StreamError?
             do {
                 for start in stride(from: 0, to: bytes.count, by: size) {
@@ -157,8 +157,8 @@ extension XMLMessagesTests: SelfTesting {
                 "<!DOCTYPE a SYSTEM 'x' [<!ATTLIST b c CDATA '&e;'>]><a><b/></a>", XMLObjectOptions(),
                 .unrepresentable, "$.b"
             ),
-            ("<a><b>123456789</b></a>", XMLObjectOptions(heldByteLimit: 8), .limitExceeded, "$.b"),
-            ("<a><b/><c/></a>", XMLObjectOptions(arrays: .named([]), heldByteLimit: 8), .limitExceeded, "$.b"),
+            ("<a><b>123456789</b></a>", XMLObjectOptions(maxBufferedBytes: 8), .limitExceeded, "$.b"),
+            ("<a><b/><c/></a>", XMLObjectOptions(arrays: .named([]), maxBufferedBytes: 8), .limitExceeded, "$.b"),
         ]
         for (text, options, kind, path) in rows {
             let error = expectThrows(StreamError.self, text) { _ = try messages(text, options) }
@@ -185,7 +185,7 @@ extension XMLMessagesTests: SelfTesting {
         let other = Person(age: -128, phone: ["+1"])
         let feed = Feed(version: "2", title: "T & t", item: [ada, other], numbers: [1])
         expectTrue(try XML.decode(Feed.self, from: document) == feed, "the feed")
-        var reader = XMLReader(sink: XMLMessages(try ObjectBuilder<Feed>()))
+        var reader = XMLReader(sink: XMLRecordAdapter(try ObjectBuilder<Feed>()))
         for byte in document.utf8 { try reader.feed([byte]) }
         try reader.finish()
         expectTrue(try reader.sink.sink.takeResult() == feed, "the feed byte by byte")
@@ -225,7 +225,7 @@ extension XMLMessagesTests: SelfTesting {
             (2, "<all><p id='1'/><p id='2'/><q id='3'/></all>"), (0, "<p id='1'/>"),
         ] {
             var ids: [Int] = []
-            var stream = try ObjectStream<Person>(depth: depth) { person in ids.append(person.id) }
+            var stream = try RecordStream<Person>(depth: depth) { person in ids.append(person.id) }
             let options = XMLObjectOptions(wrappedArrays: ["x"])
             try stream.readXML(text, objectOptions: options)
             expectEqual(ids, Array(1...ids.count), "values of \(text)")
@@ -250,8 +250,8 @@ extension XMLMessagesTests: SelfTesting {
     private static func testHoldsOneRecordAtATime() throws {
         let record = "<item><name>\(String(repeating: "n", count: 100))</name></item>"
         var reader = XMLReader(
-            sink: XMLMessages(
-                try ObjectStream<Person>(depth: 2) { _ in }, options: XMLObjectOptions(heldByteLimit: 2_000)))
+            sink: XMLRecordAdapter(
+                try RecordStream<Person>(depth: 2) { _ in }, options: XMLObjectOptions(maxBufferedBytes: 2_000)))
         try reader.feed("<feed>")
         for _ in 0..<2_000 { try reader.feed(record) }
         try reader.feed("</feed>")
@@ -270,7 +270,7 @@ extension XMLMessagesTests: SelfTesting {
     }
 
     private static func testGoesOnAfterAnError() throws {
-        var reader = XMLReader(sink: XMLMessages(try ObjectBuilder<[Person]>()))
+        var reader = XMLReader(sink: XMLRecordAdapter(try ObjectBuilder<[Person]>()))
         for bad in ["<a><b><id>x</id></b></a>", "<a><b><name>", "<a><b id='1'/><c>"] {
             expectThrows(StreamError.self, bad) {
                 try reader.feed(bad)

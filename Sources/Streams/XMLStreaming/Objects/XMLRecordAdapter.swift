@@ -1,5 +1,5 @@
 // Elements and attributes as property-list messages: the elements around the records, which are open for as long as the document
-// is, and what is sent of them as it comes. What is within a record is held until it is complete; see XMLMessages+Sending.
+// is, and what is sent of them as it comes. What is within a record is held until it is complete; see XMLRecordAdapter+Sending.
 
 public import PlistStreaming
 
@@ -11,7 +11,7 @@ public import PlistStreaming
 ///
 /// ```swift
 /// struct Person: StreamObject { var id = 0, name = "", phone: [String] = [] }
-/// var people = XMLMessages(try ObjectBuilder<[Person]>())
+/// var people = XMLRecordAdapter(try ObjectBuilder<[Person]>())
 /// try people.readXML("<people><person id='1'><name>Ada</name><phone>1</phone><phone>2</phone></person></people>")
 /// ```
 ///
@@ -35,7 +35,7 @@ public import PlistStreaming
 /// What else cannot be kept is an error: text between children that is in more than one piece, a child and an attribute of the same
 /// key, a repeated element where one is expected, the content of an element that has none by `xsi:nil="true"`. That attribute
 /// makes null of an element; where the element has other attributes that would be members, it is an error as well.
-public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
+public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
     let options: XMLObjectOptions
@@ -125,7 +125,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         try endRun()
         if isUnwanted {
             isSkipping = true
-            return .endOnly
+            return .skipChildren
         }
         try beginRun(name, namespaceNumber(tag.name))
         return try beginChild(tag, name)
@@ -162,7 +162,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
         levels[last].runName = name
         levels[last].runNamespace = namespace
-        if names.byteCount > options.heldByteLimit { throw heldTooMuch() }
+        if names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
         levels[last].runCount = 1
         try sendKey(name)
     }
@@ -191,7 +191,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             levels[last].unwanted.insert(name)
             try sink.writeNull()
             isSkipping = true
-            return .endOnly
+            return .skipChildren
         } else if isNil(tag) {
             try hold(tag)
         } else if isWrapped {
@@ -240,11 +240,11 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if held.isOpen {
             held.append(text.utf8)
-            if held.byteCount > options.heldByteLimit { throw heldTooMuch() }
+            if held.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
         } else if let last = levels.indices.last {
             // SAFETY: the bytes are copied within the closure.
             unsafe text.utf8.withUnsafeBytes { unsafe levels[last].text.append(contentsOf: $0) }
-            if levels[last].text.count > options.heldByteLimit { throw heldTooMuch() }
+            if levels[last].text.count > options.maxBufferedBytes { throw heldTooMuch() }
         }
     }
 
@@ -283,12 +283,12 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     }
 
     /// Forgets what is held, and passes the notice on.
-    public mutating func abandon(after error: StreamError) {
+    public mutating func cancel(with error: StreamError) {
         levels.removeAll()
         held.removeAll()
         isSkipping = false
         sink.watchNames(.none)
-        sink.abandon(after: error)
+        sink.cancel(with: error)
     }
 
     // MARK: Elements around records
@@ -413,7 +413,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
                     keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
             }
         }
-        if held.byteCount + names.byteCount > options.heldByteLimit { throw heldTooMuch() }
+        if held.byteCount + names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
     }
 
     @inline(never)

@@ -20,7 +20,7 @@ enum SendingStep {
     case endArray
 }
 
-extension XMLMessages where Sink: ~Copyable {
+extension XMLRecordAdapter where Sink: ~Copyable {
     /// Sends a key by the number of its name.
     mutating func sendKey(_ name: Int32) throws(StreamError) {
         let names = names
@@ -179,7 +179,7 @@ extension XMLMessages where Sink: ~Copyable {
     func heldTooMuch() -> StreamError {
         failure(
             .limitExceeded,
-            "a record, the text of an element, or all different names have more than \(options.heldByteLimit) bytes")
+            "a record, the text of an element, or all different names have more than \(options.maxBufferedBytes) bytes")
     }
 
     func textClash() -> StreamError {

@@ -99,7 +99,7 @@ private func insertion(_ conflict: SQLiteConflict, primaryKey: [String]) -> Stri
     case .abort: return "INSERT INTO main.t \(marks)"
     case .ignore: return "INSERT OR IGNORE INTO main.t \(marks)"
     case .replace: return "INSERT OR REPLACE INTO main.t \(marks)"
-    case .update(let keys):
+    case .upsert(on: let keys):
         // The row that is there keeps its id.
         let others = columns.filter { !keys.contains($0) && !primaryKey.contains($0) }
         return "INSERT INTO main.t \(marks) ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET "
@@ -127,7 +127,7 @@ private func plainly(_ schema: Schema, _ rows: [Row]) throws -> Outcome {
             let isChosen = values.id == nil && changes > 0 && !schema.primaryKey.isEmpty
             var id = isChosen ? connection.lastInsertRowID : values.id.map(Int64.init)
             var isOfOthers = false
-            if case .update = schema.conflict, values.id == nil, !isNew {
+            if case .upsert = schema.conflict, values.id == nil, !isNew {
                 id = try connection.value("SELECT id FROM t WHERE title = ?", [values.title])?.integer
                 isOfOthers = true
             }

@@ -27,9 +27,8 @@ struct JSONLog: LogHandler {
         line.level = event.level.rawValue
         line.message = "\(event.message)"
         line.values = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
-        guard var bytes = try? JSON.encode(line) else { return }
-        bytes.append(UInt8(ascii: "\n"))
-        StandardError.send(bytes)
+        guard let text = try? JSON.encodeToString(line) else { return }
+        StandardError.send(Array("\(text)\n".utf8))
     }
 }
 

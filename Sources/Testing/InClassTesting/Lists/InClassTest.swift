@@ -112,7 +112,11 @@ private actor SerialExecution {
 // MARK: - In-class tests
 
 #if SELF_TESTS
-private enum BridgedTests: SelfTesting { static var testSelectors: TestSelectors { ["testPasses": {}] } }
+private enum BridgedTests {}
+
+extension BridgedTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testPasses": {}] }
+}
 
 extension InClassTest: SelfTesting {
     public static var testSelectors: TestSelectors {

@@ -66,7 +66,7 @@ var rowDoors: [Door] {
         Door("SQLite, a row that is refused last", { LinearityRow.many($0) + LinearityRow.many(1) }) { rows in
             try mustThrow { try insert(rows) }
         },
-        Door("SQLite, structures out", filled) { _ = try $0.select() },
+        Door("SQLite, structures out", filled) { _ = try $0.fetchAll() },
         Door("SQLite, JSON out", filled) { table in
             var writer = JSONWriter()
             try table.connection.query("SELECT * FROM t", into: &writer)

@@ -24,7 +24,7 @@ enum FoundationTree {
     private static func sum(_ document: XMLDocument) -> UInt64 {
         func bytes(_ text: String?) -> UInt64 { (text ?? "").utf8.reduce(0) { $0 &+ UInt64($1) } }
         var sum: UInt64 = 0
-        var open: [XMLTreeNode] = document.rootElement().map { [$0] } ?? []
+        var open: [XMLNode] = document.rootElement().map { [$0] } ?? []
         while let node = open.popLast() {
             if let element = node as? XMLElement {
                 sum &+= 1 &+ bytes(element.name)

@@ -46,28 +46,33 @@ public struct CSV: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        // PERF: CSV/typed; clients that don't specialize the loop over messages call the ones that are specialized here.
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
-        {
-            return
-        }
-        if try sink.withSelf(
-            as: ColumnsBuilder.self, { (builder) throws(StreamError) in try readColumns(source, into: &builder) })
-        {
-            return
-        }
+        if try readKnown(AnyByteSource(source), into: &sink) { return }
         try sink.readCSV(source, options: reader)
     }
 
+    /// Reads into the builders of this package, for which the reader is specialized here.
     @usableFromInline
-    func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
-        try builder.readCSV(source, options: reader)
-    }
-
-    @usableFromInline
-    func readColumns(_ source: some ByteSource, into builder: inout ColumnsBuilder) throws(StreamError) {
-        try builder.readCSV(source, options: reader.forColumns(builder.declared))
+    func readKnown<Sink: PlistSink & ~Copyable>(
+        _ source: AnyByteSource, into sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readCSV(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readCSV(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: PropertyListBuilder.self, { (sink) throws(StreamError) in try sink.readCSV(source, options: reader) })
+        {
+            return true
+        }
+        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
+            try sink.readCSV(source, options: reader.forColumns(sink.declared))
+        }
     }
 
     /// Writes an array of records.
@@ -105,11 +110,7 @@ extension CSV {
         func lend(_ row: borrowing CSVRow) throws(StreamError) {
             do throws(Failure) { try body(row) } catch { throw StreamError(ofReceiver: error) }
         }
-        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in try cursor.lendRows(of: bytes, lend) }
-        if isRead == nil {
-            var input = try source.open()
-            while try input.next({ (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, lend) }) {}
-        }
+        try source.forEachChunk { (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, lend) }
         try cursor.lendLastRow(lend)
     }
 
@@ -128,13 +129,7 @@ extension CSV {
         let cursor = CSVCursor(options: reader)
         func stop(_ row: borrowing CSVRow) throws(StreamError) { throw .stopRequest() }
         do throws(StreamError) {
-            let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
-                try cursor.lendRows(of: bytes, stop)
-            }
-            if isRead == nil {
-                var input = try source.open()
-                while try input.next({ (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, stop) }) {}
-            }
+            try source.forEachChunk { (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, stop) }
             try cursor.lendLastRow(stop)
         } catch {
             guard error.isStopRequest else { throw error }

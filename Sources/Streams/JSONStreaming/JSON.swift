@@ -18,9 +18,11 @@ public struct JSON: DefaultFormat {
     public var writer: JSONWriterOptions
 
     /// Creates the format with its default options.
+    @inlinable
     public init() { self.init(reader: JSONReaderOptions(), writer: JSONWriterOptions()) }
 
     /// Creates the format.
+    @inlinable
     public init(reader: JSONReaderOptions = JSONReaderOptions(), writer: JSONWriterOptions = JSONWriterOptions()) {
         self.reader = reader
         self.writer = writer
@@ -44,18 +46,50 @@ public struct JSON: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        // PERF: JSONTyped; clients that don't specialize the scanner call the one that is specialized here.
+        // PERF: JSONTyped/documents; whole documents are read into values by a direct call.
         if try sink.withSelf(
-            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
+            as: ValueBuilder.self,
+            { (builder) throws(StreamError) in
+                if try source.withBytes({ (bytes) throws(StreamError) in try readValue(bytes, into: &builder) }) {
+                    return
+                }
+                _ = try readKnown(AnyByteSource(source), into: &builder)
+            })
         {
             return
         }
+        if try readKnown(AnyByteSource(source), into: &sink) { return }
         try sink.readJSON(source, options: reader)
     }
 
     @usableFromInline
-    func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
-        try builder.readJSON(source, options: reader)
+    func readValue(_ bytes: RawSpan, into builder: inout ValueBuilder) throws(StreamError) {
+        try builder.readJSON(bytes, options: reader)
+    }
+
+    /// Reads into the builders of this package, for which the reader is specialized here.
+    @usableFromInline
+    func readKnown<Sink: PlistSink & ~Copyable>(
+        _ source: AnyByteSource, into sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readJSON(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readJSON(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: PropertyListBuilder.self, { (sink) throws(StreamError) in try sink.readJSON(source, options: reader) })
+        {
+            return true
+        }
+        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
+            try sink.readJSON(source, options: reader)
+        }
     }
 
     /// Writes contents.
@@ -74,6 +108,16 @@ public struct JSON: DefaultFormat {
     /// Creates a ``JSONReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
         JSONReader(sink: sink, options: reader)
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Receives values as an array.
+    @inlinable
+    mutating func readLines(_ source: some ByteSource, _ options: JSONReaderOptions) throws(StreamError) {
+        try beginArray()
+        try readJSON(source, options: options)
+        try endArray()
     }
 }
 
@@ -105,21 +149,33 @@ public struct JSONLines: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValues(source, into: &builder) })
-        {
-            return
-        }
-        try sink.beginArray()
-        try sink.readJSON(source, options: reader)
-        try sink.endArray()
+        if try readKnown(AnyByteSource(source), into: &sink) { return }
+        try sink.readLines(source, reader)
     }
 
+    /// Reads into the builders of this package, for which the reader is specialized here.
     @usableFromInline
-    func readValues(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
-        try builder.beginArray()
-        try builder.readJSON(source, options: reader)
-        try builder.endArray()
+    func readKnown<Sink: PlistSink & ~Copyable>(
+        _ source: AnyByteSource, into sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readLines(source, reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readLines(source, reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: PropertyListBuilder.self, { (sink) throws(StreamError) in try sink.readLines(source, reader) })
+        {
+            return true
+        }
+        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
+            try sink.readLines(source, reader)
+        }
     }
 
     /// Writes the elements of an array, one a line.

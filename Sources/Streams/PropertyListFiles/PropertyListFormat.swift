@@ -119,9 +119,11 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readPropertyList(
         _ source: some ByteSource, limits: StreamLimits = .standard
     ) throws(StreamError) -> PropertyListFormat {
-        if let format = try source.withBytes({ PropertyListFormat(firstBytes: $0) }) {
-            try read(source, as: format, limits)
-            return format
+        var found: PropertyListFormat?
+        _ = try source.withBytes { found = PropertyListFormat(firstBytes: $0) }
+        if let found {
+            try read(source, as: found, limits)
+            return found
         }
         let input: InputWithBeginning
         do throws(StreamError) {
@@ -151,8 +153,10 @@ extension PropertyListFormat {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotRead``.
     public init(of source: some ByteSource) throws(StreamError) {
-        if let format = try source.withBytes({ PropertyListFormat(firstBytes: $0) }) {
-            self = format
+        var found: PropertyListFormat?
+        _ = try source.withBytes { found = PropertyListFormat(firstBytes: $0) }
+        if let found {
+            self = found
         } else {
             let input = try InputWithBeginning(source, byteCount: Self.lookedAtByteCount)
             self = input.beginning.withRawSpan { PropertyListFormat(firstBytes: $0) }

@@ -81,12 +81,9 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readCSV(
         _ source: some ByteSource, options: CSVReaderOptions = CSVReaderOptions()
     ) throws(StreamError) {
-        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in try readCSV(bytes, options: options) }
-        if isRead != nil { return }
         let cursor = CSVCursor(options: options)
         do throws(StreamError) {
-            var input = try source.open()
-            while try input.next({ (chunk) throws(StreamError) in try cursor.send(chunk, to: &self) }) {}
+            try source.forEachChunk { (chunk) throws(StreamError) in try cursor.send(chunk, to: &self) }
         } catch {
             // The cursor has told the sink of its own errors.
             if cursor.scanner.failure == nil { cancel(with: error) }

@@ -1,7 +1,7 @@
 // Codable types from JSON text: the name and strategies of Foundation's decoder over our reader.
 
 import PlistBuilding
-public import PlistStreaming
+import PlistStreaming
 
 public import PlistCoding
 
@@ -97,13 +97,14 @@ public struct JSONStreamDecoder: Sendable {
 }
 
 extension JSON: CodingFormat {
+    @usableFromInline
+    package var byteLimit: Int { reader.limits.totalByteCount }
+
+    @usableFromInline
     package func decodeCoded<Value: Decodable>(
-        _ type: Value.Type, from source: some ByteSource, options: DecodingOptions
+        _ type: Value.Type, from bytes: RawSpan, options: DecodingOptions
     ) throws -> Value {
-        let result: Result<Value, any Error> = try source.withAllBytes(limit: reader.limits.totalByteCount) { bytes in
-            Result { try decodeCoded(type, from: bytes, options: options) { $0 } }
-        }
-        return try result.get()
+        try decodeCoded(type, from: bytes, options: options) { $0 }
     }
 
     /// Decodes a value of a text.
@@ -140,24 +141,5 @@ extension JSON: CodingFormat {
                 throw errorOfText(error)
             }
         }
-    }
-
-    // PERF: JSONTyped/decoder; found without looking for `CodingFormat` at run time.
-    /// Decodes a value of a `Decodable` type.
-    ///
-    /// - Throws: A `StreamError` for the source and the text, with its position; `DecodingError` and what the type throws for values
-    ///   that don't fit.
-    /// - Complexity: O(*n*) in the bytes; values are kept in 16 bytes each.
-    public func decode<Value: Decodable>(
-        _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions()
-    ) throws -> Value {
-        try decodeCoded(type, from: source, options: options)
-    }
-
-    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
-    public func decode<Value: StreamValue & Decodable>(
-        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
-    ) throws(StreamError) -> Value {
-        try decodeBound(type, from: source, options: options)
     }
 }

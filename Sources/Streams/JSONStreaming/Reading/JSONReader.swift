@@ -75,10 +75,7 @@ extension PlistSink where Self: ~Copyable {
         _ source: some ByteSource,
         options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
-        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
-            try readJSON(bytes, options: options)
-        }
-        if isRead != nil { return }
+        if try source.withBytes({ (bytes) throws(StreamError) in try readJSON(bytes, options: options) }) { return }
         var scanner = JSONScanner(options: options)
         do throws(StreamError) {
             var input = try source.open()

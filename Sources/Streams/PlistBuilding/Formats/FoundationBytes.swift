@@ -13,8 +13,10 @@ extension Data: ByteSource {
     public func open() throws(StreamError) -> ByteInput { ByteInput(Array(self)) }
 
     /// Calls a closure with the bytes.
-    public func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result? {
+    @inlinable
+    public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
         try body(bytes)
+        return true
     }
 }
 

@@ -19,6 +19,7 @@ extension StreamFormat {
     /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit, with its path as
     ///   well.
     /// - Complexity: O(*n*) in the bytes.
+    @inlinable  // PERF: JSONTyped/documents; so that a format that is known reads without witnesses.
     public func decode<Value: StreamValue>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
@@ -26,6 +27,7 @@ extension StreamFormat {
     }
 
     /// Decodes a value of a bound type.
+    @inlinable
     package func decodeBound<Value: StreamValue>(
         _ type: Value.Type, from source: some ByteSource, options: BuilderOptions
     ) throws(StreamError) -> Value {
@@ -158,6 +160,7 @@ extension PropertyList: StreamContent {}
 
 extension DefaultFormat {
     /// Decodes a value of a bound type; see ``/PlistStreaming/StreamFormat``.
+    @inlinable
     public static func decode<Value: StreamValue>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {

@@ -31,6 +31,12 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe machine = try ValueMachine.take(for: type, options: options)
     }
 
+    /// Makes a builder that uses the machine of a stream until it leaves it.
+    init(sharing machine: UnsafeMutablePointer<ValueMachine>) { unsafe self.machine = machine }
+
+    /// Ends the builder, but not the machine, which is another's.
+    consuming func leave() { discard self }
+
     deinit {
         // SAFETY: taken by the initializer, and no one else has the address.
         unsafe ValueMachine.giveBack(machine)
@@ -63,7 +69,7 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     public mutating func reset() { unsafe machine.pointee.reset() }
 
     /// Gives up the value, of which nothing more comes.
-    public mutating func cancel(with error: StreamError) { reset() }
+    public mutating func cancel(with error: StreamError) { unsafe machine.pointee.cancel(with: error) }
 
     // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine without a call between.
     /// Opens an array.
@@ -140,6 +146,7 @@ extension ObjectBuilder where Value == PropertyList {
     // PERF: JSONTyped/documents, PropertyLists/binary, Archive/reload; a reader is specialised in its own module, once for all
     // types, which it never sees.
     /// Returns a value of any type, of which a reader sends the messages to a builder that is always of the same type.
+    @usableFromInline
     package static func build<Other: StreamValue>(
         _ options: BuilderOptions, _ read: (inout ObjectBuilder) throws(StreamError) -> Void
     ) throws(StreamError) -> Other {

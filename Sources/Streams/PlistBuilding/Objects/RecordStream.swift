@@ -21,11 +21,10 @@ import PlistStreaming
 public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// The machine, which the stream owns; see `ObjectBuilder`.
     @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
-    @usableFromInline let receive: (borrowing Value) throws(StreamError) -> Void
-    /// The number of values handed over.
-    public var count: Int { unsafe delivery.pointee }
     /// The number of values handed over, by address, since readers hand over as well.
     @usableFromInline let delivery: UnsafeMutablePointer<Int>
+    /// The number of values handed over.
+    public var count: Int { unsafe delivery.pointee }
 
     /// Makes a stream.
     /// - Parameters:
@@ -41,7 +40,6 @@ public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
         let made = try ValueMachine(Value.self, options: options, streamingDepth: depth)
         unsafe machine = .allocate(capacity: 1)
         unsafe machine.initialize(to: made)
-        self.receive = receive
         unsafe delivery = .allocate(capacity: 1)
         unsafe delivery.initialize(to: 0)
         unsafe Self.setDelivery(machine, delivery, receive)
@@ -87,27 +85,33 @@ public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
     }
 
     // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
-    /// Lets readers that store members themselves hand over values.
+    /// Lets the machine, and readers that store members themselves, hand over values.
     @inlinable
     static func setDelivery(
         _ machine: UnsafeMutablePointer<ValueMachine>, _ delivery: UnsafeMutablePointer<Int>,
         _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
     ) {
-        // SAFETY: the machine owns the closure; see `deliver` for the value, and `ValueMachine.release` for the object.
+        // SAFETY: the machine owns the closures and calls them while the memory at the root holds a value of the type that the machine
+        // was made for; see `ValueMachine.release` for the object.
         let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
         let object = unsafe machine.pointee.root.assumingMemoryBound(to: NativeObject.self)
         let isReference = unsafe machine.pointee.isReference
         // PERF: JSONRecords/streams; one closure around the receiver's, which is a nanosecond less than two.
-        unsafe machine.pointee.setDelivery {
-            unsafe delivery.pointee &+= 1
-            do throws(StreamError) {
+        unsafe machine.pointee.setDelivery(
+            { () throws(StreamError) in
+                unsafe delivery.pointee &+= 1
                 try unsafe handOver(value, receive)
-            } catch {
-                unsafe machine.pointee.refuse(error)
-                return false
-            }
-            return unsafe !isReference || isKnownUniquelyReferenced(&object.pointee)
-        }
+            },
+            toReaders: {
+                unsafe delivery.pointee &+= 1
+                do throws(StreamError) {
+                    try unsafe handOver(value, receive)
+                } catch {
+                    unsafe machine.pointee.refuse(error)
+                    return false
+                }
+                return unsafe !isReference || isKnownUniquelyReferenced(&object.pointee)
+            })
     }
 
     deinit {
@@ -126,25 +130,21 @@ public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Gives up the value under construction, of which nothing more comes. After a request to stop, unknown members that were
     /// collected stay.
-    public mutating func cancel(with error: StreamError) {
-        let collected = error.isStopRequest ? unknownMembers : []
-        reset()
-        unsafe machine.pointee.unknownMembers = collected
-    }
+    public mutating func cancel(with error: StreamError) { unsafe machine.pointee.cancel(with: error) }
 
-    // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
-    @inlinable @inline(never)
-    mutating func deliver() throws(StreamError) {
-        // SAFETY: the memory at the root holds a value of the type that the machine was made for, until it is released.
-        let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
-        unsafe delivery.pointee += 1
+    /// Calls a closure with a builder that hands values over as this stream does, if the type is `ValueBuilder`.
+    public mutating func withSelf<Known: PlistSink & ~Copyable>(
+        as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
+    ) throws(StreamError) -> Bool {
+        var builder = unsafe ValueBuilder(sharing: machine)
         do throws(StreamError) {
-            try unsafe Self.handOver(value, receive)
+            let isKnown = try builder.withSelf(as: type, body)
+            builder.leave()
+            return isKnown
         } catch {
-            unsafe machine.pointee.release()
-            throw unsafe machine.pointee.refused(error)
+            builder.leave()
+            throw error
         }
-        unsafe machine.pointee.release()
     }
 
     /// A function of its own, so that no copy of a reference is left when it returns, however the code is compiled.
@@ -153,11 +153,6 @@ public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
         _ value: UnsafeMutablePointer<Value>, _ receive: (borrowing Value) throws(StreamError) -> Void
     ) throws(StreamError) {
         try unsafe BorrowedValue.send(value, receive)
-    }
-
-    @inlinable @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
-    mutating func deliverIfFilled(after message: Void) throws(StreamError) {
-        if unsafe machine.pointee.isFilled { try deliver() }
     }
 
     /// Opens an array.
@@ -171,58 +166,54 @@ public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
     /// Closes an array.
     @inlinable
-    public mutating func endArray() throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.endArray())
-    }
+    public mutating func endArray() throws(StreamError) { try unsafe machine.pointee.endArray() }
     /// Closes an object or dictionary.
     @inlinable
-    public mutating func endDictionary() throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.endDictionary())
-    }
+    public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
     /// Sets a value to null.
     @inlinable
     public mutating func writeNull() throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeNull())
+        try unsafe machine.pointee.writeNull()
     }
     /// Sets a Boolean.
     @inlinable
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeBool(value))
+        try unsafe machine.pointee.writeBool(value)
     }
     /// Sets an integer.
     @inlinable
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeInteger(value))
+        try unsafe machine.pointee.writeInteger(value)
     }
     /// Sets an unsigned integer.
     @inlinable
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeUnsigned(value))
+        try unsafe machine.pointee.writeUnsigned(value)
     }
     /// Sets a floating-point number.
     @inlinable
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeReal(value))
+        try unsafe machine.pointee.writeReal(value)
     }
     /// Sets a number that neither integers nor reals hold.
     @inlinable
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeNumber(text: text))
+        try unsafe machine.pointee.writeNumber(text: text)
     }
     /// Sets a string.
     @inlinable
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeString(utf8))
+        try unsafe machine.pointee.writeString(utf8)
     }
     /// Sets data.
     @inlinable
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeData(bytes))
+        try unsafe machine.pointee.writeData(bytes)
     }
     /// Sets a date.
     @inlinable
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.writeDate(secondsSince2001: seconds))
+        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
     }
 
     // PERF: JSONRecords; inlinable, so that a reader calls the machine without a call between.
@@ -236,10 +227,7 @@ public struct RecordStream<Value: StreamValue>: PlistSink, ~Copyable {
         return unsafe MemoryPort(
             lendingOf: Self.self,
             begin: { (sink, kind) throws(StreamError) in try unsafe machine(sink).pointee.beginLoan(of: kind) },
-            end: { (sink) throws(StreamError) in
-                let stream = unsafe sink.assumingMemoryBound(to: Self.self)
-                try unsafe stream.pointee.deliverIfFilled(after: machine(sink).pointee.endLoan())
-            },
+            end: { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endLoan() },
             expected: { sink in unsafe machine(sink).pointee.expectedValue() },
             checkHeader: { sink, names in unsafe machine(sink).pointee.problem(ofHeader: names) },
             watchNames: { sink, names in unsafe machine(sink).pointee.watchNames(names) })

@@ -10,10 +10,14 @@ public import Foundation
 #endif
 
 /// A format that decodes `Decodable` types in its own way, such as from text that is kept where it is.
+@usableFromInline
 package protocol CodingFormat: StreamFormat {
+    /// The largest number of bytes of a document.
+    var byteLimit: Int { get }
+
     /// Decodes a value.
     func decodeCoded<Value: Decodable>(
-        _ type: Value.Type, from source: some ByteSource, options: DecodingOptions
+        _ type: Value.Type, from bytes: RawSpan, options: DecodingOptions
     ) throws -> Value
 }
 
@@ -25,18 +29,31 @@ extension StreamFormat {
     /// - Throws: A `StreamError` for the source and the bytes, with its position; `DecodingError` and what the type throws for values
     ///   that don't fit.
     /// - Complexity: O(*n*) in the bytes; values are kept in 16 bytes each.
+    @inlinable  // PERF: JSONTyped/documents; so that a format that is known decodes without a dynamic cast.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions()
     ) throws -> Value {
         if let format = self as? any CodingFormat {
-            return try format.decodeCoded(type, from: source, options: options)
+            var result: Result<Value, any Error>?
+            try source.withAllBytes(limit: format.byteLimit) { bytes in
+                result = Result { try format.decodeCoded(type, from: bytes, options: options) }
+            }
+            if let result { return try result.get() }
         }
+        return try decodeTape(type, from: source, options: options)
+    }
+
+    @usableFromInline
+    func decodeTape<Value: Decodable>(
+        _ type: Value.Type, from source: some ByteSource, options: DecodingOptions
+    ) throws -> Value {
         var tape = DecodingTape()
         try read(source, into: &tape)
         return try tape.decode(type, options: options)
     }
 
     /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
+    @inlinable
     public func decode<Value: StreamValue & Decodable>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
@@ -189,6 +206,7 @@ public struct CodedContent<Value: Encodable>: StreamContent {
 
 extension DefaultFormat {
     /// Decodes a value of a `Decodable` type.
+    @inlinable
     public static func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions()
     ) throws -> Value {
@@ -196,6 +214,7 @@ extension DefaultFormat {
     }
 
     /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
+    @inlinable
     public static func decode<Value: StreamValue & Decodable>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {

@@ -12,8 +12,8 @@ public protocol ByteSource {
     /// - Throws: ``StreamError/Kind/cannotRead``.
     func open() throws(StreamError) -> ByteInput
 
-    /// Calls a closure with all bytes if they are in memory, and returns nil otherwise, which is the default.
-    func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result?
+    /// Calls a closure with all bytes and returns true if they are in memory, and returns false otherwise, which is the default.
+    func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool
 
     /// A Boolean value that indicates whether the bytes are the UTF-8 of a string, whatever encoding they declare. False by
     /// default.
@@ -21,10 +21,9 @@ public protocol ByteSource {
 }
 
 extension ByteSource {
-    /// Returns nil.
-    public func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result? {
-        nil
-    }
+    /// Returns false.
+    @inlinable
+    public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool { false }
 
     /// False.
     public var isText: Bool { false }
@@ -36,14 +35,53 @@ extension ByteSource {
     ///   - body: Receives the bytes, which are valid during the call.
     /// - Throws: What the closure throws; ``StreamError/Kind/cannotRead``; ``StreamError/Kind/limitExceeded`` if the source has more
     ///   bytes.
+    @inlinable
     public func withAllBytes<Result>(
         limit: Int = .max, _ body: (RawSpan) throws(StreamError) -> Result
     ) throws(StreamError) -> Result {
-        if let result = try withBytes(body) { return result }
-        return try WholeInput(self, limit: limit) { (bytes) throws(StreamError) in
-            guard bytes.byteCount <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes") }
-        }.withBytes(body)
+        var result: Result?
+        if try withBytes({ (bytes) throws(StreamError) in result = try body(bytes) }), let result { return result }
+        return try collectedBytes(limit: limit).withBytes(body)
     }
+
+    @usableFromInline
+    func collectedBytes(limit: Int) throws(StreamError) -> WholeInput {
+        try WholeInput(self, limit: limit) { (bytes) throws(StreamError) in
+            guard bytes.byteCount <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes") }
+        }
+    }
+
+    /// Calls a closure with all bytes if they are in memory, and with one chunk after the other otherwise.
+    ///
+    /// - Parameter body: Receives bytes, which are valid during the call.
+    /// - Throws: What the closure throws; ``StreamError/Kind/cannotRead``.
+    @inlinable
+    public func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+        if try withBytes(body) { return }
+        var input = try open()
+        while try input.next(body) {}
+    }
+}
+
+// PERF: JSONTyped/documents; readers are specialized for this source and the usual builders, whatever the source is.
+/// Any source.
+@usableFromInline
+package struct AnyByteSource: ByteSource {
+    private let source: any ByteSource
+
+    @usableFromInline
+    package init(_ source: some ByteSource) { self.source = source }
+
+    @usableFromInline
+    package func open() throws(StreamError) -> ByteInput { try source.open() }
+
+    @usableFromInline
+    package func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
+        try source.withBytes(body)
+    }
+
+    @usableFromInline
+    package var isText: Bool { source.isText }
 }
 
 /// Bytes that are read chunk by chunk.
@@ -156,9 +194,15 @@ extension [UInt8]: ByteSource {
     /// Begins to read.
     public func open() throws(StreamError) -> ByteInput { ByteInput(self) }
 
+    // PERF: JSONTyped/documents; inlinable, so that readers specialize.
     /// Calls a closure with the bytes.
-    public func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result? {
-        try withRawSpan(body)
+    @inlinable
+    public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
+        // SAFETY: the span doesn't leave the closure.
+        try unsafe withUnsafeBufferPointer { buffer throws(StreamError) in
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+        return true
     }
 }
 
@@ -166,9 +210,15 @@ extension ArraySlice<UInt8>: ByteSource {
     /// Begins to read.
     public func open() throws(StreamError) -> ByteInput { ByteInput(self) }
 
+    // PERF: JSONTyped/documents; inlinable, so that readers specialize.
     /// Calls a closure with the bytes.
-    public func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result? {
-        try withRawSpan(body)
+    @inlinable
+    public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
+        // SAFETY: the span doesn't leave the closure.
+        try unsafe withUnsafeBufferPointer { buffer throws(StreamError) in
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+        return true
     }
 }
 
@@ -177,8 +227,9 @@ extension String: ByteSource {
     public func open() throws(StreamError) -> ByteInput { ByteInput(Array(utf8)) }
 
     /// Calls a closure with the UTF-8 of the string.
-    public func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result? {
+    public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
         try withUTF8Span(body)
+        return true
     }
 
     /// True.
@@ -190,8 +241,9 @@ extension Substring: ByteSource {
     public func open() throws(StreamError) -> ByteInput { ByteInput(Array(utf8)) }
 
     /// Calls a closure with the UTF-8 of the string.
-    public func withBytes<Result>(_ body: (RawSpan) throws(StreamError) -> Result) throws(StreamError) -> Result? {
+    public func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
         try String(self).withUTF8Span(body)
+        return true
     }
 
     /// True.

@@ -109,28 +109,6 @@ private struct CollectingReader<Format: StreamFormat, Sink: PlistSink & ~Copyabl
     mutating func finish() throws(StreamError) { try format.read(bytes, into: &sink) }
 }
 
-extension PlistSink where Self: ~Copyable {
-    /// Calls a closure with this sink if it is of a certain type.
-    ///
-    /// A format reads into the usual builders by code that is specialized for them in the format's own module:
-    ///
-    /// ```swift
-    /// if try sink.withSelf(as: ValueBuilder.self, { (builder) throws(StreamError) in try scan(bytes, into: &builder) }) { return }
-    /// ```
-    /// - Returns: Whether it is of the type, and the closure was called.
-    @inlinable
-    public mutating func withSelf<Known: PlistSink & ~Copyable>(
-        as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
-    ) throws(StreamError) -> Bool {
-        guard ObjectIdentifier(Self.self) == ObjectIdentifier(type) else { return false }
-        // SAFETY: the types are the same, and the address is that of this sink during the call.
-        try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
-            try body(&(unsafe UnsafeMutableRawPointer(sink).assumingMemoryBound(to: Known.self).pointee))
-        }
-        return true
-    }
-}
-
 extension PushReader where Self: ~Copyable {
     /// Reads the next chunk: an array of bytes, a string or data.
     ///

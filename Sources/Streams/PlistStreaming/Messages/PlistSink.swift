@@ -95,6 +95,18 @@ public protocol PlistSink: ~Copyable {
     /// that are nil should be sent as null. False by default.
     static var hasColumns: Bool { get }
 
+    /// Calls a closure with this sink, or with one that does the same, if that is of a certain type.
+    ///
+    /// A format reads into the usual builders by code that is specialized for them in the format's own module:
+    ///
+    /// ```swift
+    /// if try sink.withSelf(as: ValueBuilder.self, { (builder) throws(StreamError) in try scan(bytes, into: &builder) }) { return }
+    /// ```
+    /// - Returns: Whether it is of the type, and the closure was called. By default only a sink's own type is.
+    mutating func withSelf<Known: PlistSink & ~Copyable>(
+        as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
+    ) throws(StreamError) -> Bool
+
     /// The ways through memory that a sink of this package has besides messages; nil for all others.
     static var memoryPort: MemoryPort? { get }
 }
@@ -103,6 +115,19 @@ extension PlistSink where Self: ~Copyable {
     /// False.
     @inlinable
     public static var hasColumns: Bool { false }
+
+    /// Calls a closure with this sink if it is of a certain type.
+    @inlinable
+    public mutating func withSelf<Known: PlistSink & ~Copyable>(
+        as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
+    ) throws(StreamError) -> Bool {
+        guard ObjectIdentifier(Self.self) == ObjectIdentifier(type) else { return false }
+        // SAFETY: the types are the same, and the address is that of this sink during the call.
+        try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
+            try body(&(unsafe UnsafeMutableRawPointer(sink).assumingMemoryBound(to: Known.self).pointee))
+        }
+        return true
+    }
 
     /// Does nothing: what has come is the sink's, as when there was no error.
     @inlinable

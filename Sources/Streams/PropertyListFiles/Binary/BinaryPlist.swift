@@ -1,6 +1,6 @@
 // The format of binary property lists.
 
-public import PlistBuilding
+import PlistBuilding
 public import PlistStreaming
 
 /// Binary property lists.
@@ -37,18 +37,34 @@ public struct BinaryPropertyList: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        // PERF: PropertyLists; specialized here for the builder of values.
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
-        {
-            return
-        }
+        if try readKnown(AnyByteSource(source), into: &sink) { return }
         try sink.readBinaryPlist(source, options: reader)
     }
 
+    /// Reads into the builders of this package, for which the reader is specialized here.
     @usableFromInline
-    func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
-        try builder.readBinaryPlist(source, options: reader)
+    func readKnown<Sink: PlistSink & ~Copyable>(
+        _ source: AnyByteSource, into sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readBinaryPlist(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readBinaryPlist(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: PropertyListBuilder.self,
+            { (sink) throws(StreamError) in try sink.readBinaryPlist(source, options: reader) })
+        {
+            return true
+        }
+        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
+            try sink.readBinaryPlist(source, options: reader)
+        }
     }
 
     /// Writes contents.

@@ -111,10 +111,9 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readBinaryPlist(
         _ source: some ByteSource, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
-            try readBinaryPlist(bytes, options: options)
+        if try source.withBytes({ (bytes) throws(StreamError) in try readBinaryPlist(bytes, options: options) }) {
+            return
         }
-        if isRead != nil { return }
         let bytes: WholeInput
         do throws(StreamError) {
             bytes = try BinaryObjectTable.wholeInput(source, limit: options.limits.totalByteCount)

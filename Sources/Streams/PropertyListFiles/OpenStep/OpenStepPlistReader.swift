@@ -65,17 +65,13 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole property list in the old text form from a source: bytes, a string, a file or a descriptor.
     ///
     /// - Throws: The first error of the source, the text or this sink, with its position.
+
     public mutating func readOpenStepPlist(
         _ source: some ByteSource, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in
-            try readOpenStepPlist(bytes, options: options)
-        }
-        if isRead != nil { return }
         var scanner = OpenStepScanner(limits: options.limits)
         do throws(StreamError) {
-            var input = try source.open()
-            while try input.next({ (chunk) throws(StreamError) in try scanner.scan(chunk, to: &self) }) {}
+            try source.forEachChunk { (chunk) throws(StreamError) in try scanner.scan(chunk, to: &self) }
         } catch {
             // The scanner has told the sink of its own errors.
             if scanner.failure == nil { cancel(with: error) }

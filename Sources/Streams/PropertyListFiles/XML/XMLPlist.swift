@@ -35,17 +35,37 @@ public struct XMLPropertyList: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        // PERF: PropertyLists; specialized here for the builder of values.
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (builder) throws(StreamError) in try readValue(source, into: &builder) })
-        {
-            return
-        }
+        if try readKnown(AnyByteSource(source), into: &sink) { return }
         try sink.readXMLPlist(source, options: reader)
     }
 
     private func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
         try builder.readXMLPlist(source, options: reader)
+    }
+
+    /// Reads into the builders of this package, for which the reader is specialized here.
+    func readKnown<Sink: PlistSink & ~Copyable>(
+        _ source: AnyByteSource, into sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        if try sink.withSelf(
+            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readXMLPlist(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readXMLPlist(source, options: reader) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: PropertyListBuilder.self,
+            { (sink) throws(StreamError) in try sink.readXMLPlist(source, options: reader) })
+        {
+            return true
+        }
+        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
+            try sink.readXMLPlist(source, options: reader)
+        }
     }
 
     /// Writes contents.

@@ -90,6 +90,7 @@ extension PlistSink where Self: ~Copyable {
     /// descriptor.
     ///
     /// - Throws: The first error of the source, the document or this sink, with its position.
+
     public mutating func readXMLPlist(
         _ source: some ByteSource, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {

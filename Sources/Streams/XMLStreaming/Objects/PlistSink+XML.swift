@@ -17,6 +17,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole XML document from a source: bytes, a string, whose declared encoding is ignored, a file or a descriptor.
     ///
     /// - Throws: What the other form throws, and errors of the source.
+
     public mutating func readXML(
         _ source: some ByteSource, options: XMLReaderOptions = XMLReaderOptions(),
         objectOptions: XMLObjectOptions = XMLObjectOptions()

@@ -50,14 +50,35 @@ public struct XML: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        // PERF: XML/objects; specialized here for the builder of values.
+        if try readKnown(AnyByteSource(source), into: &sink) { return }
+        try sink.readXML(source, options: reader, objectOptions: objects)
+    }
+
+    /// Reads into the builders of this package, for which the reader is specialized here.
+    func readKnown<Sink: PlistSink & ~Copyable>(
+        _ source: AnyByteSource, into sink: inout Sink
+    ) throws(StreamError) -> Bool {
         if try sink.withSelf(
             as: ValueBuilder.self,
-            { (builder) throws(StreamError) in try builder.readXML(source, options: reader, objectOptions: objects) })
+            { (sink) throws(StreamError) in try sink.readXML(source, options: reader, objectOptions: objects) })
         {
-            return
+            return true
         }
-        try sink.readXML(source, options: reader, objectOptions: objects)
+        if try sink.withSelf(
+            as: DecodingTape.self,
+            { (sink) throws(StreamError) in try sink.readXML(source, options: reader, objectOptions: objects) })
+        {
+            return true
+        }
+        if try sink.withSelf(
+            as: PropertyListBuilder.self,
+            { (sink) throws(StreamError) in try sink.readXML(source, options: reader, objectOptions: objects) })
+        {
+            return true
+        }
+        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
+            try sink.readXML(source, options: reader, objectOptions: objects)
+        }
     }
 
     /// Writes contents as elements.

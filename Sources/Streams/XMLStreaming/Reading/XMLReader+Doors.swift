@@ -39,16 +39,12 @@ extension XMLSink where Self: ~Copyable {
     ) throws(StreamError) {
         var scanner = XMLScanner(options: options)
         if source.isText { scanner.takeText() }
-        let isRead: Void? = try source.withBytes { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &self) }
-        if isRead == nil {
-            do throws(StreamError) {
-                var input = try source.open()
-                while try input.next({ (chunk) throws(StreamError) in try scanner.feed(chunk, into: &self) }) {}
-            } catch {
-                // The scanner has told the sink of its own errors.
-                if scanner.failure == nil { cancel(with: error) }
-                throw error
-            }
+        do throws(StreamError) {
+            try source.forEachChunk { (chunk) throws(StreamError) in try scanner.feed(chunk, into: &self) }
+        } catch {
+            // The scanner has told the sink of its own errors.
+            if scanner.failure == nil { cancel(with: error) }
+            throw error
         }
         try scanner.finish(into: &self)
     }

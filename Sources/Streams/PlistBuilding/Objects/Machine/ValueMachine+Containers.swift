@@ -216,8 +216,7 @@ extension ValueMachine {
             } else if unsafe array.pointee.kind == .passing || array.pointee.kind == .root {
                 unsafe top = array
                 unsafe top.pointee.index &+= 1
-                isFilled = true
-                return
+                return try rootIsFilled()
             }
         }
         switch unsafe top.pointee.kind {
@@ -296,7 +295,7 @@ extension ValueMachine {
                 throw located(error)
             }
         }
-        slotIsFilled()
+        try slotIsFilled()
     }
 }
 

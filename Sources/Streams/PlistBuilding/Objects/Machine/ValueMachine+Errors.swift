@@ -51,6 +51,15 @@ extension ValueMachine {
         return StreamPath(steps)
     }
 
+    /// Gives up the value under construction, of which nothing more comes. A stream that was asked to stop keeps the unknown members
+    /// that it has collected.
+    @usableFromInline
+    mutating func cancel(with error: StreamError) {
+        let collected = error.isStopRequest && deliver != nil ? unknownMembers : []
+        reset()
+        unknownMembers = collected
+    }
+
     /// Gives up the value under construction and everything in it; the next message begins a new one.
     mutating func reset() {
         unsafe Self.abandon(levels, top, isRootFilled: isFilled || isRecycling, plan)

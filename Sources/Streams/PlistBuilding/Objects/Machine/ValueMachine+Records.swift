@@ -129,7 +129,7 @@ extension ValueMachine {
                 unsafe movePending(expecting: records.pointee.expectedCount)
             }
         } else if unsafe top.pointee.kind == .root {
-            isFilled = doneCount > 0
+            if doneCount > 0 { try rootIsFilled() }
         } else if !isOpen {
             // All were handed over as they came; the last one is still there.
             release()
@@ -157,9 +157,15 @@ extension ValueMachine {
 
     // MARK: Handing over
 
-    /// Sets what is called for each value that a reader has completed, and returns whether the reader may go on.
+    /// Sets what is called for each complete value, and for each one that a reader has completed, which returns whether the reader
+    /// may go on.
     @usableFromInline
-    func setDelivery(_ deliver: @escaping () -> Bool) { unsafe records.pointee.deliver = deliver }
+    mutating func setDelivery(
+        _ deliver: @escaping () throws(StreamError) -> Void, toReaders deliverRecord: @escaping () -> Bool
+    ) {
+        self.deliver = deliver
+        unsafe records.pointee.deliver = deliverRecord
+    }
 
     /// Takes the error with which a value was refused.
     @usableFromInline

@@ -74,15 +74,15 @@ extension ValueMachine {
         } catch {
             throw located(error)
         }
-        slotIsFilled()
+        try slotIsFilled()
     }
 
     /// Does what follows a complete value: counts it, appends it, or calls the accessor.
-    mutating func slotIsFilled() {
+    mutating func slotIsFilled() throws(StreamError) {
         switch unsafe top.pointee.kind {
         case .root, .passing:
-            isFilled = true
             unsafe top.pointee.index += 1
+            try rootIsFilled()
         case .object:
             let index = unsafe top.pointee.member
             if unsafe top.pointee.members[index].offset < 0,
@@ -112,6 +112,17 @@ extension ValueMachine {
         }
     }
 
+    /// Keeps the value at the root, or hands it over.
+    mutating func rootIsFilled() throws(StreamError) {
+        isFilled = true
+        guard let deliver else { return }
+        do throws(StreamError) { try deliver() } catch {
+            release()
+            throw refused(error)
+        }
+        release()
+    }
+
     /// Releases the object that might have been used again, since another value comes in its place.
     mutating func discardRecycled() {
         guard isRecycling, depth == streamingDepth else { return }
@@ -120,7 +131,6 @@ extension ValueMachine {
     }
 
     /// Ends the life of the value at the root, or keeps it for the next one: a structure, or an object that nobody else has.
-    @usableFromInline
     mutating func release() {
         isFilled = false
         if case .object(let layout) = plan.shape, layout.isResettable {

@@ -48,7 +48,7 @@ extension ValueMachine {
     /// One that has given up a value, or has anything that was made for one, is not used again.
     private var isSpare: Bool {
         guard isIntact, !isFilled, !isRecycling, unsafe top == levels, unsafe records.pointee.loan == nil,
-            unknownMembers.isEmpty, tree == nil, streamingDepth == 0, levelCount <= Self.largestLevelCount
+            unknownMembers.isEmpty, tree == nil, deliver == nil, levelCount <= Self.largestLevelCount
         else { return false }
         return unsafe RecordState.isSmall(records, levels: Self.largestLevelCount)
     }

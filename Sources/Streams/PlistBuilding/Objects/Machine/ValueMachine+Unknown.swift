@@ -111,6 +111,6 @@ extension ValueMachine {
         } catch {
             throw located(error)
         }
-        slotIsFilled()
+        try slotIsFilled()
     }
 }

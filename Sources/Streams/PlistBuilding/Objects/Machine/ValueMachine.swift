@@ -40,6 +40,8 @@ struct ValueMachine: ~Copyable {
     var strays: [(count: Int, names: [String], near: [(name: String, member: Int)], areAttributes: Bool)] = []
     /// Gets them instead, one by one, if anyone does.
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
+    /// Receives each complete value at the root; nil in a builder, which keeps the value until it is taken.
+    @usableFromInline var deliver: (() throws(StreamError) -> Void)?
     /// Whether a value with unknown members was taken, so that the next one begins without them.
     var isTaken = false
     /// Whether the value at the root is complete.

@@ -31,10 +31,10 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe machine = try ValueMachine.take(for: type, options: options)
     }
 
-    /// Makes a builder that uses the machine of a stream until it leaves it.
+    /// Creates a builder that uses the machine of a stream until ``leave()``.
     init(sharing machine: UnsafeMutablePointer<ValueMachine>) { unsafe self.machine = machine }
 
-    /// Ends the builder, but not the machine, which is another's.
+    /// Ends the builder and leaves the machine to the stream.
     consuming func leave() { discard self }
 
     deinit {

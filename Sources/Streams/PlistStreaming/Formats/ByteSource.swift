@@ -12,7 +12,9 @@ public protocol ByteSource {
     /// - Throws: ``StreamError/Kind/cannotRead``.
     func open() throws(StreamError) -> ByteInput
 
-    /// Calls a closure with all bytes and returns true if they are in memory, and returns false otherwise, which is the default.
+    /// Calls a closure with all bytes if they are in memory.
+    ///
+    /// - Returns: True after the call; false, without a call, if the bytes have to be read. The default returns false.
     func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool
 
     /// A Boolean value that indicates whether the bytes are the UTF-8 of a string, whatever encoding they declare. False by
@@ -64,7 +66,7 @@ extension ByteSource {
 }
 
 // PERF: JSONTyped/documents; readers are specialized for this source and the usual builders, whatever the source is.
-/// Any source.
+/// A type-erased source.
 @usableFromInline
 package struct AnyByteSource: ByteSource {
     private let source: any ByteSource

@@ -95,14 +95,14 @@ public protocol PlistSink: ~Copyable {
     /// that are nil should be sent as null. False by default.
     static var hasColumns: Bool { get }
 
-    /// Calls a closure with this sink, or with one that does the same, if that is of a certain type.
+    /// Calls a closure with this sink, or with an equivalent sink, if it has the given type.
     ///
-    /// A format reads into the usual builders by code that is specialized for them in the format's own module:
+    /// A format specializes its reader for the usual builders in its own module:
     ///
     /// ```swift
     /// if try sink.withSelf(as: ValueBuilder.self, { (builder) throws(StreamError) in try scan(bytes, into: &builder) }) { return }
     /// ```
-    /// - Returns: Whether it is of the type, and the closure was called. By default only a sink's own type is.
+    /// - Returns: True after the call; false, without a call, for another type. The default compares the type of the sink.
     mutating func withSelf<Known: PlistSink & ~Copyable>(
         as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
     ) throws(StreamError) -> Bool
@@ -116,7 +116,7 @@ extension PlistSink where Self: ~Copyable {
     @inlinable
     public static var hasColumns: Bool { false }
 
-    /// Calls a closure with this sink if it is of a certain type.
+    /// Calls a closure with this sink if it has the given type.
     @inlinable
     public mutating func withSelf<Known: PlistSink & ~Copyable>(
         as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void

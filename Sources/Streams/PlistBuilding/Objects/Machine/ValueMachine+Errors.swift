@@ -51,8 +51,7 @@ extension ValueMachine {
         return StreamPath(steps)
     }
 
-    /// Gives up the value under construction, of which nothing more comes. A stream that was asked to stop keeps the unknown members
-    /// that it has collected.
+    /// Drops the value under construction. After a stop request, a stream keeps the unknown members that it has collected.
     @usableFromInline
     mutating func cancel(with error: StreamError) {
         let collected = error.isStopRequest && deliver != nil ? unknownMembers : []

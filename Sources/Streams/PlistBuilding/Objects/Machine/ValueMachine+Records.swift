@@ -157,8 +157,11 @@ extension ValueMachine {
 
     // MARK: Handing over
 
-    /// Sets what is called for each complete value, and for each one that a reader has completed, which returns whether the reader
-    /// may go on.
+    /// Sets the closures that receive complete values.
+    ///
+    /// - Parameters:
+    ///   - deliver: Receives values that messages have completed.
+    ///   - deliverRecord: Receives values that a reader has stored itself; returns false to stop the reader.
     @usableFromInline
     mutating func setDelivery(
         _ deliver: @escaping () throws(StreamError) -> Void, toReaders deliverRecord: @escaping () -> Bool

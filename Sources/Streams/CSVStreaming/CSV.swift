@@ -46,33 +46,7 @@ public struct CSV: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        if try readKnown(AnyByteSource(source), into: &sink) { return }
-        try sink.readCSV(source, options: reader)
-    }
-
-    /// Reads into the builders of this package, for which the reader is specialized here.
-    @usableFromInline
-    func readKnown<Sink: PlistSink & ~Copyable>(
-        _ source: AnyByteSource, into sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readCSV(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readCSV(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: PropertyListBuilder.self, { (sink) throws(StreamError) in try sink.readCSV(source, options: reader) })
-        {
-            return true
-        }
-        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
-            try sink.readCSV(source, options: reader.forColumns(sink.declared))
-        }
+        try readSpecialized(source, into: &sink)
     }
 
     /// Writes an array of records.
@@ -90,7 +64,29 @@ public struct CSV: DefaultFormat {
 
     /// Creates a ``CSVReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        CSVReader(sink: sink, options: reader)
+        makeSpecializedReader(sink)
+    }
+}
+
+extension CSV {
+    /// Text: a field is what a type expects, whatever ``CSVReaderOptions/fieldType`` says.
+    public var valueTypes: ValueTypes { .text }
+}
+
+extension CSV: SpecializedFormat {
+    @inlinable
+    package func scan<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) { try sink.readCSV(source, options: reader) }
+
+    @usableFromInline
+    package func scanColumns(_ source: AnyByteSource, into sink: inout ColumnsBuilder) throws(StreamError) {
+        try sink.readCSV(source, options: reader.forColumns(sink.declared))
+    }
+
+    @usableFromInline
+    package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
+        ErasedReader(CSVReader(sink: sink, options: reader))
     }
 }
 

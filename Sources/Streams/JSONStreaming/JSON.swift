@@ -53,13 +53,12 @@ public struct JSON: DefaultFormat {
                 if try source.withBytes({ (bytes) throws(StreamError) in try readValue(bytes, into: &builder) }) {
                     return
                 }
-                _ = try readKnown(AnyByteSource(source), into: &builder)
+                try scanValue(AnyByteSource(source), into: &builder)
             })
         {
             return
         }
-        if try readKnown(AnyByteSource(source), into: &sink) { return }
-        try sink.readJSON(source, options: reader)
+        try readSpecialized(source, into: &sink)
     }
 
     @usableFromInline
@@ -67,35 +66,11 @@ public struct JSON: DefaultFormat {
         try builder.readJSON(bytes, options: reader)
     }
 
-    /// Reads into the builders of this package, for which the reader is specialized here.
-    @usableFromInline
-    func readKnown<Sink: PlistSink & ~Copyable>(
-        _ source: AnyByteSource, into sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readJSON(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readJSON(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: PropertyListBuilder.self, { (sink) throws(StreamError) in try sink.readJSON(source, options: reader) })
-        {
-            return true
-        }
-        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
-            try sink.readJSON(source, options: reader)
-        }
-    }
-
     /// Writes contents.
     ///
     /// - Throws: What JSON can't represent, such as an infinite number, with its path.
     /// - Complexity: O(*n*) in the bytes.
+    @inlinable
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
             var writer = JSONWriter(options: writer, taking: &output)
@@ -107,17 +82,19 @@ public struct JSON: DefaultFormat {
 
     /// Creates a ``JSONReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        JSONReader(sink: sink, options: reader)
+        makeSpecializedReader(sink)
     }
 }
 
-extension PlistSink where Self: ~Copyable {
-    /// Receives values as an array.
+extension JSON: SpecializedFormat {
     @inlinable
-    mutating func readLines(_ source: some ByteSource, _ options: JSONReaderOptions) throws(StreamError) {
-        try beginArray()
-        try readJSON(source, options: options)
-        try endArray()
+    package func scan<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) { try sink.readJSON(source, options: reader) }
+
+    @usableFromInline
+    package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
+        ErasedReader(JSONReader(sink: sink, options: reader))
     }
 }
 
@@ -149,33 +126,7 @@ public struct JSONLines: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        if try readKnown(AnyByteSource(source), into: &sink) { return }
-        try sink.readLines(source, reader)
-    }
-
-    /// Reads into the builders of this package, for which the reader is specialized here.
-    @usableFromInline
-    func readKnown<Sink: PlistSink & ~Copyable>(
-        _ source: AnyByteSource, into sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readLines(source, reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readLines(source, reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: PropertyListBuilder.self, { (sink) throws(StreamError) in try sink.readLines(source, reader) })
-        {
-            return true
-        }
-        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
-            try sink.readLines(source, reader)
-        }
+        try readSpecialized(source, into: &sink)
     }
 
     /// Writes the elements of an array, one a line.
@@ -193,7 +144,29 @@ public struct JSONLines: DefaultFormat {
 
     /// Creates a reader of the values as an array.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        LinePushReader(JSONReader(sink: sink, options: reader))
+        makeSpecializedReader(sink)
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Receives values as an array.
+    @inlinable
+    mutating func readLines(_ source: some ByteSource, _ options: JSONReaderOptions) throws(StreamError) {
+        try beginArray()
+        try readJSON(source, options: options)
+        try endArray()
+    }
+}
+
+extension JSONLines: SpecializedFormat {
+    @inlinable
+    package func scan<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) { try sink.readLines(source, reader) }
+
+    @usableFromInline
+    package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
+        ErasedReader(LinePushReader(JSONReader(sink: sink, options: reader)))
     }
 }
 

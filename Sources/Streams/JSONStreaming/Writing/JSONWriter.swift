@@ -47,12 +47,14 @@ public struct JSONWriter: PlistSink, ~Copyable {
     }
 
     /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    @usableFromInline
     init(options: JSONWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0))
         swap(&self.output, &output)
     }
 
     /// Returns the output that the writer was created with.
+    @usableFromInline
     mutating func giveBack(_ output: inout ByteOutput) { swap(&self.output, &output) }
 
     private init(options: JSONWriterOptions, output: consuming ByteOutput) {

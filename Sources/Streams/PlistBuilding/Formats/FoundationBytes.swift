@@ -21,10 +21,20 @@ extension Data: ByteSource {
 }
 
 extension Data: ByteSink {
+    /// The number of bytes from which memory is adopted instead of copied.
+    private static var adoptedByteCount: Int { 1 << 16 }
+
     /// Appends what a closure writes.
     public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
-        var output = ByteOutput()
+        var output = ByteOutput(capacity: ByteOutput.smallCapacity)
         try body(&output)
+        // PERF: JSONTyped/encoder; large documents are not copied.
+        if isEmpty, output.count >= Self.adoptedByteCount, let memory = unsafe output.takeMemory() {
+            // SAFETY: the block came from `malloc`, and is the data's from here on.
+            self = unsafe Data(
+                bytesNoCopy: memory.baseAddress.unsafelyUnwrapped, count: memory.count, deallocator: .free)
+            return
+        }
         // SAFETY: the bytes are copied within the closure.
         output.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) } }
     }

@@ -2,11 +2,45 @@
 
 import PlistStreaming
 
-/// The state of reading records.
-package final class RecordReader<Value> {
+/// The pieces in which waiting bytes are read.
+enum RecordPiece {
     /// The number of bytes that are made values at once.
-    static var pieceByteCount: Int { 1 << 16 }
+    static var byteCount: Int { 1 << 16 }
+}
 
+// PERF: JSONRecords/streams; inlinable, so that taking a value is neither a call nor a look-up of types.
+/// The records that were not asked for yet.
+@usableFromInline
+package final class RecordQueue<Value> {
+    @usableFromInline var kept: [Value] = []
+    @usableFromInline var next = 0
+
+    @inlinable
+    init() {}
+
+    /// Adds a record.
+    @inlinable
+    package func append(_ value: consuming Value) { kept.append(value) }
+
+    var isEmpty: Bool { next == kept.count }
+
+    func removeAll() { (kept, next) = ([], 0) }
+
+    @inlinable
+    func take() -> Value? {
+        guard next < kept.count else {
+            kept.removeAll(keepingCapacity: true)
+            next = 0
+            return nil
+        }
+        next += 1
+        return kept[next - 1]
+    }
+}
+
+/// The state of reading records.
+@usableFromInline
+package final class RecordReader<Value> {
     /// The bytes that wait to be read, from `offset` on.
     var waiting: [UInt8] = []
     private var offset = 0
@@ -16,36 +50,13 @@ package final class RecordReader<Value> {
     private(set) var isFinished = false
 
     private var reader: (any PushReader & ~Copyable)?
-    private let values = Values()
+    @usableFromInline let values = RecordQueue<Value>()
     private var failure: StreamError?
-
-    /// The records that were not asked for yet.
-    package final class Values {
-        package fileprivate(set) var kept: [Value] = []
-        fileprivate var next = 0
-
-        fileprivate var isEmpty: Bool { next == kept.count }
-
-        /// Adds a record.
-        package func append(_ value: consuming Value) { kept.append(value) }
-
-        fileprivate func removeAll() { (kept, next) = ([], 0) }
-
-        fileprivate func take() -> Value? {
-            guard next < kept.count else {
-                kept.removeAll(keepingCapacity: true)
-                next = 0
-                return nil
-            }
-            next += 1
-            return kept[next - 1]
-        }
-    }
 
     /// Creates a reader of records.
     ///
-    /// - Parameter makeReader: Creates a push reader before a sink that appends each record to the values.
-    package init(_ makeReader: (Values) throws(StreamError) -> any PushReader & ~Copyable) {
+    /// - Parameter makeReader: Creates a push reader before a sink that appends each record to the queue.
+    package init(_ makeReader: (RecordQueue<Value>) throws(StreamError) -> any PushReader & ~Copyable) {
         do throws(StreamError) { reader = try makeReader(values) } catch { fail(error) }
     }
 
@@ -62,11 +73,17 @@ package final class RecordReader<Value> {
         }
     }
 
-    /// Returns the next value of an input.
-    func next(of input: inout ByteInput) throws(StreamError) -> Value? {
+    /// Reads chunks of an input until a value is complete.
+    ///
+    /// - Returns: False at the end.
+    func fill(from input: inout ByteInput) throws(StreamError) -> Bool {
         while true {
-            if let value = try next() { return value }
-            if isFinished { return nil }
+            if !values.isEmpty { return true }
+            if let failure {
+                self.failure = nil
+                throw failure
+            }
+            if isFinished { return false }
             do throws(StreamError) {
                 if try !input.next({ (chunk) throws(StreamError) in try reader?.feed(chunk) }) { finish() }
             } catch {
@@ -76,7 +93,7 @@ package final class RecordReader<Value> {
     }
 
     private func readPiece() {
-        let end = min(offset + Self.pieceByteCount, waiting.count)
+        let end = min(offset + RecordPiece.byteCount, waiting.count)
         do throws(StreamError) {
             try waiting[offset..<end].withRawSpan { (piece) throws(StreamError) in try reader?.feed(piece) }
         } catch {
@@ -125,10 +142,10 @@ extension RecordReader where Value: StreamValue {
         // There is no place to read those that are collected, and their number would end an endless stream.
         if options.unknownMembers == .collect { options.unknownMembers = .ignore }
         self.init { (values) throws(StreamError) in
-            let stream = try RecordStream<Value>(depth: 1, options: options) { value throws(StreamError) in
-                values.append(copy value)
+            let builder = try ValueBuilder(handingOver: Value.self, depth: 1, options: options) {
+                value throws(StreamError) in values.append(copy value)
             }
-            return format.pushReader(into: stream)
+            return format.pushReader(into: builder)
         }
     }
 }

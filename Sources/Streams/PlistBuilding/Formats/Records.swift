@@ -95,27 +95,36 @@ public struct Records<Value, Format: StreamFormat, Source: ByteSource>: AsyncSeq
     /// The state of a reading.
     public final class Iterator {
         private let reader: RecordReader<Value>
+        @usableFromInline let queue: RecordQueue<Value>
         private var input: ByteInput?
         private var failure: StreamError?
 
         fileprivate init(_ reader: RecordReader<Value>, _ source: Source) {
             self.reader = reader
+            queue = reader.values
             do throws(StreamError) { input = try source.open() } catch { failure = error }
         }
 
         /// Returns the next record, or nil at the end and after an error.
         ///
         /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit.
+        @inlinable
         public func next() throws(StreamError) -> Value? {
+            if let value = queue.take() { return value }
+            return try fill() ? queue.take() : nil
+        }
+
+        /// Reads until a record is complete, and returns false at the end.
+        @usableFromInline
+        func fill() throws(StreamError) -> Bool {
             if let failure {
-                reader.giveUp()
                 self.failure = nil
                 throw failure
             }
-            guard var open = input.take() else { return nil }
-            let value = try reader.next(of: &open)
-            if value != nil || !reader.isSpent { input = consume open }
-            return value
+            guard var open = input.take() else { return false }
+            let isFilled = try reader.fill(from: &open)
+            if isFilled { input = consume open }
+            return isFilled
         }
     }
 }
@@ -177,7 +186,7 @@ public struct AsyncRecords<Value, Source: AsyncSequence>: AsyncSequence {
         maker = Maker { makeReader(format) }
         take = { byte, buffer in
             buffer.append(byte)
-            return byte == UInt8(ascii: "\n") || buffer.count >= RecordReader<Value>.pieceByteCount
+            return byte == UInt8(ascii: "\n") || buffer.count >= RecordPiece.byteCount
         }
     }
 

@@ -1,4 +1,6 @@
 // What every format can do with bound values, property lists and columns.
+//
+// PERF: JSONTyped/documents; functions for single documents are inlinable, so that a format that is known costs no witnesses.
 
 public import PlistStreaming
 
@@ -19,7 +21,7 @@ extension StreamFormat {
     /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit, with its path as
     ///   well.
     /// - Complexity: O(*n*) in the bytes.
-    @inlinable  // PERF: JSONTyped/documents; so that a format that is known reads without witnesses.
+    @inlinable
     public func decode<Value: StreamValue>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
@@ -97,6 +99,7 @@ extension StreamFormat {
     ///
     /// - Throws: What the format can't represent, with its path.
     /// - Complexity: O(*n*) in the bytes.
+    @inlinable
     public func encode<Value: StreamValue>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> Data {
@@ -109,6 +112,7 @@ extension StreamFormat {
     ///
     /// - Throws: What the format can't represent, with its path; `misuse` for a binary format.
     /// - Complexity: O(*n*) in the bytes.
+    @inlinable
     public func encodeToString<Value: StreamValue>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> String {
@@ -119,6 +123,7 @@ extension StreamFormat {
     ///
     /// - Throws: What the format can't represent, with its path, and errors of the destination.
     /// - Complexity: O(*n*) in the bytes.
+    @inlinable
     public func write<Value: StreamValue>(
         _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {
@@ -127,10 +132,11 @@ extension StreamFormat {
     }
 
     /// Writes contents as text.
+    @inlinable
     package func text(of content: some StreamContent) throws(StreamError) -> String {
-        var bytes: [UInt8] = []
-        try write(content, to: &bytes)
-        guard let text = bytes.withRawSpan({ String(validating: $0) }) else {
+        var sink = StringSink()
+        try write(content, to: &sink)
+        guard let text = sink.text else {
             throw StreamError(.misuse, "expected a format of text in UTF-8, such as JSON")
         }
         return text
@@ -139,16 +145,18 @@ extension StreamFormat {
 
 /// A value of a bound type as contents.
 public struct BoundContent<Value: StreamValue>: StreamContent {
-    private let value: Value
-    private let options: WritingOptions
+    @usableFromInline let value: Value
+    @usableFromInline let options: WritingOptions
 
     /// Creates contents of a value.
+    @inlinable
     public init(_ value: Value, options: WritingOptions = WritingOptions()) {
         self.value = value
         self.options = options
     }
 
     /// Sends the value.
+    @inlinable
     public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         try sink.write(value, options: options)
     }
@@ -175,6 +183,13 @@ extension DefaultFormat {
         try Self().decodeEach(type, from: source, options: options, body)
     }
 
+    /// The elements of an array, the lines or the records of a source, decoded one by one in constant memory.
+    public static func records<Value: StreamValue, Source: ByteSource>(
+        of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
+    ) -> Records<Value, Self, Source> {
+        Self().records(of: type, from: source, options: options)
+    }
+
     /// Builds a tree.
     public static func propertyList(from source: some ByteSource) throws(StreamError) -> PropertyList {
         try Self().propertyList(from: source)
@@ -188,6 +203,7 @@ extension DefaultFormat {
     }
 
     /// Encodes a value of a bound type.
+    @inlinable
     public static func encode<Value: StreamValue>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> Data {
@@ -195,6 +211,7 @@ extension DefaultFormat {
     }
 
     /// Encodes a value of a bound type as text.
+    @inlinable
     public static func encodeToString<Value: StreamValue>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> String {
@@ -202,6 +219,7 @@ extension DefaultFormat {
     }
 
     /// Writes a value of a bound type to a file or a descriptor.
+    @inlinable
     public static func write<Value: StreamValue>(
         _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {

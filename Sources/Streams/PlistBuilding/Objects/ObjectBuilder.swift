@@ -1,4 +1,4 @@
-// The builder of typed values: one value of one type for each stream.
+// The builder of typed values: one value of one type for each stream. `RecordStream` has the one that hands over values.
 
 import PlistStreaming
 
@@ -31,12 +31,6 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe machine = try ValueMachine.take(for: type, options: options)
     }
 
-    /// Creates a builder that uses the machine of a stream until ``leave()``.
-    init(sharing machine: UnsafeMutablePointer<ValueMachine>) { unsafe self.machine = machine }
-
-    /// Ends the builder and leaves the machine to the stream.
-    consuming func leave() { discard self }
-
     deinit {
         // SAFETY: taken by the initializer, and no one else has the address.
         unsafe ValueMachine.giveBack(machine)
@@ -55,6 +49,9 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         precondition(
             unsafe machine.pointee.plan.type == type, "a builder makes values of the type that it was made for")
         guard unsafe machine.pointee.isFilled else {
+            if unsafe machine.pointee.deliver != nil {
+                throw StreamError(.misuse, "expected a builder that keeps its value, found one that hands values over")
+            }
             let error = unsafe machine.pointee.located(StreamError(.unexpectedEnd, "the value is not complete"))
             reset()
             throw error
@@ -70,6 +67,21 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Gives up the value, of which nothing more comes.
     public mutating func cancel(with error: StreamError) { unsafe machine.pointee.cancel(with: error) }
+
+    /// Calls a closure with this builder as one of the given type, if that is its own type or `ValueBuilder`.
+    @inlinable
+    public mutating func withSelf<Known: PlistSink & ~Copyable>(
+        as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
+    ) throws(StreamError) -> Bool {
+        let known = ObjectIdentifier(type)
+        guard known == ObjectIdentifier(ValueBuilder.self) || known == ObjectIdentifier(Self.self) else { return false }
+        // SAFETY: every builder is the address of a machine, which knows the type of its values, and the address of this one is valid
+        // during the call.
+        try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
+            try body(&(unsafe UnsafeMutableRawPointer(sink).assumingMemoryBound(to: Known.self).pointee))
+        }
+        return true
+    }
 
     // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine without a call between.
     /// Opens an array.

@@ -17,6 +17,9 @@ extension DecodingContext {
         switch node(index).tag {
         case .yes: return true
         case .no: return false
+        case .string:
+            if let bool = bool(inTextAt: index) { return bool }
+            throw mismatch(type, "a Boolean", at: index)
         default: throw mismatch(type, "a Boolean", at: index)
         }
     }
@@ -65,6 +68,17 @@ extension DecodingContext {
             if let value = unsafe withBytes(of: node, { unsafe NumberText.integer($0.bytes, as: Value.self) }) {
                 return value
             }
+        case .string:
+            var value: Value?
+            let isNumber = withNumber(inTextAt: index) { text in
+                if let short = NumberText.shortInteger(text) {
+                    value = Value(exactly: short)
+                } else {
+                    value = NumberText.integer(text, as: Value.self)
+                }
+            }
+            if let value { return value }
+            if !isNumber { throw mismatch(type, "an integer", at: index) }
         default:
             throw mismatch(type, "an integer", at: index)
         }
@@ -83,6 +97,17 @@ extension DecodingContext {
         case .integer: value = Value(Int64(bitPattern: node.payload))
         case .unsigned: value = Value(node.payload)
         case .number: value = unsafe withBytes(of: node) { unsafe NumberText.real($0.bytes, as: Value.self) }
+        case .string:
+            var found: Value?
+            let isNumber = withNumber(inTextAt: index) { text in
+                if type == Double.self {
+                    found = NumberText.real(text, as: Double.self) as? Value
+                } else {
+                    found = NumberText.real(text, as: Value.self)
+                }
+            }
+            guard isNumber else { return try nonConforming(type, at: index) }
+            value = found
         default: return try nonConforming(type, at: index)
         }
         guard let value else {
@@ -179,14 +204,20 @@ extension DecodingContext {
         return url
     }
 
+    /// The number of elements of an array, and the index of the first one.
+    @inline(__always)  // PERF: JSONTyped/catalogue; once an array.
+    func elements(at index: Int) throws -> (count: Int, first: Int) {
+        let node = node(index)
+        if node.has(.array) { return (node.count, index &+ 1) }
+        guard types == .elements, !node.has(.null) else { throw mismatch([Any].self, "an array", at: index) }
+        return (1, index)
+    }
+
     /// Decodes the elements of an array.
     @inline(__always)  // PERF: see above; specialises the closure.
     func elements<Element>(at index: Int, _ decode: (DecodingContext, Int) throws -> Element) throws -> [Element] {
-        let node = node(index)
-        guard node.has(.array) else { throw mismatch([Any].self, "an array", at: index) }
-        let count = node.count
+        var (count, next) = try elements(at: index)
         guard count > 0 else { return [] }
-        var next = index &+ 1
         return try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
             for offset in 0..<count {
                 // SAFETY: the offset is below the capacity, and the elements before it are initialized.
@@ -241,11 +272,21 @@ extension DecodingContext {
             case .unsigned: Decimal(node.payload)
             case .real: Decimal(string: numberText(at: index) ?? "\(Double(bitPattern: node.payload))")
             case .number: Decimal(string: string(of: node))
+            case .string: try decimal(inTextAt: index)
             default: throw mismatch(Decimal.self, "a number", at: index)
             }
         guard let decimal else {
             throw corrupted("the number \(shownNumber(node)) does not fit in Decimal", at: index)
         }
+        return decimal
+    }
+
+    private func decimal(inTextAt index: Int) throws -> Decimal? {
+        var decimal: Decimal?
+        let isNumber = withNumber(inTextAt: index) { text in
+            decimal = String(validating: text).flatMap { Decimal(string: $0) }
+        }
+        guard isNumber else { throw mismatch(Decimal.self, "a number", at: index) }
         return decimal
     }
 
@@ -312,17 +353,21 @@ protocol DecodableCollection {
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws
 }
 
+extension Array: DecodableArray where Element: Decodable {}
+
+/// An array of values that can be decoded.
+@usableFromInline
+protocol DecodableArray {}
+
 extension Array: DecodableCollection where Element: Decodable {
     @unsafe
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
-        let node = context.node(index)
-        guard node.has(.array) else { throw context.mismatch([Any].self, "an array", at: index) }
+        var (count, next) = try context.elements(at: index)
         try context.checkStack(at: index)
         let kind = context.kind(of: Element.self)
-        var next = index &+ 1
         let array: [Element]
         // PERF: JSONTyped/catalogue; a literal needs one look-up of a type of storage, any other array several.
-        switch node.count {
+        switch count {
         case 0: array = []
         case 1: array = [try element(context, kind, &next)]
         case 2: array = [try element(context, kind, &next), try element(context, kind, &next)]
@@ -331,9 +376,9 @@ extension Array: DecodableCollection where Element: Decodable {
                 try element(context, kind, &next), try element(context, kind, &next), try element(context, kind, &next),
             ]
         default:
-            array = try unsafe [Element](unsafeUninitializedCapacity: node.count) { buffer, initializedCount in
+            array = try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
                 let elements = unsafe buffer.baseAddress.unsafelyUnwrapped
-                while initializedCount < node.count {
+                while initializedCount < count {
                     // SAFETY: the count of elements is below the capacity.
                     unsafe (elements + initializedCount).initialize(to: try element(context, kind, &next))
                     initializedCount &+= 1
@@ -358,7 +403,7 @@ extension Dictionary: DecodableCollection where Key == String, Value: Decodable 
     // The standard library's own way asks for the list of keys, and then looks for each of them.
     @unsafe
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
-        let node = context.node(index)
+        let node = context.dictionary(at: index)
         guard node.has(.dictionary) else { throw context.mismatch([String: Any].self, "a dictionary", at: index) }
         try context.checkStack(at: index)
         context.noteExactKeys(of: index)

@@ -27,6 +27,8 @@ final class DecodingContext {
 
     private let smallText = SmallText.checked
     private let isChecked: Bool
+    /// What the stream says about the types of its values.
+    let types: ValueTypes
     private let isMapped: Bool
     /// How coding keys become names, where that is not by `codingKeys`.
     private let names: ((String) -> String)?
@@ -78,6 +80,7 @@ final class DecodingContext {
     private init(for options: DecodingOptions, _ tape: consuming DecodingTape) {
         self.options = options
         isChecked = tape.isChecked
+        types = tape.types
         isMapped = options.codingKeys != nil
         names = options.names
         self.tape = tape
@@ -137,6 +140,33 @@ final class DecodingContext {
         return value
     }
 
+    /// Decodes a value of the messages that were sent to a tape, which is empty afterwards and knows their keys.
+    ///
+    /// - Parameters:
+    ///   - context: The context of the values before it. If a value keeps a decoder, another one takes its place.
+    ///   - tape: The tape of the same context.
+    static func decodeRecord<Value: Decodable>(
+        _ type: Value.Type, _ context: inout DecodingContext, _ tape: inout DecodingTape
+    ) throws -> Value {
+        swap(&context.tape, &tape)
+        context.begin(nil)
+        let value = try context.decode(type, at: root)
+        let isFree =
+            unsafe isKnownUniquelyReferenced(&context) && context.caches.pointee.containers.areFree
+            && context.ways.stepCount == 0
+        if isFree {
+            context.forget(keepsOptions: true)
+            swap(&context.tape, &tape)
+            unsafe tape.begin(input: UnsafeRawBufferPointer(start: nil, count: 0))
+        } else {
+            let (options, types) = (context.options, context.types)
+            finish(&context)
+            context = DecodingContext(options: options, DecodingTape(types: types))
+            tape = DecodingTape(types: types)
+        }
+        return value
+    }
+
     /// A copy of a short text in memory of the context, with so many spaces behind it.
     private func padding(_ text: RawSpan, _ spaces: Int) -> UnsafeRawBufferPointer {
         let (count, whole) = (text.byteCount, text.byteCount + spaces)
@@ -178,8 +208,8 @@ final class DecodingContext {
     }
 
     /// Forgets all that belongs to one value.
-    private func forget() {
-        options = Self.defaults
+    private func forget(keepsOptions: Bool = false) {
+        if !keepsOptions { options = Self.defaults }
         unsafe nodes = unsafe UnsafeBufferPointer(start: nil, count: 0)
         unsafe (input, bytes) = unsafe (
             UnsafeRawBufferPointer(start: nil, count: 0), UnsafeRawBufferPointer(start: nil, count: 0)

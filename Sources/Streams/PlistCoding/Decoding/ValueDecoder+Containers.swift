@@ -2,7 +2,7 @@
 
 extension DecodingContext {
     func container<Key: CodingKey>(keyedBy type: Key.Type, at index: Int) throws -> KeyedDecodingContainer<Key> {
-        let node = node(index)
+        let node = dictionary(at: index)
         guard node.has(.dictionary) else { throw mismatch([String: Any].self, "a dictionary", at: index) }
         try checkStack(at: index)
         if let (vendor, place) = unsafe freeContainer(for: type) {
@@ -60,7 +60,7 @@ extension ValueDecoder {
 
         // PERF: JSONTyped/posts; one look-up instead of the three of the standard library.
         func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-            guard let index = findPresent(key) else { return nil }
+            guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
@@ -68,26 +68,26 @@ extension ValueDecoder {
             return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-            guard let index = findPresent(key) else { return nil }
+            guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-            guard let index = findPresent(key) else { return nil }
+            guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
         // By its name: the compiler would take the standard library's function for it, and not the generic one.
         func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-            guard let index = findPresent(key) else { return nil }
+            guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
         @inline(__always)  // PERF: see above.
         func decodeIfPresent<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value?
         {
-            guard let index = findPresent(key) else { return nil }
+            guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-            guard let index = findPresent(key) else { return nil }
+            guard let index = findPresent(key), !context.isMissing(type, at: index) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
 
@@ -131,6 +131,13 @@ extension ValueDecoder {
             return unsafe index >= 0 && !place.pointee.node(index).has(.null) ? index : nil
         }
 
+        /// The index of a member that is there, is not null and, where all scalars are text, not the empty one.
+        @inline(__always)  // PERF: see above.
+        func findPresentScalar(_ key: Key) -> Int? {
+            guard let index = findPresent(key) else { return nil }
+            return unsafe place.pointee.node(index).has(.string) && context.isEmptyText(at: index) ? nil : index
+        }
+
         @inline(never)
         private func missing(_ key: Key) -> any Error {
             DecodingError.keyNotFound(
@@ -150,13 +157,12 @@ extension ValueDecoder {
         private var nextIndex: UInt32 = 0
 
         init(context: DecodingContext, array: Int) throws {
-            let node = context.node(array)
-            guard node.has(.array) else { throw context.mismatch([Any].self, "an array", at: array) }
+            let (count, first) = try context.elements(at: array)
             try context.checkStack(at: array)
             self.context = context
             self.array = UInt32(truncatingIfNeeded: array)
-            elementCount = UInt32(truncatingIfNeeded: node.count)
-            next = self.array &+ 1
+            elementCount = UInt32(truncatingIfNeeded: count)
+            next = UInt32(truncatingIfNeeded: first)
         }
 
         var codingPath: [any CodingKey] { context.path(of: Int(array)) }

@@ -47,7 +47,7 @@ extension StreamFormat {
     func decodeTape<Value: Decodable>(
         _ type: Value.Type, from source: some ByteSource, options: DecodingOptions
     ) throws -> Value {
-        var tape = DecodingTape()
+        var tape = DecodingTape(types: valueTypes, expectsArray: type is any DecodableArray.Type)
         try read(source, into: &tape)
         return try tape.decode(type, options: options)
     }
@@ -71,7 +71,7 @@ extension StreamFormat {
         _ body: (Value) throws(Failure) -> Void
     ) throws(StreamError) {
         try withoutActuallyEscaping(body) { (body) throws(StreamError) in
-            var records = RecordDecoder<Value>(options) { value throws(StreamError) in
+            var records = RecordTape(Value.self, valueTypes, options) { value throws(StreamError) in
                 do throws(Failure) { try body(value) } catch { throw StreamError(ofReceiver: error) }
             }
             do throws(StreamError) { try read(source, into: &records) } catch {
@@ -121,7 +121,7 @@ extension RecordReader where Value: Decodable {
     /// Creates a reader of records of a `Decodable` type.
     convenience init(decoding format: some StreamFormat, _ options: DecodingOptions) {
         self.init { (values) throws(StreamError) in
-            format.pushReader(into: RecordDecoder<Value>(options) { values.append($0) })
+            format.pushReader(into: RecordTape(Value.self, format.valueTypes, options) { values.append($0) })
         }
     }
 }
@@ -133,6 +133,7 @@ extension StreamFormat {
     ///
     /// - Throws: What the format can't represent, with its path; an error that the type throws is the cause of one.
     /// - Complexity: O(*n*) in the bytes.
+    @inlinable
     public func encode<Value: Encodable>(
         _ value: Value, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) -> Data {
@@ -142,6 +143,7 @@ extension StreamFormat {
     }
 
     /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    @inlinable
     public func encode<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> Data {
@@ -153,6 +155,7 @@ extension StreamFormat {
     /// Encodes a value of an `Encodable` type as text.
     ///
     /// - Throws: What ``encode(_:options:)-(_,EncodingOptions)`` throws; `misuse` for a binary format.
+    @inlinable
     public func encodeToString<Value: Encodable>(
         _ value: Value, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) -> String {
@@ -160,6 +163,7 @@ extension StreamFormat {
     }
 
     /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound one.
+    @inlinable
     public func encodeToString<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> String {
@@ -169,6 +173,7 @@ extension StreamFormat {
     /// Writes a value of an `Encodable` type to a file or a descriptor.
     ///
     /// - Throws: What ``encode(_:options:)-(_,EncodingOptions)`` throws, and errors of the destination.
+    @inlinable
     public func write<Value: Encodable>(
         _ value: Value, to output: some ByteSink, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) {
@@ -177,6 +182,7 @@ extension StreamFormat {
     }
 
     /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    @inlinable
     public func write<Value: StreamValue & Encodable>(
         _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {
@@ -187,16 +193,18 @@ extension StreamFormat {
 
 /// A value of an `Encodable` type as contents.
 public struct CodedContent<Value: Encodable>: StreamContent {
-    private let value: Value
-    private let options: EncodingOptions
+    @usableFromInline let value: Value
+    @usableFromInline let options: EncodingOptions
 
     /// Creates contents of a value.
+    @inlinable
     public init(_ value: Value, options: EncodingOptions = EncodingOptions()) {
         self.value = value
         self.options = options
     }
 
     /// Sends the value.
+    @inlinable
     public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         try sink.write(encodable: value, options: options)
     }
@@ -221,7 +229,38 @@ extension DefaultFormat {
         try Self().decodeBound(type, from: source, options: options)
     }
 
+    /// Decodes the elements of an array, the lines or the records one by one, each in its own memory.
+    public static func decodeEach<Value: Decodable, Failure: Error>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions(),
+        _ body: (Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try Self().decodeEach(type, from: source, options: options, body)
+    }
+
+    /// Decodes the elements of an array, the lines or the records one by one, as values of a bound type.
+    public static func decodeEach<Value: StreamValue & Decodable, Failure: Error>(
+        _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
+        _ body: (borrowing Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try Self().decodeEach(type, from: source, options: options, body)
+    }
+
+    /// The elements of an array, the lines or the records of a source, decoded one by one.
+    public static func records<Value: Decodable, Source: ByteSource>(
+        of type: Value.Type = Value.self, from source: Source, options: DecodingOptions = DecodingOptions()
+    ) -> Records<Value, Self, Source> {
+        Self().records(of: type, from: source, options: options)
+    }
+
+    /// The elements of an array, the lines or the records of a source, as values of a bound type.
+    public static func records<Value: StreamValue & Decodable, Source: ByteSource>(
+        of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
+    ) -> Records<Value, Self, Source> {
+        Self().records(of: type, from: source, options: options)
+    }
+
     /// Encodes a value of an `Encodable` type.
+    @inlinable
     public static func encode<Value: Encodable>(
         _ value: Value, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) -> Data {
@@ -229,6 +268,7 @@ extension DefaultFormat {
     }
 
     /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    @inlinable
     public static func encode<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> Data {
@@ -236,6 +276,7 @@ extension DefaultFormat {
     }
 
     /// Encodes a value of an `Encodable` type as text.
+    @inlinable
     public static func encodeToString<Value: Encodable>(
         _ value: Value, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) -> String {
@@ -243,6 +284,7 @@ extension DefaultFormat {
     }
 
     /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound one.
+    @inlinable
     public static func encodeToString<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) -> String {
@@ -250,6 +292,7 @@ extension DefaultFormat {
     }
 
     /// Writes a value of an `Encodable` type to a file or a descriptor.
+    @inlinable
     public static func write<Value: Encodable>(
         _ value: Value, to output: some ByteSink, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) {
@@ -257,6 +300,7 @@ extension DefaultFormat {
     }
 
     /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    @inlinable
     public static func write<Value: StreamValue & Encodable>(
         _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {

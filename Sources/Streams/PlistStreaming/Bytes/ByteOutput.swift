@@ -13,7 +13,8 @@ import Glibc
 /// Writers append to it; with a descriptor it writes out whenever its capacity is reached.
 @safe
 public struct ByteOutput: ~Copyable {
-    // SAFETY: `start` has `capacity` bytes, of which `count` are initialized, and lives until `deinit`.
+    // SAFETY: `start` has `capacity` bytes, of which `count` are initialized, and lives until `deinit`. Without capacity it is the
+    // address of no memory.
     @usableFromInline var start: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     @usableFromInline var used: Int = 0
@@ -24,7 +25,12 @@ public struct ByteOutput: ~Copyable {
     private let descriptor: Int32?
     private let bound: Int
 
+    /// The capacity for small documents: that of the blocks that `malloc` is fastest with.
+    package static var smallCapacity: Int { 1_000 }
+
     /// Creates an output that keeps everything in memory.
+    ///
+    /// - Parameter capacity: The number of bytes to reserve; with 0, nothing is allocated before the first byte.
     public init(capacity: Int = 4096) {
         self.init(descriptor: nil, capacity: capacity)
     }
@@ -38,13 +44,19 @@ public struct ByteOutput: ~Copyable {
 
     private init(descriptor: Int32?, capacity: Int) {
         self.descriptor = descriptor
-        self.capacity = max(64, capacity)
+        self.capacity = max(0, capacity)
         bound = self.capacity
-        unsafe start = Self.allocate(self.capacity)
+        unsafe start = self.capacity > 0 ? Self.allocate(self.capacity) : Self.nowhere
     }
 
     deinit {
-        unsafe free(start)
+        if capacity > 0 { unsafe free(start) }
+    }
+
+    /// The address of an output without capacity.
+    private static var nowhere: UnsafeMutableRawPointer {
+        // SAFETY: no byte is stored at or loaded from it.
+        unsafe UnsafeMutableRawPointer(bitPattern: 64).unsafelyUnwrapped
     }
 
     /// Appends bytes.
@@ -127,7 +139,7 @@ public struct ByteOutput: ~Copyable {
         // `realloc` moves large blocks by their pages, without copying them and without new pages to clear.
         let larger = Self.capacity(from: capacity, needed: count + byteCount)
         // SAFETY: the block came from `malloc`, and is this type's alone; its first `count` bytes are kept.
-        guard let memory = unsafe realloc(start, larger) else { throw Self.noMemory(byteCount) }
+        guard let memory = unsafe realloc(capacity > 0 ? start : nil, larger) else { throw Self.noMemory(byteCount) }
         unsafe start = memory
         capacity = larger
         // PERF: JSONRecords/writing; only pages that bytes reach are ever taken, so much is asked for at a time.
@@ -140,7 +152,7 @@ public struct ByteOutput: ~Copyable {
 
     /// The capacity after growing: twice what there is, and several large pages, without a rest, for what is large.
     private static func capacity(from capacity: Int, needed: Int) -> Int {
-        let larger = max(capacity * 2, needed)
+        let larger = max(64, capacity * 2, needed)
         guard larger >= LargePages.byteCount / 2 else { return larger }
         return LargePages.capacity(for: max(larger, 3 * LargePages.byteCount))
     }
@@ -197,6 +209,19 @@ public struct ByteOutput: ~Copyable {
     ) throws(Failure) -> Value {
         // SAFETY: the first `count` bytes are initialized, and the span does not leave the closure.
         try body(unsafe UnsafeRawBufferPointer(start: start, count: count).bytes)
+    }
+
+    /// Gives the memory away, without the part that has no bytes, and is empty then.
+    ///
+    /// - Returns: A block of `malloc` with all bytes, or nil if there are none. The caller frees it.
+    @unsafe
+    package mutating func takeMemory() -> UnsafeMutableRawBufferPointer? {
+        guard count > 0 else { return nil }
+        // SAFETY: the block came from `malloc`, and is this type's alone; its first `count` bytes are kept.
+        let memory = unsafe UnsafeMutableRawBufferPointer(start: realloc(start, count) ?? start, count: count)
+        (used, capacity) = (0, 0)
+        unsafe start = Self.nowhere
+        return unsafe memory
     }
 
     /// A copy of the bytes in memory.

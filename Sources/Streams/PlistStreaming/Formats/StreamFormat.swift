@@ -17,6 +17,9 @@ public protocol StreamContent {
 /// let tasks = try CBOR().decode([Task].self, from: .file("tasks.cbor"))
 /// ```
 public protocol StreamFormat: Sendable {
+    /// What a document says about the types of its values; ``ValueTypes/marked`` by default.
+    var valueTypes: ValueTypes { get }
+
     /// Reads a source and sends its messages to a sink.
     ///
     /// After an error the format calls `cancel(with:)` of the sink.
@@ -30,6 +33,19 @@ public protocol StreamFormat: Sendable {
 
     /// Creates a reader that is fed chunks. The default one collects all chunks and then reads them.
     func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable
+}
+
+/// What the documents of a format say about the types of values.
+///
+/// Bound types and `Decodable` types are decoded from text alike: an integer from ` 007`, a Boolean from `true` or `1`.
+public enum ValueTypes: Sendable {
+    /// A document tells numbers, Booleans, strings, arrays and dictionaries apart, as in JSON.
+    case marked
+    /// Numbers and Booleans are text, as in CSV.
+    case text
+    /// Numbers and Booleans are text, an array of one element looks like the element, and a dictionary without members looks like
+    /// the empty string, as in XML.
+    case elements
 }
 
 /// A format with default options, whose functions are also static: `JSON.decode(Task.self, from: data)`.
@@ -54,6 +70,9 @@ public protocol PushReader: ~Copyable {
 }
 
 extension StreamFormat {
+    /// Marked types.
+    public var valueTypes: ValueTypes { .marked }
+
     /// Creates a reader that collects all chunks and reads them when the input ends.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
         CollectingReader(format: self, sink: sink)

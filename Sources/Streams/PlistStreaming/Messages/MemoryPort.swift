@@ -48,6 +48,15 @@ public struct MemoryPort {
         unsafe names = unsafe (checkHeader, watchNames)
     }
 
+    /// Makes the port of a sink that only says what it expects.
+    package init<Sink: PlistSink & ~Copyable>(expectationsOf type: Sink.Type, _ expected: @escaping Expected) {
+        sink = ObjectIdentifier(type)
+        unsafe loan = nil
+        unsafe write = nil
+        unsafe self.expected = unsafe expected
+        unsafe names = nil
+    }
+
     /// Makes the port of a writer.
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(writingOf type: Sink.Type, _ write: @escaping Write) {

@@ -37,34 +37,7 @@ public struct BinaryPropertyList: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        if try readKnown(AnyByteSource(source), into: &sink) { return }
-        try sink.readBinaryPlist(source, options: reader)
-    }
-
-    /// Reads into the builders of this package, for which the reader is specialized here.
-    @usableFromInline
-    func readKnown<Sink: PlistSink & ~Copyable>(
-        _ source: AnyByteSource, into sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readBinaryPlist(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readBinaryPlist(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: PropertyListBuilder.self,
-            { (sink) throws(StreamError) in try sink.readBinaryPlist(source, options: reader) })
-        {
-            return true
-        }
-        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
-            try sink.readBinaryPlist(source, options: reader)
-        }
+        try readSpecialized(source, into: &sink)
     }
 
     /// Writes contents.
@@ -82,6 +55,18 @@ public struct BinaryPropertyList: DefaultFormat {
 
     /// Creates a ``BinaryPlistReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        BinaryPlistReader(sink: sink, options: reader)
+        makeSpecializedReader(sink)
+    }
+}
+
+extension BinaryPropertyList: SpecializedFormat {
+    @inlinable
+    package func scan<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) { try sink.readBinaryPlist(source, options: reader) }
+
+    @usableFromInline
+    package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
+        ErasedReader(BinaryPlistReader(sink: sink, options: reader))
     }
 }

@@ -33,37 +33,11 @@ public struct OpenStepPropertyList: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        if try readKnown(AnyByteSource(source), into: &sink) { return }
-        try sink.readOpenStepPlist(source, options: reader)
+        try readSpecialized(source, into: &sink)
     }
 
     private func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
         try builder.readOpenStepPlist(source, options: reader)
-    }
-
-    /// Reads into the builders of this package, for which the reader is specialized here.
-    func readKnown<Sink: PlistSink & ~Copyable>(
-        _ source: AnyByteSource, into sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readOpenStepPlist(source, options: reader) }
-        ) {
-            return true
-        }
-        if try sink.withSelf(
-            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readOpenStepPlist(source, options: reader) }
-        ) {
-            return true
-        }
-        if try sink.withSelf(
-            as: PropertyListBuilder.self,
-            { (sink) throws(StreamError) in try sink.readOpenStepPlist(source, options: reader) })
-        {
-            return true
-        }
-        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
-            try sink.readOpenStepPlist(source, options: reader)
-        }
     }
 
     /// Writes contents.
@@ -81,7 +55,19 @@ public struct OpenStepPropertyList: DefaultFormat {
 
     /// Creates an ``OpenStepPlistReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        OpenStepPlistReader(sink: sink, options: reader)
+        makeSpecializedReader(sink)
+    }
+}
+
+extension OpenStepPropertyList: SpecializedFormat {
+    @usableFromInline
+    package func scan<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) { try sink.readOpenStepPlist(source, options: reader) }
+
+    @usableFromInline
+    package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
+        ErasedReader(OpenStepPlistReader(sink: sink, options: reader))
     }
 }
 

@@ -35,37 +35,11 @@ public struct XMLPropertyList: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        if try readKnown(AnyByteSource(source), into: &sink) { return }
-        try sink.readXMLPlist(source, options: reader)
+        try readSpecialized(source, into: &sink)
     }
 
     private func readValue(_ source: some ByteSource, into builder: inout ValueBuilder) throws(StreamError) {
         try builder.readXMLPlist(source, options: reader)
-    }
-
-    /// Reads into the builders of this package, for which the reader is specialized here.
-    func readKnown<Sink: PlistSink & ~Copyable>(
-        _ source: AnyByteSource, into sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        if try sink.withSelf(
-            as: ValueBuilder.self, { (sink) throws(StreamError) in try sink.readXMLPlist(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: DecodingTape.self, { (sink) throws(StreamError) in try sink.readXMLPlist(source, options: reader) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: PropertyListBuilder.self,
-            { (sink) throws(StreamError) in try sink.readXMLPlist(source, options: reader) })
-        {
-            return true
-        }
-        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
-            try sink.readXMLPlist(source, options: reader)
-        }
     }
 
     /// Writes contents.
@@ -83,7 +57,19 @@ public struct XMLPropertyList: DefaultFormat {
 
     /// Creates an ``XMLPlistReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        XMLPlistReader(sink: sink, options: reader)
+        makeSpecializedReader(sink)
+    }
+}
+
+extension XMLPropertyList: SpecializedFormat {
+    @usableFromInline
+    package func scan<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) { try sink.readXMLPlist(source, options: reader) }
+
+    @usableFromInline
+    package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
+        ErasedReader(XMLPlistReader(sink: sink, options: reader))
     }
 }
 

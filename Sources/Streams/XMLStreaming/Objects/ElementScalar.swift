@@ -71,23 +71,6 @@ enum ElementScalar {
         if text.equals("true") || text.equals("1") { return true }
         return text.equals("false") || text.equals("0") ? false : nil
     }
-
-    /// The integer of up to 18 digits that a text is, without zeros before them; nil for any other text.
-    static func shortInteger(_ text: RawSpan) -> Int64? {
-        let isNegative = text.byteCount > 0 && text.uncheckedByte(0) == UInt8(ascii: "-")
-        var offset = isNegative ? 1 : 0
-        let count = text.byteCount &- offset
-        guard count > 0, count <= 18, text.uncheckedByte(offset) != UInt8(ascii: "0") || count == 1 && !isNegative
-        else { return nil }
-        var value: Int64 = 0
-        while offset < text.byteCount {
-            let digit = text.uncheckedByte(offset) &- 0x30
-            guard digit <= 9 else { return nil }
-            value = value &* 10 &+ Int64(digit)
-            offset &+= 1
-        }
-        return isNegative ? -value : value
-    }
 }
 
 // MARK: - In-class tests

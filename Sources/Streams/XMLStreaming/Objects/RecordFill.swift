@@ -125,7 +125,7 @@ enum RecordFill {
         if value.byteCount == 0, !isOptional { return false }
         switch kind {
         case .integer, .optionalInteger:
-            let number = ElementScalar.shortInteger(value)
+            let number = NumberText.shortInteger(value)
             if number == nil, value.byteCount > 0 { return false }
             if isOptional {
                 unsafe place.initializeMemory(as: Int64?.self, to: number)
@@ -227,7 +227,7 @@ enum RecordFill {
         case .text:
             return unsafe text.withUnsafeBytes { unsafe shape.pointee.read(.string($0), to: place) }
         case .integer, .number:
-            guard let number = ElementScalar.shortInteger(text.withoutXMLWhitespaceAround) else { return false }
+            guard let number = NumberText.shortInteger(text.withoutXMLWhitespaceAround) else { return false }
             return unsafe shape.pointee.read(.integer(number), to: place)
         default:
             return false

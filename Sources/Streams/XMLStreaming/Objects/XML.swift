@@ -50,35 +50,7 @@ public struct XML: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        if try readKnown(AnyByteSource(source), into: &sink) { return }
-        try sink.readXML(source, options: reader, objectOptions: objects)
-    }
-
-    /// Reads into the builders of this package, for which the reader is specialized here.
-    func readKnown<Sink: PlistSink & ~Copyable>(
-        _ source: AnyByteSource, into sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        if try sink.withSelf(
-            as: ValueBuilder.self,
-            { (sink) throws(StreamError) in try sink.readXML(source, options: reader, objectOptions: objects) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: DecodingTape.self,
-            { (sink) throws(StreamError) in try sink.readXML(source, options: reader, objectOptions: objects) })
-        {
-            return true
-        }
-        if try sink.withSelf(
-            as: PropertyListBuilder.self,
-            { (sink) throws(StreamError) in try sink.readXML(source, options: reader, objectOptions: objects) })
-        {
-            return true
-        }
-        return try sink.withSelf(as: ColumnsBuilder.self) { (sink) throws(StreamError) in
-            try sink.readXML(source, options: reader, objectOptions: objects)
-        }
+        try readSpecialized(source, into: &sink)
     }
 
     /// Writes contents as elements.
@@ -97,8 +69,25 @@ public struct XML: DefaultFormat {
 
     /// Creates an ``XMLReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        XMLReader(sink: XMLRecordAdapter(sink, options: objects), options: reader)
+        makeSpecializedReader(sink)
     }
 }
 
 extension XMLReader: PushReader where Sink: ~Copyable {}
+
+extension XML {
+    /// Elements, whose scalars are text.
+    public var valueTypes: ValueTypes { .elements }
+}
+
+extension XML: SpecializedFormat {
+    @usableFromInline
+    package func scan<Sink: PlistSink & ~Copyable>(
+        _ source: some ByteSource, into sink: inout Sink
+    ) throws(StreamError) { try sink.readXML(source, options: reader, objectOptions: objects) }
+
+    @usableFromInline
+    package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
+        ErasedReader(XMLReader(sink: XMLRecordAdapter(sink, options: objects), options: reader))
+    }
+}

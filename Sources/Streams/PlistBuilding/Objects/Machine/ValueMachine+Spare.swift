@@ -20,9 +20,17 @@ extension ValueMachine {
             unsafe machine.pointee.begin(owner, options)
             return unsafe machine
         }
+        return try unsafe make(for: type, options: options, streamingDepth: 0)
+    }
+
+    /// Makes a machine for values of a type.
+    @usableFromInline
+    static func make<Value: StreamValue>(
+        for type: Value.Type, options: BuilderOptions, streamingDepth: Int
+    ) throws(StreamError) -> UnsafeMutablePointer<ValueMachine> {
         let (plan, owner) = try PlanBinder.bind(type, options.keyMapping)
         let machine = UnsafeMutablePointer<ValueMachine>.allocate(capacity: 1)
-        unsafe machine.initialize(to: ValueMachine(plan, owner, options: options, streamingDepth: 0))
+        unsafe machine.initialize(to: ValueMachine(plan, owner, options: options, streamingDepth: streamingDepth))
         return unsafe machine
     }
 

@@ -42,6 +42,8 @@ struct ValueMachine: ~Copyable {
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
     /// Receives each complete value at the root; nil in a builder, which keeps the value until it is taken.
     @usableFromInline var deliver: (() throws(StreamError) -> Void)?
+    /// The number of values handed over, by address, since readers hand over as well.
+    @usableFromInline private(set) var delivery: UnsafeMutablePointer<Int>?
     /// Whether a value with unknown members was taken, so that the next one begins without them.
     var isTaken = false
     /// Whether the value at the root is complete.
@@ -58,14 +60,6 @@ struct ValueMachine: ~Copyable {
     var top: UnsafeMutablePointer<ValueFrame>
     var levelCount = 2
     private var levelCapacity = 16
-
-    @usableFromInline
-    init<Value: StreamValue>(
-        _ type: Value.Type, options: BuilderOptions, streamingDepth: Int
-    ) throws(StreamError) {
-        let (plan, owner) = try PlanBinder.bind(type, options.keyMapping)
-        self.init(plan, owner, options: options, streamingDepth: streamingDepth)
-    }
 
     init(_ plan: StreamPlan, _ owner: AnyObject, options: BuilderOptions, streamingDepth: Int) {
         unsafe unretainedPlan = plan
@@ -96,6 +90,16 @@ struct ValueMachine: ~Copyable {
         unsafe records.pointee.deallocate()
         unsafe records.deinitialize(count: 1)
         unsafe records.deallocate()
+        unsafe delivery?.deallocate()
+    }
+
+    /// Makes the counter of values handed over.
+    @usableFromInline
+    mutating func makeDelivery() -> UnsafeMutablePointer<Int> {
+        let counter = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+        unsafe counter.initialize(to: 0)
+        unsafe delivery = unsafe counter
+        return unsafe counter
     }
 
     /// Begins to serve another builder.

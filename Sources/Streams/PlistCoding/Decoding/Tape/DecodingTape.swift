@@ -66,7 +66,7 @@ struct TapeNode: BitwiseCopyable {
 /// A sink that keeps the values of a stream for decoding them.
 ///
 /// PERF: JSONTyped; messages are inlined into the witnesses that a reader calls, which saves a call each.
-@safe
+@safe @usableFromInline
 package struct DecodingTape: PlistSink, ~Copyable {
     // PERF: JSONTyped; memory that grows is written by the tape itself, with one comparison a value.
     // SAFETY: as many nodes are initialized as the count says; it is not more than the capacity.
@@ -80,6 +80,10 @@ package struct DecodingTape: PlistSink, ~Copyable {
     private(set) var input: UnsafeRawBufferPointer
     /// Whether all text comes from a reader that has found it to be UTF-8.
     let isChecked: Bool
+    /// What the stream says about the types of its values.
+    let types: ValueTypes
+    /// Whether the value at the root is to be an array.
+    private let expectsArray: Bool
     private(set) var keys = TapeKeys()
     // PERF: JSONTyped/catalogue; a stack of which the top changes in place, since copies of what was just written stall.
     private var open = UnsafeMutablePointer<OpenContainer>.allocate(capacity: 16)
@@ -107,17 +111,24 @@ package struct DecodingTape: PlistSink, ~Copyable {
     }
 
     /// Makes a tape for text of anyone, which lies somewhere else and is copied.
-    init() { unsafe self.init(input: UnsafeRawBufferPointer(start: nil, count: 0), isChecked: false) }
+    init(types: ValueTypes = .marked, expectsArray: Bool = false) {
+        unsafe self.init(
+            input: UnsafeRawBufferPointer(start: nil, count: 0), isChecked: false, types, expectsArray: expectsArray)
+    }
 
     /// Makes a tape for a reader that sends nothing but UTF-8, and for the text in the bytes, which stay where they are until
     /// the decoding ends.
     @unsafe
-    package init(input: UnsafeRawBufferPointer) { unsafe self.init(input: input, isChecked: true) }
+    package init(input: UnsafeRawBufferPointer) {
+        unsafe self.init(input: input, isChecked: true, .marked, expectsArray: false)
+    }
 
     @unsafe
-    private init(input: UnsafeRawBufferPointer, isChecked: Bool) {
+    private init(input: UnsafeRawBufferPointer, isChecked: Bool, _ types: ValueTypes, expectsArray: Bool) {
         unsafe self.input = input
         self.isChecked = isChecked
+        self.types = types
+        self.expectsArray = expectsArray
         unsafe open.initialize(to: OpenContainer())
         unsafe top = open
         reserveForInput()
@@ -155,28 +166,38 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     private static let largestCount = Int(UInt32.max) - 1
 
+    /// An array at the root, if one is expected there, and any value otherwise.
+    @usableFromInline
+    package static var memoryPort: MemoryPort? {
+        // SAFETY: the function takes the address of a sink of this type, which is valid during the call.
+        unsafe MemoryPort(expectationsOf: Self.self) { sink in
+            let tape = unsafe sink.assumingMemoryBound(to: Self.self)
+            return ExpectedValue(unsafe tape.pointee.count == 0 && tape.pointee.expectsArray ? .array : .any)
+        }
+    }
+
     // MARK: Containers
 
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func beginArray() throws(StreamError) { try begin(.array) }
 
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func beginDictionary() throws(StreamError) { try begin(.dictionary) }
 
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func endArray() throws(StreamError) {
         guard unsafe depth > 0 && !top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         end()
     }
 
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func endDictionary() throws(StreamError) {
         guard unsafe depth > 0 && top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         if unsafe top.pointee.repeats != 0 { noteRepeatedKeys() }
         end()
     }
 
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         let top = unsafe self.top
         let (last, isFirst) = unsafe (top.pointee.lastKey, top.pointee.isAtStart)
@@ -298,26 +319,29 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     // MARK: Scalars
 
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func writeNull() throws(StreamError) { try append(.null, 0) }
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func writeBool(_ value: Bool) throws(StreamError) { try append(value ? .yes : .no, 0) }
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func writeInteger(_ value: Int64) throws(StreamError) {
         try append(.integer, UInt64(bitPattern: value))
     }
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try append(value > UInt64(Int64.max) ? .unsigned : .integer, value)
     }
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func writeReal(_ value: Double) throws(StreamError) { try append(.real, value.bitPattern) }
+    @usableFromInline
     package mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try append(.date, seconds.bitPattern)
     }
+    @usableFromInline
     package mutating func writeNumber(text: RawSpan) throws(StreamError) { try append(.number, text) }
-    @inline(__always)  // PERF: see the type.
+    @usableFromInline @inline(__always)  // PERF: see the type.
     package mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try append(.string, utf8) }
+    @usableFromInline
     package mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try append(.data, bytes) }
 
     @inline(__always)  // PERF: JSONTyped; once a value.

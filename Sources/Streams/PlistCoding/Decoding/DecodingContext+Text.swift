@@ -1,0 +1,86 @@
+// Values of formats whose scalars are all text, such as CSV and XML, where the types that are decoded say what they are.
+
+import PlistStreaming
+
+extension DecodingContext {
+    /// The Boolean that a text stands for: `true`, `false`, `1` or `0`.
+    func bool(inTextAt index: Int) -> Bool? {
+        guard types != .marked else { return nil }
+        return unsafe withBytes(of: node(index)) { text in
+            let whole = unsafe text.bytes
+            let text = whole.extracting(trimmed(whole))
+            if text.equals("true") || text.equals("1") { return true }
+            return text.equals("false") || text.equals("0") ? false : nil
+        }
+    }
+
+    /// Calls a closure with a text as a number in the grammar of JSON. In elements it may have white space around it, a plus sign, and
+    /// zeros before the digits, which are left out.
+    ///
+    /// - Returns: False, without a call, if the text is no number, or if the format tells numbers from strings.
+    func withNumber(inTextAt index: Int, _ body: (RawSpan) -> Void) -> Bool {
+        guard types != .marked else { return false }
+        return unsafe withBytes(of: node(index)) { bytes in
+            let whole = unsafe bytes.bytes
+            let text = whole.extracting(trimmed(whole))
+            if DecimalNumber(text) != nil {
+                body(text)
+                return true
+            }
+            guard types == .elements else { return false }
+            let sign = text.byteCount > 0 ? text.byte(at: 0) : 0
+            let isNegative = sign == UInt8(ascii: "-")
+            var start = isNegative || sign == UInt8(ascii: "+") ? 1 : 0
+            while start + 1 < text.byteCount, text.byte(at: start) == UInt8(ascii: "0"),
+                text.byte(at: start + 1) &- 0x30 <= 9
+            {
+                start += 1
+            }
+            guard start < text.byteCount, text.byte(at: start) != UInt8(ascii: "-") else { return false }
+            let digits = (isNegative ? [sign] : []) + Array(copying: text.extracting(start..<text.byteCount))
+            return digits.withRawSpan { digits in
+                guard DecimalNumber(digits) != nil else { return false }
+                body(digits)
+                return true
+            }
+        }
+    }
+
+    /// Whether a text is empty in a format whose scalars are text, and stands for a missing value of a type other than text.
+    @inline(never)
+    func isEmptyText(at index: Int) -> Bool {
+        guard types != .marked else { return false }
+        return unsafe withBytes(of: node(index)) { unsafe trimmed($0.bytes).isEmpty }
+    }
+
+    /// Whether a value is an empty text, where a type has no value for it.
+    @inline(__always)  // PERF: JSONTyped; once an optional member.
+    func isMissing(_ type: Any.Type, at index: Int) -> Bool {
+        guard types != .marked, node(index).has(.string) else { return false }
+        return switch kind(of: type) {
+        case .bool, .double, .int, .date, .url, .decimal: isEmptyText(at: index)
+        default: false
+        }
+    }
+
+    /// The node of a dictionary; in a format in which a dictionary without members looks like the empty text, also one of that.
+    @inline(__always)
+    func dictionary(at index: Int) -> TapeNode {
+        let node = node(index)
+        guard types == .elements, node.has(.string), isEmptyText(at: index) else { return node }
+        return TapeNode(.dictionary, UInt64(index + 1) &<< 32, key: node.key)
+    }
+
+    /// The range of a text without the white space around it, which belongs to the layout of elements, and to the values of others.
+    private func trimmed(_ text: RawSpan) -> Range<Int> {
+        var (start, end) = (0, text.byteCount)
+        guard types == .elements else { return start..<end }
+        func isSpace(_ offset: Int) -> Bool {
+            let byte = text.byte(at: offset)
+            return byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+        }
+        while start < end, isSpace(start) { start += 1 }
+        while end > start, isSpace(end - 1) { end -= 1 }
+        return start..<end
+    }
+}

@@ -1,0 +1,157 @@
+// Decodes the elements of an array one by one, as a sink.
+
+import PlistStreaming
+
+/// A sink that decodes each value in the outermost array, and forgets it after a closure has received it.
+@usableFromInline
+package struct RecordTape: PlistSink, ~Copyable {
+    /// Decodes the value on a tape, the record with a number, and passes it on.
+    private let decode: (inout DecodingContext, inout DecodingTape, Int) throws(StreamError) -> Void
+    private var context: DecodingContext
+    private var tape: DecodingTape
+    private var depth = 0
+    private var count = 0
+
+    /// Creates a sink.
+    ///
+    /// - Parameter receive: Receives each value in order.
+    init<Value: Decodable>(
+        _ type: Value.Type, _ types: ValueTypes, _ options: DecodingOptions,
+        _ receive: @escaping (Value) throws(StreamError) -> Void
+    ) {
+        tape = DecodingTape(types: types)
+        context = DecodingContext(options: options, DecodingTape(types: types))
+        decode = { (context, tape, number) throws(StreamError) in
+            let value: Value
+            do {
+                value = try DecodingContext.decodeRecord(type, &context, &tape)
+            } catch {
+                throw StreamError(ofReceiver: error).within(.index(number))
+            }
+            try receive(value)
+        }
+    }
+
+    /// An array at the root, and any value in it.
+    @usableFromInline
+    package static var memoryPort: MemoryPort? {
+        // SAFETY: the function takes the address of a sink of this type, which is valid during the call.
+        unsafe MemoryPort(expectationsOf: Self.self) { sink in
+            ExpectedValue(unsafe sink.assumingMemoryBound(to: Self.self).pointee.depth == 0 ? .array : .any)
+        }
+    }
+
+    /// Checks that a scalar is in the array, and decodes the record if it is one.
+    private mutating func endScalar() throws(StreamError) {
+        if depth == 1 { try deliver() }
+    }
+
+    private func checkDepth() throws(StreamError) {
+        if depth == 0 { throw StreamError(.typeMismatch, "expected an array of records, found a single value") }
+    }
+
+    /// Decodes the record that is complete.
+    private mutating func deliver() throws(StreamError) {
+        count += 1
+        try decode(&context, &tape, count - 1)
+    }
+
+    @usableFromInline
+    package mutating func beginArray() throws(StreamError) {
+        if depth > 0 { try tape.beginArray() }
+        depth += 1
+    }
+
+    @usableFromInline
+    package mutating func endArray() throws(StreamError) {
+        depth -= 1
+        if depth > 0 { try tape.endArray() }
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func beginDictionary() throws(StreamError) {
+        try checkDepth()
+        try tape.beginDictionary()
+        depth += 1
+    }
+
+    @usableFromInline
+    package mutating func endDictionary() throws(StreamError) {
+        try tape.endDictionary()
+        depth -= 1
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try tape.writeKey(utf8) }
+
+    @usableFromInline
+    package mutating func writeNull() throws(StreamError) {
+        try checkDepth()
+        try tape.writeNull()
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try checkDepth()
+        try tape.writeBool(value)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try checkDepth()
+        try tape.writeInteger(value)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try checkDepth()
+        try tape.writeUnsigned(value)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeReal(_ value: Double) throws(StreamError) {
+        try checkDepth()
+        try tape.writeReal(value)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        try checkDepth()
+        try tape.writeNumber(text: text)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try checkDepth()
+        try tape.writeString(utf8)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try checkDepth()
+        try tape.writeData(bytes)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try checkDepth()
+        try tape.writeDate(secondsSince2001: seconds)
+        try endScalar()
+    }
+
+    @usableFromInline
+    package mutating func cancel(with error: StreamError) {
+        unsafe tape.begin(input: UnsafeRawBufferPointer(start: nil, count: 0))
+        depth = 0
+    }
+}

@@ -18,8 +18,11 @@ public struct Data: Hashable, Sendable, RandomAccessCollection, MutableCollectio
         public init(rawValue: Int) { self.rawValue = rawValue }
     }
 
+    public enum Deallocator { case free, none }
+
     public init() {}
     public init(_ elements: some Sequence<UInt8>) {}
+    public init(bytesNoCopy bytes: UnsafeMutableRawPointer, count: Int, deallocator: Deallocator) {}
     public init(repeating value: UInt8, count: Int) {}
     public init(count: Int) {}
     public init(capacity: Int) {}

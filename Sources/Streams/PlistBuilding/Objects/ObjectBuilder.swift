@@ -31,6 +31,12 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe machine = try ValueMachine.take(for: type, options: options)
     }
 
+    /// Makes a builder of values of a plan.
+    init(plan: StreamPlan, owner: AnyObject) {
+        unsafe machine = .allocate(capacity: 1)
+        unsafe machine.initialize(to: ValueMachine(plan, owner, options: BuilderOptions(), streamingDepth: 0))
+    }
+
     deinit {
         // SAFETY: taken by the initializer, and no one else has the address.
         unsafe ValueMachine.giveBack(machine)

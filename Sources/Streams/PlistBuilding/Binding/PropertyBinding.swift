@@ -1,0 +1,458 @@
+// Access to the members of bound values by names that are known at run time only, such as those of a form or a script.
+
+public import PlistStreaming
+
+/// A member of a bound type by its name, which is looked up once and then read and set on any value.
+///
+/// ```swift
+/// let zip = try PropertyBinding<Person>("address.zip")
+/// let text: String = try zip.value(of: person)
+/// try zip.set("10115", of: &person)
+/// for member in try PropertyBinding<Person>.all() { print(member.path, member.valueType) }
+/// ```
+///
+/// A path goes through structures, objects and optionals. Values are converted as builders convert what comes in a stream: an
+/// integer is also a real, a string is also a date, a `PropertyList` is any value. A number isn't text.
+@safe
+public struct PropertyBinding<Root: StreamObject> {
+    /// The names of the members on the way, with points between them.
+    public let path: String
+    /// The type of the member.
+    public var valueType: Any.Type { target.type }
+
+    private let steps: [Step]
+    private let target: StreamPlan
+    /// Keeps the plans.
+    private let owner: AnyObject
+
+    /// One member on the way.
+    private struct Step {
+        let layout: ObjectLayout
+        let index: Int
+        var name: String { layout.keys[index] }
+        var plan: StreamPlan { unsafe layout.members[index].plan }
+        var offset: Int { unsafe layout.members[index].offset }
+    }
+
+    /// Looks up a member.
+    ///
+    /// - Parameters:
+    ///   - path: The name of a member, or several with points between them.
+    ///   - keyMapping: How properties become names.
+    /// - Throws: A `StreamError` of the kind `unknownMember`, with the nearest name; `misuse` if the type can't be bound.
+    /// - Complexity: O(1) for each name.
+    public init(_ path: String, keyMapping: KeyMapping = .exact) throws(StreamError) {
+        let (root, owner) = try PlanBinder.bind(Root.self, keyMapping)
+        var (plan, steps): (StreamPlan, [Step]) = (root, [])
+        for name in path.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
+            if case .optional(let wrapped) = plan.shape { plan = wrapped }
+            guard case .object(let layout) = plan.shape else {
+                throw Self.unknown("\(plan.type) has no members, expected the end of the path", steps)
+            }
+            guard let index = name.withUTF8Span({ layout.keys.index(of: $0) }) else {
+                let near = NearestName.find(name, among: layout.names).map { "; did you mean \($0.debugDescription)?" }
+                throw Self.unknown("\(layout.type) has no member \(name.debugDescription)\(near ?? "")", steps)
+            }
+            steps.append(Step(layout: layout, index: index))
+            plan = unsafe layout.members[index].plan
+        }
+        self.init(path: path, steps: steps, target: plan, owner: owner)
+    }
+
+    private init(path: String, steps: [Step], target: StreamPlan, owner: AnyObject) {
+        self.path = path
+        self.steps = steps
+        self.target = target
+        self.owner = owner
+    }
+
+    private static func unknown(_ message: String, _ steps: [Step]) -> StreamError {
+        steps.reversed().reduce(StreamError(.unknownMember, message)) { $0.within(.key($1.name)) }
+    }
+
+    /// The members of the type itself, in the order in which they are written.
+    ///
+    /// - Throws: A `StreamError` of the kind `misuse` if the type can't be bound.
+    public static func all(keyMapping: KeyMapping = .exact) throws(StreamError) -> [PropertyBinding] {
+        let (plan, owner) = try PlanBinder.bind(Root.self, keyMapping)
+        guard case .object(let layout) = plan.shape else { return [] }
+        return layout.names.enumerated().map { index, name in
+            let step = Step(layout: layout, index: index)
+            return PropertyBinding(path: name, steps: [step], target: step.plan, owner: owner)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Returns the value of the member.
+    ///
+    /// - Throws: A `StreamError` of the kind `typeMismatch` with the path, if the value isn't one of the type, or if an optional on the
+    ///   way is nil and the type isn't optional.
+    public func value<Value: StreamValue>(
+        _ type: Value.Type = Value.self, of root: Root
+    ) throws(StreamError) -> Value {
+        var builder = try ObjectBuilder<Value>()
+        do throws(StreamError) {
+            try unsafe Self.withAddress(of: root) { (address) throws(StreamError) in
+                try unsafe send(steps[...], UnsafeRawPointer(address), to: &builder)
+            }
+            return try builder.takeResult()
+        } catch {
+            throw located(error)
+        }
+    }
+
+    /// Calls a closure with the address of a copy of a value, which is an object itself for classes.
+    private static func withAddress(
+        of root: Root, _ body: (UnsafeMutableRawPointer) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        var copy = root
+        try unsafe withUnsafeMutablePointer(to: &copy) { (address) throws(StreamError) in
+            try unsafe body(UnsafeMutableRawPointer(address))
+        }
+    }
+
+    /// Sends the value at the end of some steps from a value at an address, whose plan has the layout of the first step.
+    private func send<Sink: PlistSink & ~Copyable>(
+        _ steps: ArraySlice<Step>, _ address: UnsafeRawPointer, to sink: inout Sink
+    ) throws(StreamError) {
+        // SAFETY: an address is that of a value of the type of its plan; see `read` for those of members.
+        guard let step = steps.first else {
+            return try unsafe PlanWriter(options: WritingOptions(nilMembers: .writeNull))
+                .write(address, target, to: &sink, depth: 0)
+        }
+        try unsafe read(step, of: address) { (member) throws(StreamError) in
+            let rest = steps.dropFirst()
+            guard !rest.isEmpty, case .optional(let wrapped) = step.plan.shape else {
+                return try unsafe send(rest, member, to: &sink)
+            }
+            var thrown: StreamError?
+            unsafe wrapped.operations.pointee.unwrap(member) { value in
+                do throws(StreamError) {
+                    if let value = unsafe value {
+                        try unsafe send(rest, value, to: &sink)
+                    } else {
+                        try sink.writeNull()
+                    }
+                } catch {
+                    thrown = error
+                }
+            }
+            if let thrown { throw thrown }
+        }
+    }
+
+    /// Calls a closure with the address of a member of a value.
+    private func read(
+        _ step: Step, of address: UnsafeRawPointer, _ body: (UnsafeRawPointer) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        // SAFETY: a member with an offset lies there in the structure or object; all others have functions, which store a value in
+        // the memory that ends it.
+        if step.offset >= 0 {
+            let base = unsafe UnsafeRawPointer(
+                step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
+            if step.layout.isClass { unsafe step.layout.checkRead(of: base, referredToAt: address) }
+            return try unsafe body(base + step.offset)
+        }
+        guard let declared = step.layout.declared?[step.index] else { return }
+        try unsafe ValueMachine.withTemporary(step.plan.operations) { (memory) throws(StreamError) in
+            unsafe declared.get(address, memory)
+            defer { unsafe step.plan.operations.pointee.deinitialize(memory) }
+            try unsafe body(UnsafeRawPointer(memory))
+        }
+    }
+
+    // MARK: Setting
+
+    /// Sets the member of a value.
+    ///
+    /// Of a structure or class whose members are declared, the property is set through its key path, observers included.
+    /// - Throws: A `StreamError` of the kind `typeMismatch` with the path, if the value can't be converted or an optional on the way is
+    ///   nil. The root is then as it was.
+    public func set(_ value: some StreamValue, of root: inout Root) throws(StreamError) {
+        var builder = ValueBuilder(plan: target, owner: owner)
+        do throws(StreamError) { try builder.write(value) } catch { throw located(error) }
+        let machine = unsafe builder.machine
+        guard unsafe machine.pointee.isFilled else { throw located(StreamError(.misuse, "no value was written")) }
+        unsafe machine.pointee.isFilled = false
+        let source = unsafe machine.pointee.root
+        var isMoved = false
+        // SAFETY: the memory at the root has a value of the target's type, which moves to its place, or is ended here.
+        defer { if !isMoved { unsafe target.operations.pointee.deinitialize(source) } }
+        try unsafe withUnsafeMutablePointer(to: &root) { (address) throws(StreamError) in
+            try unsafe set(steps[...], of: UnsafeMutableRawPointer(address)) { place in
+                unsafe target.operations.pointee.replace(source, place)
+                isMoved = true
+            }
+        }
+        withExtendedLifetime(builder) {}
+    }
+
+    /// An error of a builder, with the path of the member before its own.
+    private func located(_ error: StreamError) -> StreamError {
+        let path = steps.map { StreamPath.Step.key($0.name) } + (error.path?.steps ?? [])
+        return path.reversed().reduce(StreamError(error.kind, error.message)) { $0.within($1) }
+    }
+
+    /// Calls a closure with the address at the end of some steps from a value at an address, and puts back what has no address.
+    private func set(
+        _ steps: ArraySlice<Step>, of address: UnsafeMutableRawPointer, _ store: (UnsafeMutableRawPointer) -> Void
+    ) throws(StreamError) {
+        guard let step = steps.first else { return unsafe store(address) }
+        do throws(StreamError) {
+            let operations = unsafe step.plan.operations
+            // SAFETY: as for reading; what is moved out of a temporary is not ended there.
+            if step.offset >= 0, step.layout.declared == nil {
+                let base = unsafe step.layout.members(ofValueAt: address)
+                if step.layout.isClass {
+                    unsafe ObjectAccess.check(base + step.offset, isModification: true)
+                }
+                return try unsafe setInside(step, steps.dropFirst(), base + step.offset, store)
+            }
+            guard let declared = step.layout.declared?[step.index] else { return }
+            try unsafe ValueMachine.withTemporary(operations) { (memory) throws(StreamError) in
+                unsafe declared.get(address, memory)
+                do throws(StreamError) {
+                    try unsafe setInside(step, steps.dropFirst(), memory, store)
+                } catch {
+                    unsafe operations.pointee.deinitialize(memory)
+                    throw error
+                }
+                unsafe declared.set(memory, address)
+            }
+        } catch {
+            throw error.within(.key(step.name))
+        }
+    }
+
+    /// Goes on within a member, and into an optional.
+    private func setInside(
+        _ step: Step, _ rest: ArraySlice<Step>, _ member: UnsafeMutableRawPointer,
+        _ store: (UnsafeMutableRawPointer) -> Void
+    ) throws(StreamError) {
+        guard !rest.isEmpty, case .optional(let wrapped) = step.plan.shape else {
+            return try unsafe set(rest, of: member, store)
+        }
+        let operations = unsafe wrapped.operations
+        try unsafe ValueMachine.withTemporary(operations) { (memory) throws(StreamError) in
+            var isNil = true
+            unsafe operations.pointee.unwrap(UnsafeRawPointer(member)) { value in
+                guard let value = unsafe value else { return }
+                unsafe operations.pointee.copy(value, memory)
+                isNil = false
+            }
+            if isNil { throw StreamError(.typeMismatch, "expected a value, found nil") }
+            do throws(StreamError) { try unsafe set(rest, of: memory, store) } catch {
+                unsafe operations.pointee.deinitialize(memory)
+                throw error
+            }
+            unsafe step.plan.operations.withRoom { optional in
+                unsafe operations.pointee.wrap(memory, optional)
+                unsafe step.plan.operations.pointee.replace(optional, member)
+            }
+        }
+    }
+}
+
+// SAFETY: plans and layouts don't change.
+extension PropertyBinding: @unchecked Sendable {}
+
+extension ObjectLayout {
+    /// The names of the members in the order of declaration.
+    fileprivate var names: [String] { (0..<keys.count).map { keys[$0] } }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+enum PropertyBindingTests {
+    struct Address: StreamObject, Equatable {
+        var street = ""
+        var zip = "00000"
+        var floor: Int8?
+    }
+
+    struct Person: StreamObject, Equatable {
+        var name = "a name of more than fifteen bytes"
+        var age = 0
+        var height: Float = 0
+        var isAdult = false
+        var address = Address()
+        var second: Address?
+        var born: Date?
+        var tags = ["a", "b"]
+        var more: PropertyList = 1
+    }
+
+    final class Employee: StreamObject {
+        var person = Person()
+        var boss: Employee?
+        init() {}
+    }
+
+    struct Declared: StreamObject, Equatable {
+        var stored = 4
+        var inner = Address()
+        var changeCount = 0
+        var double: Int {
+            get { 2 * stored }
+            set { (stored, changeCount) = (newValue / 2, changeCount + 1) }
+        }
+        var copy: Address {
+            get { inner }
+            set { inner = newValue }
+        }
+        static var streamMembers: StreamMembers {
+            [.member("double", \Declared.double), .member("copy", \Declared.copy), .member("zip", \Declared.inner.zip)]
+        }
+    }
+}
+
+extension PropertyBindingTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsAndSetsMembers": testReadsAndSetsMembers,
+            "testConvertsAsBuildersDo": testConvertsAsBuildersDo,
+            "testGoesThroughOptionals": testGoesThroughOptionals,
+            "testGoesThroughObjects": testGoesThroughObjects,
+            "testUsesDeclaredMembers": testUsesDeclaredMembers,
+            "testSaysWhichNamesAreUnknown": testSaysWhichNamesAreUnknown,
+            "testListsMembers": testListsMembers,
+            "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
+        ]
+    }
+
+    private static func check<Root: StreamObject, Value: StreamValue & Equatable>(
+        _ path: String, _ root: inout Root, _ old: Value, _ new: Value
+    ) throws {
+        let binding = try PropertyBinding<Root>(path)
+        expectEqual(try binding.value(Value.self, of: root), old, "\(path) before")
+        try binding.set(new, of: &root)
+        expectEqual(try binding.value(Value.self, of: root), new, "\(path) after")
+    }
+
+    private static func testReadsAndSetsMembers() throws {
+        var person = Person()
+        try check("name", &person, "a name of more than fifteen bytes", "another name of more than fifteen bytes")
+        try check("age", &person, 0, -7)
+        try check("height", &person, 0 as Float, 1.5)
+        try check("isAdult", &person, false, true)
+        try check("address.zip", &person, "00000", "10115")
+        try check("address.floor", &person, nil as Int8?, 3)
+        try check("tags", &person, ["a", "b"], ["c"])
+        try check("address", &person, Address(zip: "10115", floor: 3), Address(street: "a street"))
+        try check("born", &person, nil, Date(timeIntervalSinceReferenceDate: 0))
+        expectEqual(person.address.street, "a street", "the value itself")
+    }
+
+    private static func testConvertsAsBuildersDo() throws {
+        var person = Person()
+        let age = try PropertyBinding<Person>("age")
+        try age.set(7 as UInt8, of: &person)
+        try age.set(PropertyList(8), of: &person)
+        expectEqual(try age.value(of: person), PropertyList(8), "any value")
+        expectEqual(try age.value(of: person), 8.0, "a real")
+        expectEqual(try age.value(of: person), 8 as Int?, "an optional")
+        try PropertyBinding<Person>("born").set("2001-01-01T00:00:01Z", of: &person)
+        expectEqual(person.born, Date(timeIntervalSinceReferenceDate: 1), "a date of text")
+        let error = expectThrows(StreamError.self, "text for a number") { try age.set("8", of: &person) }
+        expectEqual(error?.description, "$.age: expected an integer, found string \"8\"", "description")
+        expectThrows(StreamError.self, "a number as text") { _ = try age.value(String.self, of: person) }
+        expectThrows(StreamError.self, "out of range") {
+            try PropertyBinding<Person>("address.floor").set(128, of: &person)
+        }
+        expectEqual(person.age, 8, "the value after errors")
+    }
+
+    private static func testGoesThroughOptionals() throws {
+        var person = Person()
+        let zip = try PropertyBinding<Person>("second.zip")
+        expectNil(try zip.value(String?.self, of: person), "nil on the way")
+        let error = expectThrows(StreamError.self, "a value of nil") { _ = try zip.value(String.self, of: person) }
+        expectEqual(error?.kind, .typeMismatch, "kind")
+        let set = expectThrows(StreamError.self, "setting within nil") { try zip.set("1", of: &person) }
+        expectEqual(set?.description, "$.second: expected a value, found nil", "description")
+        person.second = Address(street: "a street of more than fifteen bytes")
+        try zip.set("a zip of more than fifteen bytes", of: &person)
+        expectEqual(
+            person.second,
+            Address(street: "a street of more than fifteen bytes", zip: "a zip of more than fifteen bytes"), "value")
+        try PropertyBinding<Person>("second").set(nil as Address?, of: &person)
+        expectNil(person.second, "an optional set to nil")
+    }
+
+    private static func testGoesThroughObjects() throws {
+        var (employee, boss) = (Employee(), Employee())
+        try check("person.address.zip", &employee, "00000", "1")
+        employee.boss = boss
+        try PropertyBinding<Employee>("boss.person.name").set("b", of: &employee)
+        expectEqual(boss.person.name, "b", "a member of an object that is referred to")
+        try PropertyBinding<Employee>("boss.boss").set(Employee(), of: &employee)
+        expectNotNil(boss.boss, "an object")
+        try check("person.age", &boss, 0, 9)
+    }
+
+    private static func testUsesDeclaredMembers() throws {
+        var value = Declared()
+        try check("double", &value, 8, 10)
+        expectEqual(value.stored, 5, "what the setter stores")
+        expectEqual(value.changeCount, 1, "calls of the setter")
+        try check("copy.zip", &value, "00000", "2")
+        try check("zip", &value, "2", "3")
+        expectEqual(value.inner.zip, "3", "a part of a property")
+        expectThrows(StreamError.self, "a wrong type") { try PropertyBinding<Declared>("copy.zip").set(1, of: &value) }
+        expectEqual(value.inner.zip, "3", "after an error")
+    }
+
+    private static func testSaysWhichNamesAreUnknown() {
+        let rows = [
+            ("nam", "$: Person has no member \"nam\"; did you mean \"name\"?"),
+            ("address.zap", "$.address: Address has no member \"zap\"; did you mean \"zip\"?"),
+            ("age.x", "$.age: Int has no members, expected the end of the path"), ("", "$: Person has no member \"\""),
+            ("tags.0", "$.tags: Array<String> has no members, expected the end of the path"),
+            ("address.", "$.address: Address has no member \"\""),
+        ]
+        for (path, message) in rows {
+            let error = expectThrows(StreamError.self, path) { _ = try PropertyBinding<Person>(path) }
+            expectEqual(error?.kind, .unknownMember, "kind of \(path)")
+            let found = error?.description ?? ""
+            expectEqual(found.hasPrefix("$") ? found : "$: " + found, message, "message for \(path)")
+        }
+    }
+
+    private static func testListsMembers() throws {
+        let members = try PropertyBinding<Address>.all()
+        expectEqual(members.map(\.path), ["street", "zip", "floor"], "names")
+        expectEqual(members.map { "\($0.valueType)" }, ["String", "String", "Optional<Int8>"], "types")
+        let mapped = try PropertyBinding<Person>("is_adult", keyMapping: .snakeCase)
+        expectEqual(try mapped.value(of: Person()), false, "a mapped name")
+    }
+
+    private static func testTrapsForObjectsUnderModification() throws {
+        let object = ReflectedObject()
+        let binding = try PropertyBinding<ReflectedObject>("text")
+        expectExit(.signal(SIGABRT), "reading") {
+            modify(&object.text) { _ = try? binding.value(String.self, of: object) }
+        }
+        expectExit(.signal(SIGABRT), "setting") {
+            var same = object
+            modify(&object.text) { try? binding.set("x", of: &same) }
+        }
+    }
+}
+#endif

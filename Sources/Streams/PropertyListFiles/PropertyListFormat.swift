@@ -280,23 +280,9 @@ extension PropertyListFormat: SelfTesting {
     }
 
     /// A sink that keeps what it is told at the end.
-    private struct Notices: PlistSink {
+    private struct Notices: PartialSink {
         var errors: [StreamError] = []
         mutating func cancel(with error: StreamError) { errors.append(error) }
-        mutating func beginArray() {}
-        mutating func endArray() {}
-        mutating func beginDictionary() {}
-        mutating func endDictionary() {}
-        mutating func writeKey(_ utf8: RawSpan) {}
-        mutating func writeNull() {}
-        mutating func writeBool(_ value: Bool) {}
-        mutating func writeInteger(_ value: Int64) {}
-        mutating func writeUnsigned(_ value: UInt64) {}
-        mutating func writeReal(_ value: Double) {}
-        mutating func writeNumber(text: RawSpan) {}
-        mutating func writeString(_ utf8: RawSpan) {}
-        mutating func writeData(_ bytes: RawSpan) {}
-        mutating func writeDate(secondsSince2001 seconds: Double) {}
     }
 
     private static func testTellsTheSinkOfFilesThatItCannotRead() {

@@ -295,7 +295,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
 private struct Own: Error {}
 
 /// A sink that is a class and writes a line for each message.
-final class MessageLines: PlistSink {
+final class MessageLines: ScalarSink {
     var text = ""
     init() {}
     func beginArray() { text += "[ " }
@@ -303,14 +303,10 @@ final class MessageLines: PlistSink {
     func beginDictionary() { text += "{ " }
     func endDictionary() { text += "} " }
     func writeKey(_ utf8: RawSpan) { text += "\(String(validating: utf8) ?? "?"): " }
-    func writeNull() { text += "null " }
-    func writeBool(_ value: Bool) { text += "\(value) " }
-    func writeInteger(_ value: Int64) { text += "\(value) " }
-    func writeUnsigned(_ value: UInt64) { text += "\(value)u " }
-    func writeReal(_ value: Double) { text += "\(value)r " }
-    func writeNumber(text number: RawSpan) { text += "\(String(validating: number) ?? "?")n " }
-    func writeString(_ utf8: RawSpan) { text += "'\(String(validating: utf8) ?? "?")' " }
-    func writeData(_ bytes: RawSpan) { text += "\(bytes.byteCount) bytes " }
-    func writeDate(secondsSince2001 seconds: Double) { text += "\(seconds)d " }
+    func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        var trace = EventTrace()
+        try scalar.send(to: &trace)
+        text += trace.text + " "
+    }
     func cancel(with error: StreamError) { text += "abandoned " }
 }

@@ -10,24 +10,14 @@ import TestCorpora
 import Testing
 
 /// A sink that keeps the last number as a double.
-private struct LastNumber: PlistSink {
+private struct LastNumber: PartialSink {
     var value: Double = .nan
-    mutating func beginArray() throws(StreamError) {}
-    mutating func endArray() throws(StreamError) {}
-    mutating func beginDictionary() throws(StreamError) {}
-    mutating func endDictionary() throws(StreamError) {}
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
-    mutating func writeNull() throws(StreamError) {}
-    mutating func writeBool(_ value: Bool) throws(StreamError) {}
     mutating func writeInteger(_ value: Int64) throws(StreamError) { self.value = Double(value) }
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { self.value = Double(value) }
     mutating func writeReal(_ value: Double) throws(StreamError) { self.value = value }
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
         value = String(validating: text).flatMap { Double($0) } ?? .nan
     }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
 }
 
 @Suite(.serialized) struct DoubleRoundingTests {

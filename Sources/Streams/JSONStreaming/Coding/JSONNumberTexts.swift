@@ -7,7 +7,7 @@ import PlistStreaming
 ///
 /// The text that is read was read before without an error, so that each number in it is one message, in the same order.
 @safe
-struct JSONNumberTexts: PlistSink, ~Copyable {
+struct JSONNumberTexts: ScalarSink, ~Copyable {
     private var tape: DecodingTape
     // SAFETY: the memory that is read; it stays as long as this sink and its tape are used.
     private let input: UnsafeRawBufferPointer
@@ -60,25 +60,16 @@ struct JSONNumberTexts: PlistSink, ~Copyable {
 
     // MARK: Messages
 
-    mutating func writeReal(_ value: Double) throws(StreamError) {
-        let range = next()
-        // SAFETY: slicing checks the range.
-        try tape.writeNumber(text: unsafe UnsafeRawBufferPointer(rebasing: input[range]).bytes)
-    }
-
-    mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        _ = next()
-        try tape.writeInteger(value)
-    }
-
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        _ = next()
-        try tape.writeUnsigned(value)
-    }
-
-    mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        _ = next()
-        try tape.writeNumber(text: text)
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        switch scalar {
+        case .real:
+            let range = next()
+            // SAFETY: slicing checks the range.
+            return try tape.writeNumber(text: unsafe UnsafeRawBufferPointer(rebasing: input[range]).bytes)
+        case .integer, .unsigned, .number: _ = next()
+        default: break
+        }
+        try scalar.send(to: &tape)
     }
 
     mutating func beginArray() throws(StreamError) { try tape.beginArray() }
@@ -86,13 +77,6 @@ struct JSONNumberTexts: PlistSink, ~Copyable {
     mutating func beginDictionary() throws(StreamError) { try tape.beginDictionary() }
     mutating func endDictionary() throws(StreamError) { try tape.endDictionary() }
     mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try tape.writeKey(utf8) }
-    mutating func writeNull() throws(StreamError) { try tape.writeNull() }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { try tape.writeBool(value) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try tape.writeString(utf8) }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try tape.writeData(bytes) }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try tape.writeDate(secondsSince2001: seconds)
-    }
 }
 
 // MARK: - In-class tests

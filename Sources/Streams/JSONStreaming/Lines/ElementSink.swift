@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// A sink that passes on the elements of an array.
-struct ElementSink<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
+struct ElementSink<Sink: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
     var sink: Sink
     private var depth = 0
 
@@ -36,49 +36,9 @@ struct ElementSink<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
 
     mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try sink.writeKey(utf8) }
 
-    mutating func writeNull() throws(StreamError) {
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         try checkScalar()
-        try sink.writeNull()
-    }
-
-    mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try checkScalar()
-        try sink.writeBool(value)
-    }
-
-    mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try checkScalar()
-        try sink.writeInteger(value)
-    }
-
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try checkScalar()
-        try sink.writeUnsigned(value)
-    }
-
-    mutating func writeReal(_ value: Double) throws(StreamError) {
-        try checkScalar()
-        try sink.writeReal(value)
-    }
-
-    mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try checkScalar()
-        try sink.writeNumber(text: text)
-    }
-
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try checkScalar()
-        try sink.writeString(utf8)
-    }
-
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try checkScalar()
-        try sink.writeData(bytes)
-    }
-
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try checkScalar()
-        try sink.writeDate(secondsSince2001: seconds)
+        try scalar.send(to: &sink)
     }
 
     mutating func cancel(with error: StreamError) { sink.cancel(with: error) }

@@ -53,24 +53,11 @@ extension JSONReaderErrorTests: SelfTesting {
     }
 
     /// Reads another text for each integer.
-    private struct Other: PlistSink {
+    private struct Other: PartialSink {
         let hasSize = true
-        mutating func beginArray() throws(StreamError) {}
-        mutating func endArray() throws(StreamError) {}
-        mutating func beginDictionary() throws(StreamError) {}
-        mutating func endDictionary() throws(StreamError) {}
-        mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
-        mutating func writeNull() throws(StreamError) {}
-        mutating func writeBool(_ value: Bool) throws(StreamError) {}
         mutating func writeInteger(_ value: Int64) throws(StreamError) {
             _ = try JSON.decode([Int].self, from: value == 7 ? "[1,]" : "[1]")
         }
-        mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {}
-        mutating func writeReal(_ value: Double) throws(StreamError) {}
-        mutating func writeNumber(text: RawSpan) throws(StreamError) {}
-        mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
-        mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
-        mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
     }
 
     private static func testTellsItsTextFromThatOfConversionsAndSinks() throws {
@@ -186,24 +173,12 @@ extension JSONReaderErrorTests: SelfTesting {
     }
 
     private static func testTellsSinksOfTheEnd() throws {
-        struct Notices: PlistSink {
+        struct Notices: PartialSink {
             var trace = EventTrace()
             var errors: [String] = []
             mutating func cancel(with error: StreamError) { errors.append("\(error.kind)") }
             mutating func beginArray() throws(StreamError) { try trace.beginArray() }
             mutating func endArray() throws(StreamError) { throw .stopRequest() }
-            mutating func beginDictionary() throws(StreamError) {}
-            mutating func endDictionary() throws(StreamError) {}
-            mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
-            mutating func writeNull() throws(StreamError) {}
-            mutating func writeBool(_ value: Bool) throws(StreamError) {}
-            mutating func writeInteger(_ value: Int64) throws(StreamError) {}
-            mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {}
-            mutating func writeReal(_ value: Double) throws(StreamError) {}
-            mutating func writeNumber(text: RawSpan) throws(StreamError) {}
-            mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
-            mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
-            mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
         }
         let rows = [("[1", ["unexpectedEnd"]), ("[x", ["invalidSyntax"]), ("[]", ["stopRequested"]), ("{}", [])]
         for (text, errors) in rows {

@@ -15,7 +15,7 @@ import Glibc
 #endif
 
 /// A writer that knows only messages.
-private struct MessageWriter: PlistSink, ~Copyable {
+private struct MessageWriter: ScalarSink, ~Copyable {
     var json: JSONWriter
 
     mutating func beginArray() throws(StreamError) { try json.beginArray() }
@@ -23,17 +23,7 @@ private struct MessageWriter: PlistSink, ~Copyable {
     mutating func beginDictionary() throws(StreamError) { try json.beginDictionary() }
     mutating func endDictionary() throws(StreamError) { try json.endDictionary() }
     mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try json.writeKey(utf8) }
-    mutating func writeNull() throws(StreamError) { try json.writeNull() }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { try json.writeBool(value) }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { try json.writeInteger(value) }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try json.writeUnsigned(value) }
-    mutating func writeReal(_ value: Double) throws(StreamError) { try json.writeReal(value) }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { try json.writeNumber(text: text) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try json.writeString(utf8) }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try json.writeData(bytes) }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try json.writeDate(secondsSince2001: seconds)
-    }
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try scalar.send(to: &json) }
 }
 
 private func readSome(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {

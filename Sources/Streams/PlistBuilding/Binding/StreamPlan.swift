@@ -46,6 +46,22 @@ package enum ScalarValue: Sendable, Equatable {
     case data([UInt8])
     /// A point in time, in seconds since 2001-01-01 00:00:00 UTC.
     case date(Double)
+
+    /// Copies a message.
+    package init(_ scalar: borrowing StreamScalar) {
+        self =
+            switch scalar {
+            case .null: .null
+            case .bool(let value): .bool(value)
+            case .integer(let value): .integer(value)
+            case .unsigned(let value): .unsigned(value)
+            case .real(let value): .real(value)
+            case .number(let text): .number(String(validating: text) ?? "")
+            case .string(let utf8): .string(String(validating: utf8) ?? "")
+            case .data(let bytes): .data(Array(copying: bytes))
+            case .date(let seconds): .date(seconds)
+            }
+    }
 }
 
 /// The kinds of values that are stored without asking the plan.

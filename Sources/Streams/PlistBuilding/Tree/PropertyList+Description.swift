@@ -13,7 +13,7 @@ extension PropertyList: CustomStringConvertible {
 }
 
 /// A sink that writes values for people.
-private struct DescribingSink: PlistSink {
+private struct DescribingSink: ScalarSink {
     var text = ""
     /// What stands before the next value or key.
     private var separator = ""
@@ -44,15 +44,19 @@ private struct DescribingSink: PlistSink {
         append(Self.string(utf8).debugDescription)
         separator = ": "
     }
-    mutating func writeNull() throws(StreamError) { append("null") }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { append(value ? "true" : "false") }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { append("\(value)") }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { append("\(value)") }
-    mutating func writeReal(_ value: Double) throws(StreamError) { append("\(value)") }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { append(Self.string(text)) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { append(Self.string(utf8).debugDescription) }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { append("data(\(bytes.byteCount) bytes)") }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { append("date(\(seconds))") }
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        switch scalar {
+        case .null: append("null")
+        case .bool(let value): append(value ? "true" : "false")
+        case .integer(let value): append("\(value)")
+        case .unsigned(let value): append("\(value)")
+        case .real(let value): append("\(value)")
+        case .number(let text): append(Self.string(text))
+        case .string(let utf8): append(Self.string(utf8).debugDescription)
+        case .data(let bytes): append("data(\(bytes.byteCount) bytes)")
+        case .date(let seconds): append("date(\(seconds))")
+        }
+    }
 }
 
 // MARK: - In-class tests

@@ -4,7 +4,7 @@ import PlistStreaming
 
 /// A sink that decodes each value in the outermost array, and forgets it after a closure has received it.
 @usableFromInline
-package struct RecordTape: PlistSink, ~Copyable {
+package struct RecordTape: ScalarSink, ~Copyable {
     /// Decodes the value on a tape, the record with a number, and passes it on.
     private let decode: (inout DecodingContext, inout DecodingTape, Int) throws(StreamError) -> Void
     private var context: DecodingContext
@@ -87,65 +87,9 @@ package struct RecordTape: PlistSink, ~Copyable {
     package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try tape.writeKey(utf8) }
 
     @usableFromInline
-    package mutating func writeNull() throws(StreamError) {
+    package mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         try checkDepth()
-        try tape.writeNull()
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try checkDepth()
-        try tape.writeBool(value)
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try checkDepth()
-        try tape.writeInteger(value)
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try checkDepth()
-        try tape.writeUnsigned(value)
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeReal(_ value: Double) throws(StreamError) {
-        try checkDepth()
-        try tape.writeReal(value)
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try checkDepth()
-        try tape.writeNumber(text: text)
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try checkDepth()
-        try tape.writeString(utf8)
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try checkDepth()
-        try tape.writeData(bytes)
-        try endScalar()
-    }
-
-    @usableFromInline
-    package mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try checkDepth()
-        try tape.writeDate(secondsSince2001: seconds)
+        try scalar.send(to: &tape)
         try endScalar()
     }
 

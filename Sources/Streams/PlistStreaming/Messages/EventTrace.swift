@@ -7,7 +7,7 @@
 /// quotes, backslashes and control characters as `\u{22}`.
 ///
 /// Messages outside the grammar of ``PlistSink`` are refused with ``StreamError/Kind/misuse``.
-public struct EventTrace: PlistSink, Sendable {
+public struct EventTrace: ScalarSink, Sendable {
     /// The words so far, in order.
     public private(set) var events: [String] = []
     /// The grammar's state after the last message.
@@ -49,49 +49,26 @@ public struct EventTrace: PlistSink, Sendable {
         events.append("key \(try Self.quoted(utf8))")
     }
 
-    /// Records `null`.
-    public mutating func writeNull() throws(StreamError) { try recordValue("null") }
-
-    /// Records `true` or `false`.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) { try recordValue(value ? "true" : "false") }
-
-    /// Records `integer …`.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try recordValue("integer \(value)") }
-
-    /// Records `unsigned …`.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try recordValue("unsigned \(value)") }
-
-    /// Records `real …`, in the shortest digits that read back as the same double.
-    public mutating func writeReal(_ value: Double) throws(StreamError) { try recordValue("real \(value)") }
-
-    /// Records `number …`.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try recordValue("number \(try Self.string(text))")
-    }
-
-    /// Records `string "…"`.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try recordValue("string \(try Self.quoted(utf8))")
-    }
-
-    /// Records `data …` in hexadecimal digits.
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        var text = "data "
-        for index in bytes.byteOffsets {
-            let byte = bytes.byte(at: index)
-            text += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }
-        try recordValue(text)
-    }
-
-    /// Records `date …` in seconds since 2001.
-    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try recordValue("date \(seconds)")
-    }
-
-    private mutating func recordValue(_ word: String) throws(StreamError) {
+    /// Records a scalar: reals in the fewest digits that read back as the same double, data in hexadecimal digits.
+    public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        let word =
+            switch scalar {
+            case .null: "null"
+            case .bool(let value): value ? "true" : "false"
+            case .integer(let value): "integer \(value)"
+            case .unsigned(let value): "unsigned \(value)"
+            case .real(let value): "real \(value)"
+            case .number(let text): "number \(try Self.string(text))"
+            case .string(let utf8): "string \(try Self.quoted(utf8))"
+            case .data(let bytes): "data \(Self.digits(bytes))"
+            case .date(let seconds): "date \(seconds)"
+            }
         try grammar.value()
         events.append(word)
+    }
+
+    private static func digits(_ bytes: RawSpan) -> String {
+        Array(copying: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     private static func string(_ utf8: RawSpan) throws(StreamError) -> String {

@@ -7,7 +7,7 @@
 /// ```swift
 /// var reader = JSONReader(sink: UniqueKeys(EventTrace()))
 /// ```
-public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
+public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
     /// The sink that gets the messages.
     public var target: Target
     private var open: [OpenContainer] = []
@@ -81,50 +81,10 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
         _ = open.popLast()
         try target.endArray()
     }
-    /// Passes the message on.
-    public mutating func writeNull() throws(StreamError) {
+    /// Passes the scalar on.
+    public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         countValue()
-        try target.writeNull()
-    }
-    /// Passes the message on.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        countValue()
-        try target.writeBool(value)
-    }
-    /// Passes the message on.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        countValue()
-        try target.writeInteger(value)
-    }
-    /// Passes the message on.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        countValue()
-        try target.writeUnsigned(value)
-    }
-    /// Passes the message on.
-    public mutating func writeReal(_ value: Double) throws(StreamError) {
-        countValue()
-        try target.writeReal(value)
-    }
-    /// Passes the message on.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        countValue()
-        try target.writeNumber(text: text)
-    }
-    /// Passes the message on.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        countValue()
-        try target.writeString(utf8)
-    }
-    /// Passes the message on.
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        countValue()
-        try target.writeData(bytes)
-    }
-    /// Passes the message on.
-    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        countValue()
-        try target.writeDate(secondsSince2001: seconds)
+        try scalar.send(to: &target)
     }
 }
 

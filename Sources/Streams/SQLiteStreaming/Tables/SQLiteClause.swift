@@ -37,28 +37,20 @@ struct SQLiteMember: Sendable {
 }
 
 /// A sink that takes one scalar.
-struct ScalarSink: PlistSink {
+struct CellSink: ScalarSink {
     private(set) var value: ScalarValue?
 
     /// Returns the scalar that a value is sent as.
     ///
     /// - Throws: `typeMismatch` for containers, what sending the value throws.
     static func scalar(of value: some StreamValue) throws(StreamError) -> ScalarValue {
-        var sink = ScalarSink()
+        var sink = CellSink()
         try sink.write(cell: value)
         guard let scalar = sink.value else { throw StreamError(.misuse, "the value sent nothing") }
         return scalar
     }
 
-    mutating func writeNull() throws(StreamError) { value = .null }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { self.value = .bool(value) }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { self.value = .integer(value) }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { self.value = .unsigned(value) }
-    mutating func writeReal(_ value: Double) throws(StreamError) { self.value = .real(value) }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { value = .date(seconds) }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { value = .number(String(validating: text) ?? "") }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { value = .string(String(validating: utf8) ?? "") }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { value = .data(Array(copying: bytes)) }
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) { value = ScalarValue(scalar) }
     mutating func beginArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
     mutating func endArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
     mutating func beginDictionary() throws(StreamError) { throw RowBuffer.refusal("a dictionary") }

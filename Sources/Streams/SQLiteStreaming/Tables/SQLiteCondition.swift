@@ -41,7 +41,7 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         _ property: KeyPath<Row, Value>, _ symbol: String, _ value: some StreamValue
     ) {
         self.init { () throws(StreamError) in
-            .compare(SQLiteMember(property), symbol, try ScalarSink.scalar(of: value))
+            .compare(SQLiteMember(property), symbol, try CellSink.scalar(of: value))
         }
     }
 
@@ -75,7 +75,7 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
     ) -> SQLiteCondition {
         SQLiteCondition { () throws(StreamError) in
             var scalars: [ScalarValue] = []
-            for value in values { scalars.append(try ScalarSink.scalar(of: value)) }
+            for value in values { scalars.append(try CellSink.scalar(of: value)) }
             return .isIn(SQLiteMember(property), scalars)
         }
     }
@@ -86,8 +86,8 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
     ) -> SQLiteCondition {
         SQLiteCondition { () throws(StreamError) in
             .between(
-                SQLiteMember(property), try ScalarSink.scalar(of: range.lowerBound),
-                try ScalarSink.scalar(of: range.upperBound))
+                SQLiteMember(property), try CellSink.scalar(of: range.lowerBound),
+                try CellSink.scalar(of: range.upperBound))
         }
     }
 
@@ -182,7 +182,7 @@ public struct SQLiteAssignment<Row: StreamObject>: Sendable {
     public static func set<Value: StreamValue>(_ property: KeyPath<Row, Value>, _ value: Value) -> SQLiteAssignment {
         SQLiteAssignment(
             member: SQLiteMember(property),
-            value: Result { () throws(StreamError) in try ScalarSink.scalar(of: value) })
+            value: Result { () throws(StreamError) in try CellSink.scalar(of: value) })
     }
 }
 

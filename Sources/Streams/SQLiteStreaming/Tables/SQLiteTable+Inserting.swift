@@ -166,7 +166,7 @@ extension SQLiteTable {
 
     /// The scalar that a column of a row is sent as.
     func scalar(_ index: Int, of row: Row) throws(SQLiteError) -> ScalarValue {
-        var sink = ScalarSink()
+        var sink = CellSink()
         do throws(StreamError) {
             // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
             try unsafe withUnsafePointer(to: row) { (address) throws(StreamError) in

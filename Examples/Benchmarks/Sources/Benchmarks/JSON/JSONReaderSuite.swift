@@ -47,21 +47,9 @@ extension JSONSample {
 }
 
 /// A sink that stops the stream at the first message, which is that of a container in all samples.
-private struct FirstEvent: PlistSink {
+private struct FirstEvent: PartialSink {
     mutating func beginArray() throws(StreamError) { throw .stopRequest() }
-    mutating func endArray() throws(StreamError) {}
     mutating func beginDictionary() throws(StreamError) { throw .stopRequest() }
-    mutating func endDictionary() throws(StreamError) {}
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
-    mutating func writeNull() throws(StreamError) {}
-    mutating func writeBool(_ value: Bool) throws(StreamError) {}
-    mutating func writeInteger(_ value: Int64) throws(StreamError) {}
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {}
-    mutating func writeReal(_ value: Double) throws(StreamError) {}
-    mutating func writeNumber(text: RawSpan) throws(StreamError) {}
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
 }
 
 /// The time of a stream that its sink ends at the first object or event.

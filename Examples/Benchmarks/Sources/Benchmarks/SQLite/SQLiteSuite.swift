@@ -219,22 +219,12 @@ private func messagesGroup(_ data: SQLiteRows) -> Group {
 // MARK: Rows out
 
 /// Adds up the rows of messages without making anything of them.
-private struct SumSink: PlistSink {
+private struct SumSink: PartialSink {
     var sum: UInt64 = 0
-    mutating func beginArray() throws(StreamError) {}
-    mutating func endArray() throws(StreamError) {}
-    mutating func beginDictionary() throws(StreamError) {}
-    mutating func endDictionary() throws(StreamError) {}
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
-    mutating func writeNull() throws(StreamError) {}
     mutating func writeBool(_ value: Bool) throws(StreamError) { if value { sum &+= 1 } }
     mutating func writeInteger(_ value: Int64) throws(StreamError) { sum &+= UInt64(bitPattern: value) }
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { sum &+= value }
-    mutating func writeReal(_ value: Double) throws(StreamError) {}
-    mutating func writeNumber(text: RawSpan) throws(StreamError) {}
     mutating func writeString(_ utf8: RawSpan) throws(StreamError) { sum &+= UInt64(utf8.byteCount) }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
 }
 
 private final class Total {

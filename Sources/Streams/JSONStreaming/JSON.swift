@@ -30,11 +30,12 @@ public struct JSON: DefaultFormat {
 
     /// Creates the format with certain options, which ``JSONReaderOptions`` and ``JSONWriterOptions`` describe.
     public init(
-        limits: StreamLimits = .standard, layout: JSONWriterOptions.Layout = .compact, sortsKeys: Bool = false,
+        limits: StreamLimits = .standard, duplicateKeys: JSONReaderOptions.DuplicateKeys = .allow,
+        layout: JSONWriterOptions.Layout = .compact, sortsKeys: Bool = false,
         nonFinite: JSONWriterOptions.NonFinite = .reject, dates: JSONWriterOptions.Dates = .rfc3339
     ) {
         self.init(
-            reader: JSONReaderOptions(limits: limits),
+            reader: JSONReaderOptions(limits: limits, duplicateKeys: duplicateKeys),
             writer: JSONWriterOptions(layout: layout, sortsKeys: sortsKeys, nonFinite: nonFinite, dates: dates))
     }
 
@@ -63,7 +64,8 @@ public struct JSON: DefaultFormat {
 
     @usableFromInline
     func readValue(_ bytes: RawSpan, into builder: inout ValueBuilder) throws(StreamError) {
-        try builder.readJSON(bytes, options: reader)
+        guard reader.duplicateKeys == .reject else { return try builder.readJSON(bytes, options: reader) }
+        try builder.readUniqueJSON(Array(copying: bytes), options: reader)
     }
 
     /// Writes contents.
@@ -90,11 +92,15 @@ extension JSON: SpecializedFormat {
     @inlinable
     package func scan<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
-    ) throws(StreamError) { try sink.readJSON(source, options: reader) }
+    ) throws(StreamError) {
+        guard reader.duplicateKeys == .reject else { return try sink.readJSON(source, options: reader) }
+        try sink.readUniqueJSON(source, options: reader)
+    }
 
     @usableFromInline
     package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
-        ErasedReader(JSONReader(sink: sink, options: reader))
+        guard reader.duplicateKeys == .reject else { return ErasedReader(JSONReader(sink: sink, options: reader)) }
+        return ErasedReader(JSONReader(sink: UniqueKeys(sink), options: reader))
     }
 }
 
@@ -153,8 +159,25 @@ extension PlistSink where Self: ~Copyable {
     @inlinable
     mutating func readLines(_ source: some ByteSource, _ options: JSONReaderOptions) throws(StreamError) {
         try beginArray()
-        try readJSON(source, options: options)
+        if options.duplicateKeys == .reject {
+            try readUniqueJSON(source, options: options)
+        } else {
+            try readJSON(source, options: options)
+        }
         try endArray()
+    }
+
+    /// Receives a document whose objects have each name once.
+    @usableFromInline
+    mutating func readUniqueJSON(_ source: some ByteSource, options: JSONReaderOptions) throws(StreamError) {
+        var filter = UniqueKeys(self)
+        do throws(StreamError) {
+            try filter.readJSON(source, options: options)
+        } catch {
+            self = filter.takeTarget()
+            throw error
+        }
+        self = filter.takeTarget()
     }
 }
 
@@ -166,7 +189,10 @@ extension JSONLines: SpecializedFormat {
 
     @usableFromInline
     package func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader {
-        ErasedReader(LinePushReader(JSONReader(sink: sink, options: reader)))
+        guard reader.duplicateKeys == .reject else {
+            return ErasedReader(LinePushReader(JSONReader(sink: sink, options: reader)))
+        }
+        return ErasedReader(LinePushReader(JSONReader(sink: UniqueKeys(sink), options: reader)))
     }
 }
 
@@ -212,6 +238,7 @@ extension JSON: SelfTesting {
             "testWritesWhatItReads": testWritesWhatItReads,
             "testReadsOneTypeOnManyThreads": testReadsOneTypeOnManyThreads,
             "testHasNoNegativeLimits": testHasNoNegativeLimits,
+            "testRejectsDuplicateKeysIfAsked": testRejectsDuplicateKeysIfAsked,
         ]
     }
 
@@ -254,6 +281,42 @@ extension JSON: SelfTesting {
                 expectEqual(pieces?.kind, .limitExceeded, "pieces, \(number)")
             }
         }
+    }
+
+    private static func testRejectsDuplicateKeysIfAsked() throws {
+        struct Coded: Codable { var id: Int }
+        struct Row: StreamObject { var id = 0 }
+        let strict = JSON(duplicateKeys: .reject)
+        let text = "[{\"id\":1},\n{\"id\":2,\"x\":{\"id\":1},\"id\":3}]"
+        expectEqual(try JSON.decode([Row].self, from: text).map(\.id), [1, 3], "bound values, the last counts")
+        expectEqual(try JSON.decode([Coded].self, from: text).map(\.id), [1, 3], "Codable values, the last counts")
+        let lines = JSONLines(strict)
+        let entryPoints: [(String, () throws -> Void)] = [
+            ("decode", { _ = try strict.decode([Row].self, from: text) }),
+            ("decode from data", { _ = try strict.decode([Row].self, from: Data(text.utf8)) }),
+            ("decode Codable", { _ = try strict.decode([Coded].self, from: text) }),
+            ("decodeEach", { try strict.decodeEach(Row.self, from: text) { _ in } }),
+            ("decodeEach Codable", { try strict.decodeEach(Coded.self, from: text) { _ in } }),
+            ("records", { _ = try strict.records(of: Row.self, from: text).results.map { try $0.get() } }),
+            ("propertyList", { _ = try strict.propertyList(from: text) }),
+            ("columns", { _ = try strict.columns(["id": .integer], from: text) }),
+            (
+                "document",
+                {
+                    var output = Data()
+                    try JSON().write(strict.document(text), to: &output)
+                }
+            ),
+            ("lines", { _ = try lines.decode([[Row]].self, from: text) }),
+            ("lines pushed", { _ = try lines.records(of: [Row].self, from: text).results.map { try $0.get() } }),
+        ]
+        for (name, read) in entryPoints {
+            let error = expectThrows(StreamError.self, name) { try read() }
+            let found = error?.cause as? StreamError ?? error
+            expectEqual(found?.kind, .duplicateKey, "kind by \(name)")
+            expectEqual(found?.position?.line, 2, "line by \(name)")
+        }
+        expectEqual(try strict.decode([Row].self, from: "[{\"id\":1},{\"id\":2}]").map(\.id), [1, 2], "unique keys")
     }
 
     private static func testReadsThroughEveryDoor() throws {

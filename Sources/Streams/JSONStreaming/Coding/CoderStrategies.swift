@@ -156,7 +156,7 @@ extension JSONStrategiesTests: SelfTesting {
         var encoder = JSONStreamEncoder()
         encoder.dateEncodingStrategy = .formatted(style)
         let date = Date(timeIntervalSince1970: 86_400)
-        let text: String = try encoder.encode(["day": date])
+        let text = try encoder.encodeToString(["day": date])
         expectEqual(text, #"{"day":"1970-01-02"}"#, "text")
         var decoder = JSONStreamDecoder()
         decoder.dateDecodingStrategy = .formatted(style)
@@ -186,7 +186,7 @@ extension JSONStrategiesTests: SelfTesting {
         for (name, mapping) in [("one way", oneWay), ("both ways", bothWays)] {
             var encoder = JSONStreamEncoder()
             encoder.keyEncodingStrategy = mapping
-            let text: String = try encoder.encode([Names(), Names(first: 3, third: 4)])
+            let text = try encoder.encodeToString([Names(), Names(first: 3, third: 4)])
             expectEqual(text, #"[{"FIRST":1,"SECOND":{"kept":2}},{"FIRST":3,"SECOND":{"kept":2},"THIRD":4}]"#, name)
             var decoder = JSONStreamDecoder()
             decoder.keyDecodingStrategy = mapping
@@ -219,7 +219,7 @@ extension JSONStrategiesTests: SelfTesting {
         enum Choice: Codable, Equatable { case first(value: Int) }
         var encoder = JSONStreamEncoder()
         encoder.keyEncodingStrategy = oneWay
-        let written: String = try encoder.encode(Choice.first(value: 1))
+        let written = try encoder.encodeToString(Choice.first(value: 1))
         expectEqual(written, #"{"FIRST":{"VALUE":1}}"#, "an enumeration")
         expectThrows(DecodingError.self, "an enumeration by names") {
             _ = try decoder.decode(Choice.self, from: written)

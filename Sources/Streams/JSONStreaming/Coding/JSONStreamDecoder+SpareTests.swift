@@ -83,7 +83,7 @@ extension SpareDecodingTests: SelfTesting {
         }
     }
 
-    private static let text = (try? JSONStreamEncoder().encode(full) as String) ?? ""
+    private static let text = (try? JSONStreamEncoder().encodeToString(full)) ?? ""
 
     private static func testTellsRulesOfKeysApart() throws {
         let exact = JSONStreamDecoder()
@@ -138,7 +138,7 @@ extension SpareDecodingTests: SelfTesting {
     private static func testDecodesWithinADecoding() throws {
         let inner = #"{"id":1}"#
         for _ in 0..<30 {
-            let text: String = try JSONStreamEncoder().encode(["text": inner])
+            let text = try JSONStreamEncoder().encodeToString(["text": inner])
             expectThrows(DecodingError.self, "no number") {
                 _ = try JSONStreamDecoder().decode(Nested.self, from: text)
             }
@@ -151,7 +151,7 @@ extension SpareDecodingTests: SelfTesting {
         let decoder = JSONStreamDecoder()
         for round in 0..<40 {
             let table = Dictionary(uniqueKeysWithValues: (0..<round * 10).map { ("key \(round * $0)", $0) })
-            let text: String = try JSONStreamEncoder().encode(table)
+            let text = try JSONStreamEncoder().encodeToString(table)
             expectEqual(try decoder.decode([String: Int].self, from: text), table, "keys of round \(round)")
             let equal = #"{"ö\#(round)":1,"o\u0308\#(round)":2}"#
             expectEqual(try decoder.decode([String: Int].self, from: equal), ["ö\(round)": 2], "keys that are equal")

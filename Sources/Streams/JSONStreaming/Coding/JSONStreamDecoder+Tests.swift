@@ -101,7 +101,7 @@ extension JSONStreamDecoderTests: SelfTesting {
     }
 
     private static func testFoundationDecodesWhatItEncodes() throws {
-        let text: String = try JSONStreamEncoder().encode([sample, sample])
+        let text = try JSONStreamEncoder().encodeToString([sample, sample])
         expectEqual(try JSONDecoder().decode([Sample].self, from: Data(text.utf8)), [sample, sample], "samples")
         expectEqual(try JSONStreamDecoder().decode([Sample].self, from: text), [sample, sample], "by our decoder")
     }
@@ -223,7 +223,7 @@ extension JSONStreamDecoderTests: SelfTesting {
                 var container = encoder.container(keyedBy: StampKey.self)
                 try container.encode(data.count, forKey: .byteCount)
             })
-        let text: String = try JSONStreamEncoder(encodingOptions: options).encode([Stamp()])
+        let text = try JSONStreamEncoder(encodingOptions: options).encodeToString([Stamp()])
         expectEqual(text, #"[{"when":"at 1.5","raw":{"byteCount":2}}]"#, "text")
         let failing = EncodingOptions(
             dates: .custom { date, encoder in
@@ -365,9 +365,23 @@ extension JSONStreamDecoderTests: SelfTesting {
         }
     }
 
+    /// A source of chunks of any size.
+    private struct Chunks: ByteSource {
+        let chunks: [[UInt8]]
+
+        func open() -> ByteInput {
+            var rest = chunks[...]
+            return ByteInput { (body) throws(StreamError) in
+                guard let chunk = rest.popFirst() else { return false }
+                try chunk.withRawSpan(body)
+                return true
+            }
+        }
+    }
+
     private static func testReadsThroughEveryDoor() throws {
         let value = sample
-        let text: String = try JSONStreamEncoder().encode([value])
+        let text = try JSONStreamEncoder().encodeToString([value])
         let bytes = Array(text.utf8)
         let decoder = JSONStreamDecoder()
         expectEqual(try decoder.decode([Sample].self, from: text), [value], "text")
@@ -377,24 +391,25 @@ extension JSONStreamDecoderTests: SelfTesting {
             let chunks = stride(from: 0, to: bytes.count, by: size).map {
                 Array(bytes[$0..<min($0 + size, bytes.count)])
             }
-            expectEqual(try decoder.decode([Sample].self, fromChunks: chunks), [value], "chunks of \(size)")
+            expectEqual(try decoder.decode([Sample].self, from: Chunks(chunks: chunks)), [value], "chunks of \(size)")
         }
-        expectThrows(DecodingError.self, "no chunks") { _ = try decoder.decode(Int.self, fromChunks: [Data]()) }
+        expectThrows(DecodingError.self, "no chunks") { _ = try decoder.decode(Int.self, from: Chunks(chunks: [])) }
         let name = "JSONStreamDecoder-\(UUID().uuidString).json"
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try Data(bytes).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        expectEqual(try decoder.decode([Sample].self, contentsOf: file), [value], "file")
-        expectEqual(try decoder.decode([Sample].self, contentsOfFile: file.path), [value], "path of a file")
-        expectThrows((any Error).self, "no such file") {
-            _ = try decoder.decode(Int.self, contentsOfFile: file.path + "/none")
+        expectEqual(try decoder.decode([Sample].self, from: file), [value], "file")
+        expectEqual(try decoder.decode([Sample].self, from: .file(file.path)), [value], "path of a file")
+        let error = expectThrows(StreamError.self, "no such file") {
+            _ = try decoder.decode(Int.self, from: .file(file.path + "/none"))
         }
+        expectEqual(error?.kind, .cannotRead, "kind")
     }
 
     private static func testCodesSuperclasses() throws {
         let object = Derived(b: 3)
         object.a = 4
-        let text: String = try JSONStreamEncoder().encode(object)
+        let text = try JSONStreamEncoder().encodeToString(object)
         let again = try JSONStreamDecoder().decode(Derived.self, from: text)
         expectEqual(again.a, 4, "a")
         expectEqual(again.b, 3, "b")

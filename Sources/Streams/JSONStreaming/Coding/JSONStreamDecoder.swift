@@ -1,15 +1,9 @@
 // Codable types from JSON text: the name and strategies of Foundation's decoder over our reader.
 
 import PlistBuilding
-import PlistStreaming
 
 public import PlistCoding
-
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
+public import PlistStreaming
 
 /// Decodes `Decodable` types from JSON text, in the place of `JSONDecoder`.
 ///
@@ -36,63 +30,25 @@ public struct JSONStreamDecoder: Sendable {
         self.decodingOptions = decodingOptions
     }
 
-    /// Decodes a value from the text in the bytes.
-    /// - Throws: `DecodingError`, or what the type throws, as it is: so a `StreamError` is about another text, which the type reads in
-    ///   its `init(from:)`, and its position is one in that text.
-    /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
-    public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
-        try JSON(reader: options).decodeCoded(type, from: bytes, options: decodingOptions) { error in
-            DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: [], debugDescription: error.description, underlyingError: error))
-        }
-    }
-
-    /// Decodes a value from data.
-    /// - Throws: `DecodingError`, or what the type throws.
-    public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        try decode(type, from: data.bytes)
-    }
-
-    /// Decodes a value from text.
-    /// - Throws: `DecodingError`, or what the type throws.
-    public func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {
-        var text = text
-        // SAFETY: the span does not leave the closure.
-        return try text.withUTF8 { bytes in
-            try unsafe decode(type, from: UnsafeRawBufferPointer(bytes).bytes)
-        }
-    }
-
-    /// Decodes a value from the text in an array of bytes.
-    /// - Throws: `DecodingError`, or what the type throws.
-    public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-        // SAFETY: the span does not leave the closure.
-        try unsafe bytes.withUnsafeBytes { bytes in try unsafe decode(type, from: bytes.bytes) }
-    }
-
-    /// Decodes a value from text that comes in pieces, such as the parts of a download; each may end anywhere.
+    /// Decodes a value from text: `Data`, a string, bytes, the `URL` of a file, or another source.
     ///
-    /// - Throws: `DecodingError`, or what the type throws.
-    /// - Complexity: O(*n*) in the bytes, all of which are held until the value is decoded.
-    public func decode<Value: Decodable, Chunks: Sequence>(
-        _ type: Value.Type, fromChunks chunks: Chunks
-    ) throws -> Value where Chunks.Element: ContiguousBytes {
-        var text: [UInt8] = []
-        // SAFETY: the bytes are copied within the closure.
-        for chunk in chunks { unsafe chunk.withUnsafeBytes { unsafe text.append(contentsOf: $0) } }
-        return try decode(type, from: text)
-    }
-
-    /// Decodes a value from the text in a file.
-    /// - Throws: `DecodingError`, what the type throws, or the system's error for a file that cannot be read.
-    public func decode<Value: Decodable>(_ type: Value.Type, contentsOf url: URL) throws -> Value {
-        try decode(type, from: Data(contentsOf: url, options: .mappedIfSafe))
-    }
-
-    /// Decodes a value from the text in the file at a path.
-    /// - Throws: `DecodingError`, what the type throws, or the system's error for a file that cannot be read.
-    public func decode<Value: Decodable>(_ type: Value.Type, contentsOfFile path: String) throws -> Value {
-        try decode(type, contentsOf: URL(fileURLWithPath: path))
+    /// - Throws: `DecodingError`; the `StreamError` of a source that can't be read; what the type throws, as it is: so a `StreamError`
+    ///   may be about another text, which the type reads in its `init(from:)`.
+    /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
+    public func decode<Value: Decodable>(_ type: Value.Type, from source: some ByteSource) throws -> Value {
+        let format = JSON(reader: options)
+        var result: Result<Value, any Error>?
+        try source.withAllBytes(limit: format.byteLimit) { bytes in
+            result = Result {
+                try format.decodeCoded(type, from: bytes, options: decodingOptions) { error in
+                    DecodingError.dataCorrupted(
+                        DecodingError.Context(
+                            codingPath: [], debugDescription: error.description, underlyingError: error))
+                }
+            }
+        }
+        guard let result else { throw StreamError(.cannotRead, "the source has no bytes") }
+        return try result.get()
     }
 }
 
@@ -113,6 +69,14 @@ extension JSON: CodingFormat {
     func decodeCoded<Value: Decodable>(
         _ type: Value.Type, from bytes: RawSpan, options: DecodingOptions, errorOfText: (StreamError) -> any Error
     ) throws -> Value {
+        if reader.duplicateKeys == .reject {
+            do throws(StreamError) {
+                var keys = UniqueKeys(NullSink())
+                try keys.readJSON(bytes, options: reader)
+            } catch {
+                throw errorOfText(error)
+            }
+        }
         if type == PropertyList.self {
             do throws(StreamError) {
                 var builder = PropertyListBuilder(depthLimit: reader.limits.depth)

@@ -28,24 +28,25 @@ extension JSONStreamEncoder: SelfTesting {
     private static func testGivesDataAndText() throws {
         let data = try JSONStreamEncoder().encode(["a": [1.5, nil]])
         expectEqual(data, Data(#"{"a":[1.5,null]}"#.utf8), "data, as JSONEncoder gives them")
-        let text: String = try JSONStreamEncoder().encode(["a": [1.5, nil]])
+        let text = try JSONStreamEncoder().encodeToString(["a": [1.5, nil]])
         expectEqual(text, #"{"a":[1.5,null]}"#, "text")
-        let fragment: String = try JSONStreamEncoder(options: .pretty).encode("x")
+        let fragment = try JSONStreamEncoder(options: .pretty).encodeToString("x")
         expectEqual(fragment, "\"x\"\n", "a value alone")
         expectEqual(try JSONStreamDecoder().decode([String: [Double?]].self, from: data), ["a": [1.5, nil]], "back")
     }
 
     private static func testWritesIntoAnySink() throws {
         var trace = EventTrace()
-        try JSONStreamEncoder().encode([Date(timeIntervalSinceReferenceDate: 1.5)], to: &trace)
+        let options = JSONStreamEncoder().encodingOptions
+        try trace.write(encodable: [Date(timeIntervalSinceReferenceDate: 1.5)], options: options)
         expectEqual(trace.text, "[ real 1.5 ]", "messages")
         var writer = JSONWriter(options: JSONWriterOptions(allowsMultipleValues: true))
-        for number in 1...3 { try JSONStreamEncoder().encode(["n": number], to: &writer) }
+        for number in 1...3 { try writer.write(encodable: ["n": number], options: options) }
         try writer.finish()
         expectEqual(writer.text, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", "lines")
         var untouched = EventTrace()
         expectThrows(StreamError.self, "a number that is none") {
-            try JSONStreamEncoder().encode([1, .nan], to: &untouched)
+            try untouched.write(encodable: [1, .nan], options: EncodingOptions(nonConformingFloats: .throw))
         }
         expectEqual(untouched.text, "", "what was sent before the error")
     }
@@ -76,12 +77,12 @@ extension JSONStreamEncoder: SelfTesting {
         try expectSameText(["a": [1.0, 2.5], "b": []] as [String: [Float]], "floats")
         try expectSameText(3.0, "a double alone")
         for value in [9_007_199_254_740_994, 1e16, 1e17, 1e300] {
-            let text: String = try JSONStreamEncoder().encode(value)
+            let text = try JSONStreamEncoder().encodeToString(value)
             expectEqual(try JSONDecoder().decode(Double.self, from: Data(text.utf8)), value, text)
             expectEqual(try JSONStreamDecoder().decode(Double.self, from: text), value, text)
         }
         var writer = JSONWriter()
-        try JSONStreamEncoder().encode([1.0], to: &writer)
+        try writer.write(encodable: [1.0], options: JSONStreamEncoder().encodingOptions)
         expectEqual(writer.text, "[1.0]", "by a writer of one's own")
     }
 
@@ -90,7 +91,7 @@ extension JSONStreamEncoder: SelfTesting {
     private static func expectSameText(_ value: any Encodable, _ message: String, line: UInt = #line) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let ours: String = try JSONStreamEncoder(options: JSONWriterOptions(sortsKeys: true)).encode(value)
+        let ours = try JSONStreamEncoder(options: JSONWriterOptions(sortsKeys: true)).encodeToString(value)
         expectEqual(ours, String(decoding: try encoder.encode(value), as: UTF8.self), message, line: line)
     }
 
@@ -180,7 +181,7 @@ extension JSONStreamEncoder: SelfTesting {
         try expectSameText(Forgiving(depth: 0), "a value that forgives errors")
         try expectSameText([Forgiving(depth: 0)], "the same in an array")
         for depth in 0...4 {
-            let text: String = try JSONStreamEncoder().encode([Forgiving(depth: depth)])
+            let text = try JSONStreamEncoder().encodeToString([Forgiving(depth: depth)])
             expectEqual(text, #"[{"b":1,"c":{"x":2},"list":["another","another"],"nested":2}]"#, "at depth \(depth)")
         }
     }
@@ -210,7 +211,7 @@ extension JSONStreamEncoder: SelfTesting {
             "$.when: expected a finite number, found nan",
             "a date")
         expectEqual(message(Sample(decimal: .nan)), "$.decimal: expected a finite number, found nan", "a decimal")
-        let text: String? = try? JSONStreamEncoder(options: JSONWriterOptions(nonFinite: .null)).encode([1, .nan])
+        let text = try? JSONStreamEncoder(options: JSONWriterOptions(nonFinite: .null)).encodeToString([1, .nan])
         expectEqual(text, "[1,null]", "what the writer has for them")
     }
 }

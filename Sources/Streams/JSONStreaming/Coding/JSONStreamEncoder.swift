@@ -13,14 +13,14 @@ public import Foundation
 ///
 /// ```swift
 /// let data = try JSONStreamEncoder().encode(tasks)
-/// let text: String = try JSONStreamEncoder().encode(tasks)
+/// let text = try JSONStreamEncoder().encodeToString(tasks)
 /// ```
 ///
 /// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`. Differences from
 /// `JSONEncoder`: a type that encodes nothing is an empty dictionary at the root as well; errors are `StreamError`s, those of
 /// values with the path to them, such as `$[3].price`, and an error that a type throws on its own as their `cause`; members
-/// come in the order in which they are encoded. A whole number that is a `Double` is written as `1`, but by a `JSONWriter`
-/// of one's own, as always, as `1.0`.
+/// come in the order in which they are encoded. A whole number that is a `Double` is written as `1`, while `JSON.encode` writes
+/// `1.0`.
 public struct JSONStreamEncoder: Sendable {
     /// The layout of the text, and what is written for numbers that are none where `encodingOptions` leave that to the writer.
     public var options: JSONWriterOptions
@@ -37,43 +37,35 @@ public struct JSONStreamEncoder: Sendable {
     }
 
     /// Encodes a value to text in UTF-8.
+    ///
     /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
     public func encode(_ value: any Encodable) throws(StreamError) -> Data {
-        var writer = JSONWriter(options: options)
-        writer.omitsPoints = true
-        try encode(value, to: &writer)
-        try writer.finish()
-        // SAFETY: the bytes are copied within the closure.
-        return writer.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Data($0) } }
+        var data = Data()
+        try encode(value, to: &data)
+        return data
     }
 
-    /// Encodes a value to text; chosen where a `String` is asked for.
-    /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
-    public func encode<Value: Encodable>(_ value: Value) throws(StreamError) -> String {
-        var writer = JSONWriter(options: options)
-        writer.omitsPoints = true
-        try encode(value, to: &writer)
-        try writer.finish()
-        return writer.text
-    }
-
-    /// Encodes a value into a sink: a writer to a file, or one of another format.
+    /// Encodes a value to text.
     ///
-    /// ```swift
-    /// var writer = JSONWriter(descriptor: 1)
-    /// try JSONStreamEncoder().encode(tasks, to: &writer)
-    /// try writer.finish()
-    /// ```
-    /// - Throws: `StreamError`, with the path to a value that cannot be encoded; nothing is sent then. Its `cause` is what a
-    ///   type threw.
-    public func encode<Sink: PlistSink & ~Copyable>(
-        _ value: any Encodable, to sink: inout Sink
-    ) throws(StreamError) {
+    /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
+    public func encodeToString(_ value: any Encodable) throws(StreamError) -> String {
+        var sink = StringSink()
+        try encode(value, to: &sink)
+        return sink.text ?? ""
+    }
+
+    private func encode(_ value: any Encodable, to sink: inout some ByteSink) throws(StreamError) {
         var encodingOptions = encodingOptions
         // The writer would refuse the number as well, but does not know where it is.
         if case .native = encodingOptions.nonConformingFloats, options.nonFinite == .reject {
             encodingOptions.nonConformingFloats = .throw
         }
-        try sink.write(encodable: value, options: encodingOptions)
+        try sink.withOutput { (output) throws(StreamError) in
+            var writer = JSONWriter(options: options, taking: &output)
+            defer { writer.giveBack(&output) }
+            writer.omitsPoints = true
+            try writer.write(encodable: value, options: encodingOptions)
+            try writer.finish()
+        }
     }
 }

@@ -30,6 +30,9 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
         self.target = target
     }
 
+    /// Ends the filter and returns the sink behind it.
+    public consuming func takeTarget() -> Target { target }
+
     /// Checks the key against the earlier ones of its dictionary, then passes it on.
     ///
     /// - Throws: ``StreamError/Kind/duplicateKey``, or what the target throws.

@@ -128,7 +128,7 @@ var decodingDoors: [Door] {
                 let text = LinearityRow.json(count)
                 return stride(from: 0, to: text.count, by: 100).map { Array(text[$0..<min(text.count, $0 + 100)]) }
             }
-        ) { _ = try JSONStreamDecoder().decode([LinearityRow].self, fromChunks: $0) },
+        ) { _ = try JSONStreamDecoder().decode([LinearityRow].self, from: Chunks(chunks: $0)) },
         Door("decoder, tries that fail", { LargeText.array($0) { "\"\($0)\"" } }) { try decode([Either].self, $0) },
         Door("decoder, tries of members that fail", quoted) { try decode([String: Either].self, $0) },
         Door("decoder, any JSON, rows", LinearityRow.json) { try decode([AnyJSON].self, $0) },
@@ -197,4 +197,18 @@ var encodingDoors: [Door] {
             try writer.finish()
         },
     ]
+}
+
+/// A source of chunks of any size.
+private struct Chunks: ByteSource {
+    let chunks: [[UInt8]]
+
+    func open() -> ByteInput {
+        var rest = chunks[...]
+        return ByteInput { (body) throws(StreamError) in
+            guard let chunk = rest.popFirst() else { return false }
+            _ = try chunk.withBytes(body)
+            return true
+        }
+    }
 }

@@ -140,7 +140,7 @@ import Testing
 
     @Test func decodesNothingOfBadText() {
         struct Small: Decodable { var id: Int? }
-        for text in ["", "[", "[{}", "[{\"id\":1}", "[{\"id\":1}]x", "\u{FEFF}[]", "[{\"id\":1},]", "[]\0"] {
+        for text in ["", "[", "[{}", "[{\"id\":1}", "[{\"id\":1}]x", " \u{FEFF}[]", "[{\"id\":1},]", "[]\0"] {
             #expect(throws: DecodingError.self, "\(text.debugDescription)") {
                 try JSONStreamDecoder().decode([Small].self, from: text)
             }

@@ -16,12 +16,15 @@ extension JSONScanner {
 
     enum Literal: Sendable {
         case null, yes, no
+        /// The byte order mark of UTF-8, which may come before everything else.
+        case byteOrderMark
 
         var text: StaticString {
             switch self {
             case .null: "null"
             case .yes: "true"
             case .no: "false"
+            case .byteOrderMark: "\u{FEFF}"
             }
         }
     }
@@ -131,7 +134,7 @@ extension JSONScanner {
         case .escape: "an escape: one of \" \\ / b f n r t u"
         case .unicodeEscape: "four hexadecimal digits of an escape"
         case .lowSurrogateBackslash, .lowSurrogateU: "the low surrogate of a pair, such as \\udc00"
-        case .literal: "'\(literal.text)'"
+        case .literal: literal == .byteOrderMark ? "a byte order mark of UTF-8" : "'\(literal.text)'"
         case .minus, .point: "a digit"
         case .exponent: "a digit or a sign of an exponent"
         case .exponentSign: "a digit of an exponent"
@@ -206,6 +209,8 @@ extension JSONScanner {
         case UInt8(ascii: "-"): return number(byte, .minus, in: bytes, at: offset)
         case UInt8(ascii: "0"): return number(byte, .zero, in: bytes, at: offset)
         case UInt8(ascii: "1")...UInt8(ascii: "9"): return number(byte, .integer, in: bytes, at: offset)
+        // SPEC: RFC 8259 section 8.1, "implementations … MAY ignore the presence of a byte order mark".
+        case 0xEF where chunkOffset + offset == 0: beginLiteral(.byteOrderMark)
         default: return .failure(unexpected(byte, in: bytes, at: offset))
         }
         return .nothing
@@ -227,9 +232,13 @@ extension JSONScanner {
         }
         literalCount += 1
         guard literalCount == text.utf8CodeUnitCount else { return .nothing }
+        if literal == .byteOrderMark {
+            state = .beforeRoot
+            return .nothing
+        }
         endValue()
         switch literal {
-        case .null: return .null
+        case .null, .byteOrderMark: return .null
         case .yes: return .yes
         case .no: return .no
         }
@@ -271,8 +280,10 @@ extension JSONScanner {
     /// Makes the error for a byte that the grammar does not allow.
     @inline(never)
     mutating func unexpected(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> StreamError {
-        if chunkOffset + offset == 0 && (byte == 0xEF || byte == 0xFE || byte == 0xFF) {
-            return fail(.invalidSyntax, "expected \(expectation), found a byte order mark", in: bytes, at: offset)
+        if chunkOffset + offset == 0 && (byte == 0xFE || byte == 0xFF) {
+            return fail(
+                .invalidSyntax, "expected \(expectation) in UTF-8, found a byte order mark of UTF-16", in: bytes,
+                at: offset)
         }
         return fail(.invalidSyntax, "expected \(expectation), found \(Self.name(of: byte))", in: bytes, at: offset)
     }
@@ -324,9 +335,22 @@ extension JSONScannerPlainTests: SelfTesting {
                 "[1] 2",
                 "[ integer 1 ] ! invalidSyntax expected the end of the input, found '2' at line 1, column 5 (byte 4)"
             ),
-            ("\u{FEFF}[]", "! invalidSyntax expected a value, found a byte order mark at line 1, column 1 (byte 0)"),
+            ("\u{FEFF}[]", "[ ]"), ("\u{FEFF} 12", "integer 12"),
+            (
+                "\u{FEFF}\u{FEFF}[]",
+                "! invalidSyntax expected a value, found byte 0xEF at line 1, column 4 (byte 3)"
+            ), (" \u{FEFF}[]", "! invalidSyntax expected a value, found byte 0xEF at line 1, column 2 (byte 1)"),
+            ("\u{FEFF}", "! unexpectedEnd expected a value, found the end of the input at line 1, column 4 (byte 3)"),
         ]
         for (text, expected) in rows { JSONScanner.expectOutcome(Array(text.utf8), expected, text) }
+        JSONScanner.expectOutcome(
+            [0xFE, 0xFF, 0, 0x5B],
+            "! invalidSyntax expected a value in UTF-8, found a byte order mark of UTF-16 at line 1, column 1 (byte 0)",
+            "UTF-16")
+        JSONScanner.expectOutcome(
+            [0xEF, 0xBB, 0x5B],
+            "! invalidSyntax expected a byte order mark of UTF-8, found '[' at line 1, column 3 (byte 2)",
+            "a broken mark")
     }
 
     private static func testReportsTheEnd() {

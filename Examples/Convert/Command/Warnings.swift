@@ -29,7 +29,10 @@ final class Warnings {
     /// A line for each, as compilers word it: `in.json: warning: $[3].a: what became of it (and 2 more)`.
     func lines(ofFile file: String) -> [String] {
         warnings.map { warning in
-            let line = warning.position.map { ":\($0.line):\($0.column)" } ?? ""
+            var line = ""
+            if let position = warning.position, let number = position.line, let column = position.column {
+                line = ":\(number):\(column)"
+            }
             let place = warning.path.map { "\($0): " } ?? ""
             let more = warning.count > 1 ? " (and \(warning.count - 1) more)" : ""
             return "\(file)\(line): warning: \(place)\(warning.words)\(more)"

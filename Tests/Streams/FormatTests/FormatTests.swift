@@ -83,6 +83,9 @@ struct DoubleStop: StreamObject, Codable, Equatable {
             #expect(try format.decode([Stop].self, from: text.dropLast(0)) == Self.stops, "a substring")
         } else {
             #expect(throws: StreamError.self) { try format.encodeToString(Self.stops) }
+            // Also if the bytes happen to be those of a text.
+            let error = #expect(throws: StreamError.self) { try format.encodeToString("a") }
+            #expect(error?.kind == .misuse)
         }
     }
 

@@ -324,7 +324,7 @@ final class CSVCursor {
     @usableFromInline
     func atEnd(_ error: StreamError) -> StreamError {
         if let failure = scanner.failure { return failure }
-        let error = error.ofThisText.located(at: scanner.chunkPlace.position)
+        let error = error.ofSink(at: scanner.chunkPlace.position)
         scanner.failure = error
         return error
     }
@@ -352,7 +352,7 @@ final class CSVCursor {
             steps.append(.index(index))
         }
         if unsafe field >= scanner.batch.fieldCount(of: record) { field = -1 }
-        let error = error.ofThisText.located(at: position(of: field)).located(at: StreamPath(steps))
+        let error = error.ofSink(at: position(of: field)).located(at: StreamPath(steps))
         scanner.failure = error
         return error
     }

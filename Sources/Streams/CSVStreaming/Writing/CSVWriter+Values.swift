@@ -45,8 +45,7 @@ extension CSVWriter {
     ///
     /// - Throws: `invalidText` for text that is not UTF-8, `unrepresentable` for text that needs quotes where no byte quotes.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        // SAFETY: the bytes do not leave the closure.
-        guard unsafe utf8.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else {
+        guard utf8.isValidUTF8 else {
             throw atField(StreamError(.invalidText, "the string is not valid UTF-8"))
         }
         try beginField()

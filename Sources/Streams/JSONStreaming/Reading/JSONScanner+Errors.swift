@@ -24,7 +24,7 @@ extension JSONScanner {
         // No token that an earlier chunk has begun goes over the end of a line.
         var place = chunkPlace
         place.advance(over: bytes.extracting(first: max(0, tokenOffset - chunkOffset)))
-        let error = error.ofThisText.located(at: place.at(tokenOffset).position)
+        let error = error.ofSink(at: place.at(tokenOffset).position)
         failure = error
         return error
     }

@@ -8,8 +8,7 @@ enum StringText {
     ///
     /// - Throws: `invalidText` for everything else.
     static func check(_ utf8: RawSpan) throws(StreamError) {
-        // SAFETY: the bytes do not leave the closure.
-        guard unsafe utf8.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else { throw invalidText() }
+        guard utf8.isValidUTF8 else { throw invalidText() }
     }
 
     @inline(never)
@@ -58,8 +57,8 @@ enum StringText {
     @inline(never)
     private static func storeAny(_ utf8: RawSpan, isChecked: Bool, at start: UnsafeMutableRawPointer) -> Int {
         let (count, isASCII) = unsafe storeEscaped(utf8, 0..<utf8.byteCount, at: start + 1)
-        // SAFETY: the pointer does not leave the closure; there is room for the quotes.
-        guard unsafe isChecked || isASCII || utf8.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else { return 0 }
+        guard isChecked || isASCII || utf8.isValidUTF8 else { return 0 }
+        // SAFETY: there is room for the quotes.
         unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         unsafe start.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count &+ 1, as: UInt8.self)
         return count &+ 2

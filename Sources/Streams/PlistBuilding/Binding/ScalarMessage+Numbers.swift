@@ -39,6 +39,16 @@ extension ScalarMessage {
 }
 
 extension PlistSink where Self: ~Copyable {
+    /// Sends the number in a text by the first message that holds it: an integer, a real or the text.
+    ///
+    /// - Parameter text: A number in the grammar of RFC 8259 section 6.
+    /// - Throws: `misuse` for any other text, and what the message throws.
+    /// - Complexity: O(*n*) in the bytes.
+    public mutating func write(numberIn text: RawSpan) throws(StreamError) {
+        guard let number = DecimalNumber(text) else { throw StreamError(.misuse, "got text that isn't a number") }
+        try write(number, in: text)
+    }
+
     /// Sends a number with a text by the first message that holds it.
     package mutating func write(_ number: DecimalNumber, in text: RawSpan) throws(StreamError) {
         // SAFETY: the pointer does not leave the closure.
@@ -74,6 +84,14 @@ extension ScalarMessageNumbersTests: SelfTesting {
 
     private static func check(_ text: String, _ expected: String?) {
         text.withUTF8Span { expectEqual($0.shownNumber, expected, text) }
+        var trace = EventTrace()
+        do throws(StreamError) {
+            try text.withUTF8Span { (number) throws(StreamError) in try trace.write(numberIn: number) }
+            expectEqual(trace.text, expected, "what is sent of \(text)")
+        } catch {
+            expectEqual(error.kind, .misuse, "kind of \(text)")
+            expectNil(expected, "what is expected of \(text)")
+        }
     }
 }
 

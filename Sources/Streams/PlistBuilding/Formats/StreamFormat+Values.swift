@@ -135,7 +135,7 @@ extension StreamFormat {
     @inlinable
     package func text(of content: some StreamContent) throws(StreamError) -> String {
         var sink = StringSink()
-        try write(content, to: &sink)
+        if isText { try write(content, to: &sink) }
         guard let text = sink.text else {
             throw StreamError(.misuse, "expected a format of text in UTF-8, such as JSON")
         }

@@ -46,7 +46,7 @@ enum ISO8601Text {
     }
 
     private static func seconds(_ bytes: [UInt8]) -> Double? {
-        unsafe bytes.withUnsafeBytes { unsafe DateText.secondsSince2001($0) }
+        bytes.withRawSpan { DateText.secondsSince2001($0) }
     }
 
     private static func date(secondsSince2001 seconds: Double) -> Date {
@@ -105,7 +105,7 @@ extension ISO8601Text: SelfTesting {
                 expectEqual(self.date(offset), date - 3_600, offset)
                 // What our other texts of dates say.
                 expectEqual(DateText.rfc3339(secondsSince2001: start + second), text, "RFC 3339")
-                let read = unsafe Array(text.utf8).withUnsafeBytes { unsafe DateText.secondsSince2001($0) }
+                let read = text.withUTF8Span { DateText.secondsSince2001($0) }
                 expectEqual(read, start + second, text)
             }
         }

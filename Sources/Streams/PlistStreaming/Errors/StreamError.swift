@@ -107,6 +107,12 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     /// another text that a sink or a conversion reads. Then this error is the cause of one of the kind `receiverFailed`.
     package var ofThisText: StreamError { position == nil ? self : StreamError(ofReceiver: self) }
 
+    /// Returns the error that a reader throws if its sink throws this one while the reader is at a position.
+    ///
+    /// The error gets the position of the reader. If it has one, it is about another text that the sink reads: then it's the cause of
+    /// an error of the kind ``Kind/receiverFailed``.
+    public func ofSink(at position: StreamPosition) -> StreamError { ofThisText.located(at: position) }
+
     /// Makes the error by which a sink ends a stream early.
     public static func stopRequest() -> StreamError { StreamError(.stopRequested, "the sink stopped the stream") }
 
@@ -171,10 +177,12 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Returns the error the way compilers print theirs, so that editors can jump: `path:line:column: error: …`.
+    ///
+    /// In binary formats, which have no lines, the offset follows the message.
     public func compilerDescription(file: String) -> String {
-        let place = position.map { ":\($0.line):\($0.column)" } ?? ""
+        guard let line = position?.line, let column = position?.column else { return "\(file): error: \(self)" }
         let prefix = path.map { "\($0): " } ?? ""
-        return "\(file)\(place): error: \(prefix)\(message)"
+        return "\(file):\(line):\(column): error: \(prefix)\(message)"
     }
 
     /// Compares kind, message, position and path; causes need not be comparable.
@@ -253,6 +261,8 @@ extension StreamError: SelfTesting {
         expectEqual(outer.message, "the receiver failed: \(foreign)", "message")
         expectEqual(outer.cause as? StreamError, foreign, "cause")
         expectTrue(outer.position == nil && outer.path == nil, "no place of another text")
+        expectEqual(own.ofSink(at: place), own.located(at: place), "an error of a sink at a place")
+        expectEqual(foreign.ofSink(at: .start), outer.located(at: .start), "one about another text at a place")
         expectEqual(foreign.ofThisText, outer, "an error of a sink about another text")
         expectEqual(foreign.ofThisText.cause as? StreamError, foreign, "cause of an error of a sink")
         expectEqual(StreamError(ofReceiver: StreamError.stopRequest()), .stopRequest(), "a request to stop")
@@ -267,6 +277,9 @@ extension StreamError: SelfTesting {
         expectEqual(
             error.compilerDescription(file: "a.json"), "a.json:3:7: error: expected a value, found ']'",
             "with position")
+        expectEqual(
+            StreamError(.misuse, "m", position: StreamPosition(byteOffset: 7)).compilerDescription(file: "a.plist"),
+            "a.plist: error: m at byte 7", "in a binary format")
         expectEqual(
             StreamError(.cannotRead, "m").compilerDescription(file: "a.json"), "a.json: error: m",
             "without position")

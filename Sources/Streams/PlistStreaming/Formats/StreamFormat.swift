@@ -33,6 +33,9 @@ public protocol StreamFormat: Sendable {
 
     /// Creates a reader that is fed chunks. The default one collects all chunks and then reads them.
     func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable
+
+    /// A Boolean value that indicates whether the format writes text in UTF-8. True by default.
+    var isText: Bool { get }
 }
 
 /// What the documents of a format say about the types of values.
@@ -75,8 +78,19 @@ extension StreamFormat {
 
     /// Creates a reader that collects all chunks and reads them when the input ends.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
-        CollectingReader(format: self, sink: sink)
+        collectingReader(into: sink, byteLimit: .max)
     }
+
+    /// Creates a reader that collects up to a number of bytes and reads them when the input ends, for formats that can't be read in
+    /// pieces.
+    public func collectingReader<Sink: PlistSink & ~Copyable>(
+        into sink: consuming Sink, byteLimit: Int
+    ) -> any PushReader & ~Copyable {
+        CollectingReader(format: self, sink: sink, byteLimit: byteLimit)
+    }
+
+    /// True.
+    public var isText: Bool { true }
 
     /// A document of this format as contents, which other formats write:
     ///
@@ -116,16 +130,35 @@ public struct StreamDocument<Format: StreamFormat, Source: ByteSource>: StreamCo
 private struct CollectingReader<Format: StreamFormat, Sink: PlistSink & ~Copyable>: PushReader, ~Copyable {
     let format: Format
     var sink: Sink
+    let byteLimit: Int
     var bytes: [UInt8] = []
+    var failure: StreamError?
 
-    init(format: Format, sink: consuming Sink) {
+    init(format: Format, sink: consuming Sink, byteLimit: Int) {
         self.format = format
         self.sink = sink
+        self.byteLimit = byteLimit
     }
 
-    mutating func feed(_ bytes: RawSpan) { self.bytes += Array(copying: bytes) }
+    mutating func feed(_ bytes: RawSpan) throws(StreamError) {
+        if let failure { throw failure }
+        guard bytes.byteCount <= byteLimit - self.bytes.count else {
+            let error = StreamError(.limitExceeded, "more than \(byteLimit) bytes")
+            (failure, self.bytes) = (error, [])
+            sink.cancel(with: error)
+            throw error
+        }
+        self.bytes += Array(copying: bytes)
+    }
 
-    mutating func finish() throws(StreamError) { try format.read(bytes, into: &sink) }
+    mutating func finish() throws(StreamError) {
+        if let failure { throw failure }
+        failure = StreamError(.misuse, "the input has ended")
+        do throws(StreamError) { try format.read(bytes, into: &sink) } catch {
+            failure = error
+            throw error
+        }
+    }
 }
 
 extension PushReader where Self: ~Copyable {
@@ -137,3 +170,79 @@ extension PushReader where Self: ~Copyable {
         try source.withAllBytes { (bytes) throws(StreamError) in try feed(bytes) }
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum StreamFormatTests {}
+
+extension StreamFormatTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testCollectsChunks": testCollectsChunks,
+            "testCollectsUpToALimit": testCollectsUpToALimit,
+            "testRepeatsTheErrorOfAnInput": testRepeatsTheErrorOfAnInput,
+        ]
+    }
+
+    /// A format of nothing but one string.
+    private struct Plain: StreamFormat {
+        func read<Sink: PlistSink & ~Copyable>(
+            _ source: some ByteSource, into sink: inout Sink
+        ) throws(StreamError) {
+            try source.withAllBytes { (bytes) throws(StreamError) in try sink.writeString(bytes) }
+        }
+
+        func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {}
+    }
+
+    /// A sink that notes what it gets, and refuses the string `no`.
+    private final class Notes: PartialSink {
+        var trace = EventTrace()
+
+        func writeString(_ utf8: RawSpan) throws(StreamError) {
+            if utf8.equals("no") { throw StreamError(.typeMismatch, "no") }
+            try trace.writeString(utf8)
+        }
+        func cancel(with error: StreamError) { try? "canceled".withUTF8Span { try trace.writeString($0) } }
+    }
+
+    private static func testCollectsChunks() throws {
+        let notes = Notes()
+        var reader = Plain().pushReader(into: notes)
+        for chunk in ["a", "", "bc"] { try reader.feed(chunk) }
+        expectEqual(notes.trace.text, "", "before the end")
+        try reader.finish()
+        expectEqual(notes.trace.text, "string \"abc\"", "all chunks")
+    }
+
+    private static func testCollectsUpToALimit() throws {
+        let notes = Notes()
+        var reader = Plain().collectingReader(into: notes, byteLimit: 3)
+        try reader.feed("abc")
+        for _ in 0..<2 {
+            let error = expectThrows(StreamError.self, "another byte") { try reader.feed("d") }
+            expectEqual(error?.kind, .limitExceeded, "kind")
+        }
+        expectThrows(StreamError.self, "the end") { try reader.finish() }
+        expectEqual(notes.trace.text, "string \"canceled\"", "messages")
+    }
+
+    private static func testRepeatsTheErrorOfAnInput() throws {
+        for (text, kind) in [("yes", StreamError.Kind.misuse), ("no", .typeMismatch)] {
+            let notes = Notes()
+            var reader = Plain().pushReader(into: notes)
+            try reader.feed(text)
+            do { try reader.finish() } catch { expectEqual(error.kind, kind, "the first end of \(text)") }
+            let trace = notes.trace.text
+            let end = expectThrows(StreamError.self, "another end of \(text)") { try reader.finish() }
+            expectEqual(end?.kind, kind, "kind")
+            let chunk = expectThrows(StreamError.self, "a chunk after \(text)") { try reader.feed("x") }
+            expectEqual(chunk?.kind, kind, "kind")
+            expectEqual(notes.trace.text, trace, "messages of \(text)")
+        }
+    }
+}
+#endif

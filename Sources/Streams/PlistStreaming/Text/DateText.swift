@@ -3,8 +3,8 @@
 /// The number of seconds from 1970 to 2001.
 package let secondsFrom1970To2001: Double = 978_307_200.0
 
-/// Dates as text.
-package enum DateText {
+/// Dates as text in UTC, without a calendar library.
+public enum DateText {
     /// Writes a date as `2026-11-21 06:38:16.250`: three digits of a second at least, nine at most, as few as read back the same.
     ///
     /// - Returns: nil for dates outside the years 0 to 9999, which the form cannot hold, and for what is no number.
@@ -33,7 +33,7 @@ package enum DateText {
     /// digits at least, nine at most, as few as read back the same.
     ///
     /// - Returns: nil for dates outside the years 0 to 9999, and for what is no number.
-    package static func rfc3339(secondsSince2001 seconds: Double) -> String? {
+    public static func rfc3339(secondsSince2001 seconds: Double) -> String? {
         // 63,113,904,000 seconds are 2,000 years of 365.2425 days; the year's own test follows.
         guard seconds.isFinite, abs(seconds) < 400_000_000_000 else { return nil }
         let (total, fraction, width) = parts(seconds)
@@ -52,6 +52,14 @@ package enum DateText {
     }
 
     /// Reads a date and time such as `2026-11-21T06:38:16.25+01:00`; without an offset it is in UTC.
+    ///
+    /// - Returns: The seconds since 2001-01-01 00:00:00 UTC, or nil for any other text.
+    public static func secondsSince2001(_ text: RawSpan) -> Double? {
+        // SAFETY: the bytes are read only within the closure.
+        unsafe text.withUnsafeBytes { unsafe secondsSince2001($0) }
+    }
+
+    /// Reads a date and time, as above.
     package static func secondsSince2001(_ text: UnsafeRawBufferPointer) -> Double? {
         var cursor = unsafe Cursor(text)
         guard let year = cursor.digits(4), cursor.skip(0x2D), let month = cursor.digits(2), cursor.skip(0x2D),
@@ -172,7 +180,8 @@ extension Int {
 import InClassTesting
 
 extension DateText: SelfTesting {
-    package static var testSelectors: TestSelectors {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
         [
             "testWritesDates": testWritesDates,
             "testWritesDatesOfRFC3339": testWritesDatesOfRFC3339,
@@ -183,7 +192,7 @@ extension DateText: SelfTesting {
     }
 
     private static func read(_ text: String) -> Double? {
-        unsafe Array(text.utf8).withUnsafeBytes { unsafe secondsSince2001($0) }
+        text.withUTF8Span { secondsSince2001($0) }
     }
 
     private static func testWritesDates() throws {

@@ -12,6 +12,15 @@ extension RawSpan {
 
     /// Returns whether the span holds exactly the UTF-8 text of a string.
     public func equals(_ text: String) -> Bool { text.withUTF8Span { hasSameBytes(as: $0) } }
+
+    /// A Boolean value that indicates whether the bytes are valid UTF-8, as sinks expect of keys and strings.
+    ///
+    /// - Complexity: O(*n*), without an allocation.
+    public var isValidUTF8: Bool {
+        // PERF: most keys and strings are short and ASCII, which is found in fewer instructions.
+        // SAFETY: the bytes are read only within the closure.
+        unsafe withUnsafeBytes { unsafe UTF8Check.isASCII($0) || UTF8Check.isValid($0) }
+    }
 }
 
 extension String {
@@ -100,6 +109,7 @@ extension RawSpanTextTests: SelfTesting {
         for text in ["", "a", "größer", "a\0b", "🙂 with a tail beyond fifteen bytes"] {
             expectEqual(text.withUTF8Span { String(validating: $0) }, text, "text")
             expectEqual(text.withUTF8Span { Array(copying: $0) }, Array(text.utf8), "bytes")
+            expectTrue(text.withUTF8Span { $0.isValidUTF8 }, "whether they are UTF-8")
         }
     }
 
@@ -108,6 +118,7 @@ extension RawSpanTextTests: SelfTesting {
             [0x80], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0xC3],
         ] {
             expectNil(bytes.withRawSpan { String(validating: $0) }, "text of \(bytes)")
+            expectFalse(bytes.withRawSpan { $0.isValidUTF8 }, "whether \(bytes) are UTF-8")
         }
     }
 

@@ -92,7 +92,7 @@ struct BinaryObjectTable: Sendable {
     }
 
     private static func error(_ kind: StreamError.Kind, _ message: String, _ offset: Int) -> StreamError {
-        StreamError(kind, message, position: StreamPosition(inBinary: offset))
+        StreamError(kind, message, position: StreamPosition(byteOffset: offset))
     }
 
     /// The eight bytes at an offset that is not less than eight bytes before the end, as a number.
@@ -156,13 +156,5 @@ struct BinaryObject {
         // No such count is too large to be added to an offset.
         count = Int(truncatingIfNeeded: min(number, 1 << 48))
         start = offset &+ 2 &+ byteCount
-    }
-}
-
-extension StreamPosition {
-    /// The place of a byte in an input that has no lines.
-    @usableFromInline
-    init(inBinary byteOffset: Int) {
-        self.init(byteOffset: byteOffset, line: 1, column: byteOffset + 1)
     }
 }

@@ -53,6 +53,9 @@ public struct BinaryPropertyList: DefaultFormat {
         }
     }
 
+    /// False.
+    public var isText: Bool { false }
+
     /// Creates a ``BinaryPlistReader``.
     public func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable {
         makeSpecializedReader(sink)

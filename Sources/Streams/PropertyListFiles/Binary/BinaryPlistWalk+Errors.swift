@@ -6,7 +6,7 @@ extension BinaryPlistWalk {
     /// Records an error at the object at hand; its path follows when it leaves the walk.
     @usableFromInline @inline(never)
     mutating func fail(_ kind: StreamError.Kind, _ message: String) -> StreamError {
-        let error = StreamError(kind, message, position: StreamPosition(inBinary: place))
+        let error = StreamError(kind, message, position: StreamPosition(byteOffset: place))
         failure = error
         return error
     }
@@ -14,7 +14,7 @@ extension BinaryPlistWalk {
     /// The error that is thrown for an error of the walk or of the sink: with its place and the path.
     @usableFromInline @inline(never)
     mutating func located(_ error: StreamError, _ bytes: RawSpan) -> StreamError {
-        let located = failure ?? error.ofThisText.located(at: StreamPosition(inBinary: place))
+        let located = failure ?? error.ofSink(at: StreamPosition(byteOffset: place))
         return located.isStopRequest ? located : located.located(at: path(bytes))
     }
 

@@ -126,8 +126,7 @@ extension OpenStepScanner {
 
     /// Takes a string that is complete, and was checked, as a key or a value.
     mutating func endString<Sink: PlistSink & ~Copyable>(_ string: RawSpan, to sink: inout Sink) throws(StreamError) {
-        // SAFETY: the buffer is read only within the closure.
-        guard unsafe string.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else {
+        guard string.isValidUTF8 else {
             throw fail(.invalidText, "expected text in UTF-8, found other bytes", at: tokenPlace)
         }
         token = .none

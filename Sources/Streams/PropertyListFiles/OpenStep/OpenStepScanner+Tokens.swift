@@ -292,7 +292,7 @@ extension OpenStepScanner {
         guard bytes.count > 6, bytes[bytes.count - 6] == 0x20 else { return nil }
         bytes.insert(UInt8(ascii: ":"), at: bytes.count - 2)
         bytes.remove(at: bytes.count - 7)
-        return unsafe bytes.withUnsafeBytes { unsafe DateText.secondsSince2001($0) }
+        return bytes.withRawSpan { DateText.secondsSince2001($0) }
     }
 }
 

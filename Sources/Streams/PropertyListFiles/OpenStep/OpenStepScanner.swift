@@ -79,7 +79,7 @@ struct OpenStepScanner: Sendable {
 
     private mutating func abandon<Sink: PlistSink & ~Copyable>(_ error: StreamError, _ sink: inout Sink) -> StreamError
     {
-        let error = failure ?? error.ofThisText.located(at: tokenPlace)
+        let error = failure ?? error.ofSink(at: tokenPlace)
         failure = error
         sink.cancel(with: error)
         return error

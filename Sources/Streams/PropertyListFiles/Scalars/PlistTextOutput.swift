@@ -93,8 +93,7 @@ struct PlistTextOutput: ~Copyable {
 
 /// Checks that text is UTF-8 before any of it is written.
 func checkUTF8(_ utf8: RawSpan) throws(StreamError) {
-    // SAFETY: the buffer is read only within the closure.
-    guard unsafe utf8.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else {
+    guard utf8.isValidUTF8 else {
         throw StreamError(.invalidText, "expected text in UTF-8, found other bytes")
     }
 }

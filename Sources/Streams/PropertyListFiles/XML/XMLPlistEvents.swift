@@ -222,8 +222,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
                 // As `2001-01-01T00:00:00Z`, and in no other way that dates may be written.
                 guard text.byteCount == 20, text.byte(at: 10) == UInt8(ascii: "T"),
                     text.byte(at: 19) == UInt8(ascii: "Z"),
-                    // SAFETY: the buffer is read only within the closure.
-                    let seconds = unsafe text.withUnsafeBytes({ unsafe DateText.secondsSince2001($0) })
+                    let seconds = DateText.secondsSince2001(text)
                 else { return false }
                 try target.writeDate(secondsSince2001: seconds)
             }

@@ -397,7 +397,7 @@ struct XMLScanner: ~Copyable {
         }
         var position = counted.position
         position.byteOffset = inputOffset
-        var located = error.ofThisText.located(at: position)
+        var located = error.ofSink(at: position)
         if !steps.isEmpty { located = located.located(at: StreamPath(steps)) }
         failure = located
         return located

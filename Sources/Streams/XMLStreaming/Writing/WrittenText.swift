@@ -27,7 +27,7 @@ package enum WrittenText {
 
     /// Refuses what is not UTF-8 of characters that XML can hold.
     package static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
-        guard isUTF8(utf8) else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
+        guard utf8.isValidUTF8 else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
         if let offset = firstForbidden(utf8) { throw forbidden(utf8, offset, place) }
     }
 
@@ -73,23 +73,18 @@ package enum WrittenText {
 
     /// The offset of the only colon of a name; -1 for a name without; nil for what is no name with one prefix at most.
     static func colon(inQualifiedName name: RawSpan) -> Int? {
-        guard isUTF8(name) else { return nil }
+        guard name.isValidUTF8 else { return nil }
         let extent = NameBytes.extent(in: name, from: 0)
         return extent.end == name.byteCount && extent.isQualified ? extent.colon : nil
     }
 
     /// Whether text is a name, which may have any number of colons.
     static func isName(_ name: RawSpan) -> Bool {
-        name.byteCount > 0 && isUTF8(name) && NameBytes.extent(in: name, from: 0).end == name.byteCount
+        name.byteCount > 0 && name.isValidUTF8 && NameBytes.extent(in: name, from: 0).end == name.byteCount
     }
 
     /// Whether text is a name without a colon.
     static func isPlainName(_ name: RawSpan) -> Bool { colon(inQualifiedName: name) == -1 }
-
-    private static func isUTF8(_ text: RawSpan) -> Bool {
-        // SAFETY: the bytes are read only within the closure.
-        unsafe text.withUnsafeBytes { unsafe UTF8Check.isValid($0) }
-    }
 
     // MARK: Escapes
 

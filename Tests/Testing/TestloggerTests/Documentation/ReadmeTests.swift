@@ -71,6 +71,13 @@ extension TestloggerTests {
             let menu = Menu()
 
             """,
+            "PlistBuilding.md": """
+            import PlistBuilding
+            struct Address: StreamObject { var zip = "" }
+            struct Person: StreamObject { var address = Address() }
+            var person = Person()
+
+            """,
             "WritingTests.md": """
             import InClassTesting
             struct Account {

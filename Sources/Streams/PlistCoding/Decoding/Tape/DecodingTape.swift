@@ -63,11 +63,12 @@ struct TapeNode: BitwiseCopyable {
     }
 }
 
-/// A sink that keeps the values of a stream for decoding them.
+// PERF: JSONTyped; messages are inlined into the witnesses that a reader calls, which saves a call each.
+/// The sink that every format reads values of `Decodable` types into, which keeps the values of a stream until they are decoded.
 ///
-/// PERF: JSONTyped; messages are inlined into the witnesses that a reader calls, which saves a call each.
-@safe @usableFromInline
-package struct DecodingTape: PlistSink, ~Copyable {
+/// Formats specialize their readers for it; see `withSelf(as:_:)` of `PlistSink`.
+@safe
+public struct DecodingTape: PlistSink, ~Copyable {
     // PERF: JSONTyped; memory that grows is written by the tape itself, with one comparison a value.
     // SAFETY: as many nodes are initialized as the count says; it is not more than the capacity.
     private var memory = unsafe UnsafeMutablePointer<TapeNode>(bitPattern: MemoryLayout<TapeNode>.alignment)
@@ -167,8 +168,7 @@ package struct DecodingTape: PlistSink, ~Copyable {
     private static let largestCount = Int(UInt32.max) - 1
 
     /// An array at the root, if one is expected there, and any value otherwise.
-    @usableFromInline
-    package static var memoryPort: MemoryPort? {
+    public static var memoryPort: MemoryPort? {
         // SAFETY: the function takes the address of a sink of this type, which is valid during the call.
         unsafe MemoryPort(expectationsOf: Self.self) { sink in
             let tape = unsafe sink.assumingMemoryBound(to: Self.self)
@@ -178,27 +178,32 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     // MARK: Containers
 
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func beginArray() throws(StreamError) { try begin(.array) }
+    /// Opens an array.
+    @inline(__always)  // PERF: see the type.
+    public mutating func beginArray() throws(StreamError) { try begin(.array) }
 
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func beginDictionary() throws(StreamError) { try begin(.dictionary) }
+    /// Opens a dictionary.
+    @inline(__always)  // PERF: see the type.
+    public mutating func beginDictionary() throws(StreamError) { try begin(.dictionary) }
 
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func endArray() throws(StreamError) {
+    /// Closes an array.
+    @inline(__always)  // PERF: see the type.
+    public mutating func endArray() throws(StreamError) {
         guard unsafe depth > 0 && !top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         end()
     }
 
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func endDictionary() throws(StreamError) {
+    /// Closes a dictionary.
+    @inline(__always)  // PERF: see the type.
+    public mutating func endDictionary() throws(StreamError) {
         guard unsafe depth > 0 && top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         if unsafe top.pointee.repeats != 0 { noteRepeatedKeys() }
         end()
     }
 
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+    /// Keeps the key of the value that follows.
+    @inline(__always)  // PERF: see the type.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         let top = unsafe self.top
         let (last, isFirst) = unsafe (top.pointee.lastKey, top.pointee.isAtStart)
         var state = keys.expected(utf8, after: last, isFirst: isFirst)
@@ -319,30 +324,36 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     // MARK: Scalars
 
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func writeNull() throws(StreamError) { try append(.null, 0) }
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func writeBool(_ value: Bool) throws(StreamError) { try append(value ? .yes : .no, 0) }
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func writeInteger(_ value: Int64) throws(StreamError) {
+    /// Keeps a null.
+    @inline(__always)  // PERF: see the type.
+    public mutating func writeNull() throws(StreamError) { try append(.null, 0) }
+    /// Keeps a Boolean.
+    @inline(__always)  // PERF: see the type.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) { try append(value ? .yes : .no, 0) }
+    /// Keeps an integer.
+    @inline(__always)  // PERF: see the type.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
         try append(.integer, UInt64(bitPattern: value))
     }
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+    /// Keeps an unsigned integer.
+    @inline(__always)  // PERF: see the type.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try append(value > UInt64(Int64.max) ? .unsigned : .integer, value)
     }
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func writeReal(_ value: Double) throws(StreamError) { try append(.real, value.bitPattern) }
-    @usableFromInline
-    package mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+    /// Keeps a floating-point number.
+    @inline(__always)  // PERF: see the type.
+    public mutating func writeReal(_ value: Double) throws(StreamError) { try append(.real, value.bitPattern) }
+    /// Keeps a date.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try append(.date, seconds.bitPattern)
     }
-    @usableFromInline
-    package mutating func writeNumber(text: RawSpan) throws(StreamError) { try append(.number, text) }
-    @usableFromInline @inline(__always)  // PERF: see the type.
-    package mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try append(.string, utf8) }
-    @usableFromInline
-    package mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try append(.data, bytes) }
+    /// Keeps a number that neither integers nor reals hold.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) { try append(.number, text) }
+    /// Keeps a string.
+    @inline(__always)  // PERF: see the type.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try append(.string, utf8) }
+    /// Keeps data.
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try append(.data, bytes) }
 
     @inline(__always)  // PERF: JSONTyped; once a value.
     private mutating func append(_ tag: TapeNode.Tag, _ payload: UInt64, length: Int = 0) throws(StreamError) {

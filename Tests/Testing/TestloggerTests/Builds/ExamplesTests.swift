@@ -1,5 +1,5 @@
 // The nested packages must not rot: benchmarks run once on small input and compare their results with their peers', the
-// timetable runs with its tests, the backend's tests talk to it, fuzzers run for a moment.
+// timetable and a format of a third party run with their tests, the backend's tests talk to it, fuzzers run for a moment.
 
 import Foundation
 #if canImport(FoundationXML)
@@ -44,6 +44,25 @@ extension TestloggerTests.ExamplesTests {
             let result = try RunningPrograms.run([".build/debug/timetable", "--rows", "5000"], in: folder)
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains("5000 departures"), "\(result)")
+        }
+
+        @Test func theFormatOfAThirdPartyIsTestedAsItIsBuilt() throws {
+            let folder = Fixtures.checkout.appending(path: "Examples/CBOR")
+            let build = try RunningPrograms.swift(["build", "--disable-index-store"], in: folder)
+            try #require(build.status == 0, "\(build)")
+            let result = try RunningPrograms.run([".build/debug/cbor", "100"], in: folder)
+            #expect(result.status == 0, "\(result)")
+            #expect(result.output.matches(of: /times the speed of JSON/).count == 3, "\(result)")
+            // The limit that the article names.
+            let sources = folder.appending(path: "Sources/CBORStreaming")
+            let files = try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
+            let lines = try files.filter { !$0.lastPathComponent.hasSuffix("+Tests.swift") }.flatMap { file in
+                try String(contentsOf: file, encoding: .utf8).components(separatedBy: "// MARK: - In-class tests")[0]
+                    .split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).isEmpty }
+            }
+            let code = lines.filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("//") }
+            #expect(code.count < 500, "lines of code")
+            #expect(!code.contains { $0.contains("@testable") || $0.contains("@_spi") || $0.contains("package ") })
         }
 
         @Test func theBackendAnswersAsItsTestsSay() throws {

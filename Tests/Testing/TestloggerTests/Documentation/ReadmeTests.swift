@@ -53,6 +53,23 @@ extension TestloggerTests {
 
         /// What the examples of an article are about, where it does not show that itself.
         private static let preludes = [
+            "AddingAFormat.md": """
+            import PlistBuilding
+            struct CBORReader {
+                struct Head { var argument: UInt64 = 0 }
+                var limits: StreamLimits
+                var start = 0
+                var next = 0
+                mutating func read(_ bytes: RawSpan, into sink: inout some PlistSink & ~Copyable) throws(StreamError) {
+                    try readText(Head(), bytes, into: &sink)
+                }
+            }
+            extension CBORWriter {
+                func write(string: RawSpan, type: UInt8) throws(StreamError) {}
+                func writeNumber(_ scalar: borrowing StreamScalar) throws(StreamError) {}
+            }
+
+            """,
             "CrashesAndTimeouts.md": """
             import InClassTesting
             struct Stack {

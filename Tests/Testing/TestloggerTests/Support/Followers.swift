@@ -62,6 +62,10 @@ struct Follower {
             "ExamplesTests.theTimetableIsTestedAsItIsBuilt"
         ),
         (
+            "Streams.md", "swift run -c release --package-path Examples/CBOR cbor",
+            "ExamplesTests.theFormatOfAThirdPartyIsTestedAsItIsBuilt"
+        ),
+        (
             "Streams.md", "swift run -c release --package-path Examples/TasksBackend TasksLoad",
             "ExamplesTests.theBackendAnswersAsItsTestsSay"
         ),

@@ -88,6 +88,16 @@ extension TestloggerTests {
             let menu = Menu()
 
             """,
+            "Formats.md": """
+            import CSVStreaming
+            import Foundation
+            import JSONStreaming
+            struct Task: StreamObject { var title = "" }
+            struct Event: StreamObject { var id = 0 }
+            struct Response { var body = AsyncStream<Data> { $0.finish() } }
+            let response = Response()
+
+            """,
             "PlistBuilding.md": """
             import PlistBuilding
             struct Address: StreamObject { var zip = "" }

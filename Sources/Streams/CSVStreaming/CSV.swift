@@ -77,11 +77,20 @@ extension CSV: SpecializedFormat {
     @inlinable
     package func scan<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
-    ) throws(StreamError) { try sink.readCSV(source, options: reader) }
+    ) throws(StreamError) { try sink.readCSV(source, options: reader(for: source)) }
+
+    /// The options for a source: a string is UTF-8, whatever the encoding of files is.
+    @usableFromInline
+    func reader(for source: some ByteSource) -> CSVReaderOptions {
+        guard source.isText else { return reader }
+        var options = reader
+        options.encoding = .utf8
+        return options
+    }
 
     @usableFromInline
     package func scanColumns(_ source: AnyByteSource, into sink: inout ColumnsBuilder) throws(StreamError) {
-        try sink.readCSV(source, options: reader.forColumns(sink.declared))
+        try sink.readCSV(source, options: reader(for: source).forColumns(sink.declared))
     }
 
     @usableFromInline

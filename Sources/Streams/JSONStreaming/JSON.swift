@@ -158,13 +158,25 @@ extension PlistSink where Self: ~Copyable {
     /// Receives values as an array.
     @inlinable
     mutating func readLines(_ source: some ByteSource, _ options: JSONReaderOptions) throws(StreamError) {
-        try beginArray()
+        try lineMessage(at: .start) { (sink) throws(StreamError) in try sink.beginArray() }
         if options.duplicateKeys == .reject {
             try readUniqueJSON(source, options: options)
         } else {
             try readJSON(source, options: options)
         }
-        try endArray()
+        try lineMessage { (sink) throws(StreamError) in try sink.endArray() }
+    }
+
+    /// Sends a message of the array around the lines, and cancels the sink if it refuses it.
+    @usableFromInline
+    mutating func lineMessage(
+        at position: StreamPosition? = nil, _ body: (inout Self) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        do throws(StreamError) { try body(&self) } catch {
+            let error = position.map { error.ofSink(at: $0) } ?? error
+            cancel(with: error)
+            throw error
+        }
     }
 
     /// Receives a document whose objects have each name once.
@@ -198,8 +210,10 @@ extension JSONLines: SpecializedFormat {
 
 /// A reader of JSON lines that puts an array around the values.
 private struct LinePushReader<Sink: PlistSink & ~Copyable>: PushReader, ~Copyable {
+    private enum State { case before, within, after }
+
     private var reader: JSONReader<Sink>
-    private var hasBegun = false
+    private var state = State.before
 
     init(_ reader: consuming JSONReader<Sink>) { self.reader = reader }
 
@@ -211,13 +225,17 @@ private struct LinePushReader<Sink: PlistSink & ~Copyable>: PushReader, ~Copyabl
     mutating func finish() throws(StreamError) {
         try begin()
         try reader.finish()
-        try reader.sink.endArray()
+        state = .after
+        try reader.sink.lineMessage { (sink) throws(StreamError) in try sink.endArray() }
     }
 
     private mutating func begin() throws(StreamError) {
-        if hasBegun { return }
-        hasBegun = true
-        try reader.sink.beginArray()
+        switch state {
+        case .before: try reader.sink.lineMessage(at: .start) { (sink) throws(StreamError) in try sink.beginArray() }
+        case .within: break
+        case .after: throw StreamError(.misuse, "the input has ended")
+        }
+        state = .within
     }
 }
 
@@ -380,6 +398,8 @@ extension JSON: SelfTesting {
             ("{\"id\":1}{\"id\":2}", .invalidSyntax, nil, 1), ("{\"id\":1},\n", .invalidSyntax, nil, 1),
             ("7", .typeMismatch, "$[0]", 1),
         ]
+        let other = expectThrows(StreamError.self, "no array") { _ = try JSONLines.decode(Int.self, from: "1\n") }
+        expectEqual(other?.position?.line, 1, "line of an error of the array around the lines")
         for (text, kind, path, line) in rows {
             let error = expectThrows(StreamError.self, text) { _ = try JSONLines.decode([Task].self, from: text) }
             expectEqual(error?.kind, kind, "kind of \(text)")

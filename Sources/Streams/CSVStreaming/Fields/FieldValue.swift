@@ -33,6 +33,16 @@ enum FieldKind: Sendable, Hashable {
         }
     }
 
+    /// What a sink expects; nil for text and whatever isn't a scalar.
+    init?(_ expected: ExpectedValue.Kind) {
+        switch expected {
+        case .integer: self = .integer
+        case .real, .number: self = .number
+        case .bool: self = .bool
+        case .any, .nothing, .text, .array, .dictionary: return nil
+        }
+    }
+
     /// What a member gets that is stored so; nil where nobody knows.
     init?(_ kind: FastKind) {
         switch kind {

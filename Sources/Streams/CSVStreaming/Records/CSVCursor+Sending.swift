@@ -99,9 +99,14 @@ extension CSVCursor {
         let end = unsafe isInOrder ? min(count, columns.count) : columns.count
         for index in first..<max(first, end) where unsafe columns[index].field < count {
             column = index
-            let message = try unsafe message(of: index)
+            guard isPlainText(index) else {
+                let message = try unsafe message(of: index)
+                try unsafe sink.writeKey(columns[index].key.bytes)
+                try unsafe sink.write(message)
+                continue
+            }
             try unsafe sink.writeKey(columns[index].key.bytes)
-            try unsafe sink.write(message)
+            try unsafe sink.write(message(of: index, expecting: sink.expectedValue().kind))
         }
         column = -1
         try sendRest(to: &sink)

@@ -291,6 +291,19 @@ final class CSVCursor {
         try unsafe message(columns[index].field, in: record, columns[index].kind, columns[index].shape)
     }
 
+    /// Whether the fields of a column are text, unless a sink expects another type.
+    @usableFromInline
+    func isPlainText(_ index: Int) -> Bool {
+        unsafe columns[index].kind == .text(emptyIsNull: false) && columns[index].shape == nil
+    }
+
+    /// The message for a column of plain text in the record at hand, by what the sink expects.
+    @usableFromInline
+    func message(of index: Int, expecting expected: ExpectedValue.Kind) throws(StreamError) -> ScalarMessage {
+        let kind = FieldKind(expected) ?? .text(emptyIsNull: false)
+        return try unsafe message(columns[index].field, in: record, kind, nil)
+    }
+
     func message(
         _ field: Int, in record: Int, _ kind: FieldKind, _ shape: UnsafePointer<RecordShape>?
     ) throws(StreamError) -> ScalarMessage {

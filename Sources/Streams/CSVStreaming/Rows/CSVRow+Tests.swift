@@ -19,6 +19,7 @@ extension CSVRowTests: SelfTesting {
             "testTakesBytesOfAnyEncoding": testTakesBytesOfAnyEncoding,
             "testTakesTextsOfEveryType": testTakesTextsOfEveryType,
             "testTakesNoQuoteForANumber": testTakesNoQuoteForANumber,
+            "testFindsFieldsByName": testFindsFieldsByName,
         ]
     }
 
@@ -103,6 +104,20 @@ extension CSVRowTests: SelfTesting {
                 try? CSV(reader: CSVReaderTests.arrays).forEachRow(in: "1") { row in _ = row[field] }
             }
         }
+    }
+
+    private static func testFindsFieldsByName() throws {
+        var rows: [String] = []
+        let options = CSVReaderOptions(shortRecords: .omit, longRecords: .ignore)
+        try CSV(reader: options).forEachRow(in: "ID,nämé\n1,x\n2\n,\"\"\n3,y,z\n") { row in
+            let number = row.header?.index(of: "ID").flatMap { row.integer(at: $0) }
+            rows.append("\(row["ID"] ?? "nil") \(row["nämé"] ?? "nil") \(row["id"] ?? "nil") \(number ?? -1)")
+            expectNil(row.string(at: 3), "the text of a field behind the last one")
+            expectNil(row.real(at: -1), "the number of no field")
+        }
+        expectEqual(rows, ["1 x nil 1", "2 nil nil 2", "  nil -1", "3 y nil 3"], "fields by name")
+        try CSV(reader: CSVReaderTests.arrays).forEachRow(in: "1\n") { row in expectNil(row["1"], "without a header") }
+        expectEqual(try CSV.header(of: "a,b\n1,2")?.names, ["a", "b"], "header")
     }
 
     private static func testTakesBytesOfAnyEncoding() throws {

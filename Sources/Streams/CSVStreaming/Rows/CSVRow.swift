@@ -52,21 +52,24 @@ public struct CSVRow: ~Copyable, ~Escapable {
         return unsafe cursor.texts.isQuoted(field, in: record, batch)
     }
 
-    /// The text of a field; nil for bytes that are no text.
+    /// The text of the field in the column with a name; nil if there is no such column, if the record is too short to have the field,
+    /// and if its bytes are no text.
     ///
-    /// - Precondition: The index is in `0..<count`.
+    /// To read many records, look up the column once with ``CSVHeader/index(of:)`` and use ``string(at:)``.
+    /// - Complexity: O(1) in the number of columns.
+    public subscript(name: String) -> String? { header?.index(of: name).flatMap { string(at: $0) } }
+
+    /// The text of a field; nil if the record is too short to have the field, and if its bytes are no text.
     public func string(at field: Int) -> String? {
-        check(field)
+        guard has(field) else { return nil }
         guard let text = unsafe cursor.texts.text(of: field, in: record, batch) else { return nil }
         return unsafe String(validating: text.bytes)
     }
 
-    /// The integer that a field is, in the grammar of JSON; nil for any other text.
-    ///
-    /// - Precondition: The index is in `0..<count`.
+    /// The integer that a field is, in the grammar of JSON; nil for any other text, and if the record is too short to have the field.
     @inlinable
     public func integer(at field: Int) -> Int64? {
-        check(field)
+        guard has(field) else { return nil }
         let range = unsafe batch.range(of: field, in: record)
         // SAFETY: the range is that of a field, and 24 bytes are there from its first one.
         if unsafe range.lowerBound <= batch.byteCount - 24,
@@ -80,11 +83,10 @@ public struct CSVRow: ~Copyable, ~Escapable {
     @usableFromInline @inline(never)
     func longInteger(at field: Int) -> Int64? { NumberText.integer(self[field], as: Int64.self) }
 
-    /// The nearest double to the number that a field is, in the grammar of JSON; nil for any other text.
-    ///
-    /// - Precondition: The index is in `0..<count`.
+    /// The nearest double to the number that a field is, in the grammar of JSON; nil for any other text, and if the record is too short
+    /// to have the field.
     public func real(at field: Int) -> Double? {
-        check(field)
+        guard has(field) else { return nil }
         return NumberText.real(self[field], as: Double.self)
     }
 
@@ -109,7 +111,8 @@ public struct CSVRow: ~Copyable, ~Escapable {
     public var header: CSVHeader? { cursor.header }
 
     @inlinable @inline(__always)  // PERF: CSV/slices; once a field.
-    func check(_ field: Int) {
-        precondition(field >= 0 && field < count, "there is no such field")
-    }
+    func has(_ field: Int) -> Bool { field >= 0 && field < count }
+
+    @inlinable @inline(__always)  // PERF: CSV/slices; once a field.
+    func check(_ field: Int) { precondition(has(field), "there is no such field") }
 }

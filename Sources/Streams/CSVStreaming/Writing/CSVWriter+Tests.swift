@@ -148,7 +148,7 @@ extension CSVWriterTests: SelfTesting {
             ),
             (#"[ [ null ] ]"#, "unrepresentable $[0]: a line with nothing but null would not be read as a record"),
             (#"[ { } ]"#, "unrepresentable $[0]: expected a record with fields, found none"),
-            (#"[ integer 1 ]"#, "unrepresentable $[0]: expected a record, found a value that is none"),
+            (#"[ integer 1 ]"#, "unrepresentable $[0]: expected a record, found a single value"),
             (#"[ { key "a" real inf } ]"#, "unrepresentable $[0].a: there is no number for inf"),
             (#"[ { ] ]"#, "misuse got endArray without an open array"),
             (#"[ key "a" ]"#, "misuse got writeKey outside a dictionary"),

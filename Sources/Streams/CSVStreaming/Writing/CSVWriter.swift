@@ -263,7 +263,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         guard state == .value else {
             if state == .key { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
             if state == .ended { throw StreamError(.misuse, "got a value behind the end") }
-            throw located(StreamError(.unrepresentable, "expected a record, found a value that is none"))
+            throw located(StreamError(.unrepresentable, "expected a record, found a single value"))
         }
         guard !columns.areNamed else { return }
         column = places.count

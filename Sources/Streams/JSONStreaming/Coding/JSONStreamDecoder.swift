@@ -5,6 +5,12 @@ import PlistBuilding
 public import PlistCoding
 public import PlistStreaming
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// Decodes `Decodable` types from JSON text, in the place of `JSONDecoder`.
 ///
 /// ```swift
@@ -30,25 +36,32 @@ public struct JSONStreamDecoder: Sendable {
         self.decodingOptions = decodingOptions
     }
 
-    /// Decodes a value from text: `Data`, a string, bytes, the `URL` of a file, or another source.
+    /// Decodes a value from data.
     ///
-    /// - Throws: `DecodingError`; the `StreamError` of a source that can't be read; what the type throws, as it is: so a `StreamError`
-    ///   may be about another text, which the type reads in its `init(from:)`.
+    /// - Throws: `DecodingError`; what the type throws, as it is: so a `StreamError` is about another text, which the type reads in its
+    ///   `init(from:)`.
     /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
+    public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        try decodeText(type, data.bytes)
+    }
+
+    /// Decodes a value from text: a string, bytes, the `URL` of a file, or another source.
+    ///
+    /// - Throws: What ``decode(_:from:)-(_,Data)`` throws; the `StreamError` of a source that can't be read.
     public func decode<Value: Decodable>(_ type: Value.Type, from source: some ByteSource) throws -> Value {
-        let format = JSON(reader: options)
         var result: Result<Value, any Error>?
-        try source.withAllBytes(limit: format.byteLimit) { bytes in
-            result = Result {
-                try format.decodeCoded(type, from: bytes, options: decodingOptions) { error in
-                    DecodingError.dataCorrupted(
-                        DecodingError.Context(
-                            codingPath: [], debugDescription: error.description, underlyingError: error))
-                }
-            }
+        try source.withAllBytes(limit: options.limits.totalByteCount) { bytes in
+            result = Result { try decodeText(type, bytes) }
         }
         guard let result else { throw StreamError(.cannotRead, "the source has no bytes") }
         return try result.get()
+    }
+
+    private func decodeText<Value: Decodable>(_ type: Value.Type, _ bytes: RawSpan) throws -> Value {
+        try JSON(reader: options).decodeCoded(type, from: bytes, options: decodingOptions) { error in
+            DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: [], debugDescription: error.description, underlyingError: error))
+        }
     }
 }
 

@@ -11,8 +11,9 @@ public import PlistStreaming
 /// for member in try PropertyBinding<Person>.all() { print(member.path, member.valueType) }
 /// ```
 ///
-/// A path goes through structures, objects and optionals. Values are converted as builders convert what comes in a stream: an
-/// integer is also a real, a string is also a date, a `PropertyList` is any value. A number isn't text.
+/// A path goes through structures, objects and optionals. A value of the member's own type is read and set as it is, an object by
+/// reference. Other values are converted as builders convert what comes in a stream: an integer is also a real, a string is also a
+/// date, a `PropertyList` is any value. A number isn't text. Swift's rules for accesses that overlap hold as for `person.address.zip`.
 @safe
 public struct PropertyBinding<Root: StreamObject> {
     /// The names of the members on the way, with points between them.
@@ -91,15 +92,36 @@ public struct PropertyBinding<Root: StreamObject> {
     public func value<Value: StreamValue>(
         _ type: Value.Type = Value.self, of root: Root
     ) throws(StreamError) -> Value {
-        var builder = try ObjectBuilder<Value>()
+        var result: Value?
         do throws(StreamError) {
             try unsafe Self.withAddress(of: root) { (address) throws(StreamError) in
-                try unsafe send(steps[...], UnsafeRawPointer(address), to: &builder)
+                try unsafe read(steps[...], UnsafeRawPointer(address)) { (value) throws(StreamError) in
+                    // SAFETY: the address is that of a value of the target's type.
+                    if target.type == Value.self, let value = unsafe value {
+                        return result = unsafe value.assumingMemoryBound(to: Value.self).pointee
+                    }
+                    if case .optional(let wrapped) = target.shape, wrapped.type == Value.self, let value = unsafe value
+                    {
+                        unsafe wrapped.operations.pointee.unwrap(value) { value in
+                            unsafe result = value?.assumingMemoryBound(to: Value.self).pointee
+                        }
+                        if result != nil { return }
+                    }
+                    var builder = try ObjectBuilder<Value>()
+                    if let value = unsafe value {
+                        try unsafe PlanWriter(options: WritingOptions(nilMembers: .writeNull))
+                            .write(value, target, to: &builder, depth: 0)
+                    } else {
+                        try builder.writeNull()
+                    }
+                    result = try builder.takeResult()
+                }
             }
-            return try builder.takeResult()
         } catch {
             throw located(error)
         }
+        guard let result else { throw located(StreamError(.misuse, "no value was read")) }
+        return result
     }
 
     /// Calls a closure with the address of a copy of a value, which is an object itself for classes.
@@ -112,28 +134,21 @@ public struct PropertyBinding<Root: StreamObject> {
         }
     }
 
-    /// Sends the value at the end of some steps from a value at an address, whose plan has the layout of the first step.
-    private func send<Sink: PlistSink & ~Copyable>(
-        _ steps: ArraySlice<Step>, _ address: UnsafeRawPointer, to sink: inout Sink
+    /// Calls a closure with the address at the end of some steps from a value at an address, or nil if an optional on the way is nil.
+    private func read(
+        _ steps: ArraySlice<Step>, _ address: UnsafeRawPointer,
+        _ body: (UnsafeRawPointer?) throws(StreamError) -> Void
     ) throws(StreamError) {
-        // SAFETY: an address is that of a value of the type of its plan; see `read` for those of members.
-        guard let step = steps.first else {
-            return try unsafe PlanWriter(options: WritingOptions(nilMembers: .writeNull))
-                .write(address, target, to: &sink, depth: 0)
-        }
+        guard let step = steps.first else { return try unsafe body(address) }
         try unsafe read(step, of: address) { (member) throws(StreamError) in
             let rest = steps.dropFirst()
             guard !rest.isEmpty, case .optional(let wrapped) = step.plan.shape else {
-                return try unsafe send(rest, member, to: &sink)
+                return try unsafe read(rest, member, body)
             }
             var thrown: StreamError?
             unsafe wrapped.operations.pointee.unwrap(member) { value in
                 do throws(StreamError) {
-                    if let value = unsafe value {
-                        try unsafe send(rest, value, to: &sink)
-                    } else {
-                        try sink.writeNull()
-                    }
+                    if let value = unsafe value { try unsafe read(rest, value, body) } else { try body(nil) }
                 } catch {
                     thrown = error
                 }
@@ -148,11 +163,14 @@ public struct PropertyBinding<Root: StreamObject> {
     ) throws(StreamError) {
         // SAFETY: a member with an offset lies there in the structure or object; all others have functions, which store a value in
         // the memory that ends it.
-        if step.offset >= 0 {
+        if step.offset >= 0, !step.layout.isClass || step.layout.declared == nil {
             let base = unsafe UnsafeRawPointer(
                 step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
-            if step.layout.isClass { unsafe step.layout.checkRead(of: base, referredToAt: address) }
-            return try unsafe body(base + step.offset)
+            let member = unsafe base + step.offset
+            guard step.layout.isClass else { return try unsafe body(member) }
+            return try unsafe ObjectAccess.access(member, isModification: false) { () throws(StreamError) in
+                try unsafe body(member)
+            }
         }
         guard let declared = step.layout.declared?[step.index] else { return }
         try unsafe ValueMachine.withTemporary(step.plan.operations) { (memory) throws(StreamError) in
@@ -170,21 +188,43 @@ public struct PropertyBinding<Root: StreamObject> {
     /// - Throws: A `StreamError` of the kind `typeMismatch` with the path, if the value can't be converted or an optional on the way is
     ///   nil. The root is then as it was.
     public func set(_ value: some StreamValue, of root: inout Root) throws(StreamError) {
+        var isMoved = false
+        try unsafe ValueMachine.withTemporary(target.operations) { (source) throws(StreamError) in
+            try unsafe convert(value, to: source)
+            // SAFETY: the memory has a value of the target's type, which moves to its place, or is ended here.
+            defer { if !isMoved { unsafe target.operations.pointee.deinitialize(source) } }
+            try unsafe withUnsafeMutablePointer(to: &root) { (address) throws(StreamError) in
+                try unsafe set(steps[...], of: UnsafeMutableRawPointer(address)) { place in
+                    unsafe target.operations.pointee.replace(source, place)
+                    isMoved = true
+                }
+            }
+        }
+    }
+
+    /// Initializes memory with a value of the target's type.
+    private func convert<Value: StreamValue>(
+        _ value: Value, to memory: UnsafeMutableRawPointer
+    ) throws(StreamError) {
+        // SAFETY: the types are the same.
+        if target.type == Value.self {
+            unsafe memory.initializeMemory(as: Value.self, to: value)
+            return
+        }
+        if case .optional(let wrapped) = target.shape, wrapped.type == Value.self {
+            unsafe wrapped.operations.withRoom { copy in
+                unsafe copy.initializeMemory(as: Value.self, to: value)
+                unsafe wrapped.operations.pointee.wrap(copy, memory)
+            }
+            return
+        }
         var builder = ValueBuilder(plan: target, owner: owner)
         do throws(StreamError) { try builder.write(value) } catch { throw located(error) }
         let machine = unsafe builder.machine
         guard unsafe machine.pointee.isFilled else { throw located(StreamError(.misuse, "no value was written")) }
         unsafe machine.pointee.isFilled = false
-        let source = unsafe machine.pointee.root
-        var isMoved = false
-        // SAFETY: the memory at the root has a value of the target's type, which moves to its place, or is ended here.
-        defer { if !isMoved { unsafe target.operations.pointee.deinitialize(source) } }
-        try unsafe withUnsafeMutablePointer(to: &root) { (address) throws(StreamError) in
-            try unsafe set(steps[...], of: UnsafeMutableRawPointer(address)) { place in
-                unsafe target.operations.pointee.replace(source, place)
-                isMoved = true
-            }
-        }
+        // SAFETY: the memory at the root has a value of the target's type, which moves.
+        unsafe target.operations.pointee.move(machine.pointee.root, memory)
         withExtendedLifetime(builder) {}
     }
 
@@ -203,11 +243,13 @@ public struct PropertyBinding<Root: StreamObject> {
             let operations = unsafe step.plan.operations
             // SAFETY: as for reading; what is moved out of a temporary is not ended there.
             if step.offset >= 0, step.layout.declared == nil {
-                let base = unsafe step.layout.members(ofValueAt: address)
-                if step.layout.isClass {
-                    unsafe ObjectAccess.check(base + step.offset, isModification: true)
+                let member = unsafe step.layout.members(ofValueAt: address) + step.offset
+                guard step.layout.isClass else {
+                    return try unsafe setInside(step, steps.dropFirst(), member, store)
                 }
-                return try unsafe setInside(step, steps.dropFirst(), base + step.offset, store)
+                return try unsafe ObjectAccess.access(member, isModification: true) { () throws(StreamError) in
+                    try unsafe setInside(step, steps.dropFirst(), member, store)
+                }
             }
             guard let declared = step.layout.declared?[step.index] else { return }
             try unsafe ValueMachine.withTemporary(operations) { (memory) throws(StreamError) in
@@ -334,6 +376,9 @@ extension PropertyBindingTests: SelfTesting {
             "testSaysWhichNamesAreUnknown": testSaysWhichNamesAreUnknown,
             "testListsMembers": testListsMembers,
             "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
+            "testReadsObjectsBesideOtherAccesses": testReadsObjectsBesideOtherAccesses,
+            "testTrapsForSettersThatModifyTheirObject": testTrapsForSettersThatModifyTheirObject,
+            "testKeepsTheIdentityOfObjects": testKeepsTheIdentityOfObjects,
         ]
     }
 
@@ -441,6 +486,60 @@ extension PropertyBindingTests: SelfTesting {
         expectEqual(members.map { "\($0.valueType)" }, ["String", "String", "Optional<Int8>"], "types")
         let mapped = try PropertyBinding<Person>("is_adult", keyMapping: .snakeCase)
         expectEqual(try mapped.value(of: Person()), false, "a mapped name")
+    }
+
+    private static func testReadsObjectsBesideOtherAccesses() throws {
+        let object = ReflectedObject()
+        var same = object
+        let (id, text) = (try PropertyBinding<ReflectedObject>("id"), try PropertyBinding<ReflectedObject>("text"))
+        modify(&object.text) {
+            expectEqual(try? id.value(Int?.self, of: object), 7, "another property of an object")
+            try? id.set(8, of: &same)
+        }
+        expectEqual(object.id, 8, "a property that was set")
+        expectEqual(try text.value(of: object), object.text, "the property itself")
+    }
+
+    private struct Selfish: StreamObject {
+        var items = ["a text of more than fifteen bytes"]
+        var first: String {
+            get { items[0] }
+            set {
+                modify(&items[0]) { unsafe SelfishOwner.shared.inner = Selfish() }
+                items[0] = newValue
+            }
+        }
+        static var streamMembers: StreamMembers { [.member("first", \Selfish.first)] }
+    }
+
+    private final class SelfishOwner: StreamObject {
+        var inner = Selfish()
+        nonisolated(unsafe) static let shared = SelfishOwner()
+        init() {}
+    }
+
+    private static func testTrapsForSettersThatModifyTheirObject() throws {
+        let binding = try PropertyBinding<SelfishOwner>("inner.first")
+        expectExit(.signal(SIGABRT), "a setter that replaces its structure") {
+            var owner = unsafe SelfishOwner.shared
+            try? binding.set("x", of: &owner)
+        }
+    }
+
+    private static func testKeepsTheIdentityOfObjects() throws {
+        var (employee, boss) = (Employee(), Employee())
+        boss.boss = boss
+        let binding = try PropertyBinding<Employee>("boss")
+        try binding.set(boss as Employee?, of: &employee)
+        expectTrue(employee.boss === boss, "the object itself, although it refers to itself")
+        expectTrue(try binding.value(Employee?.self, of: employee) === boss, "what is read")
+        try binding.set(employee, of: &boss)
+        expectTrue(boss.boss === employee, "an object for an optional one")
+        expectTrue(try binding.value(Employee.self, of: boss) === employee, "an optional one that is there")
+        boss.boss = nil
+        expectThrows(StreamError.self, "an object that is not there") {
+            _ = try binding.value(Employee.self, of: boss)
+        }
     }
 
     private static func testTrapsForObjectsUnderModification() throws {

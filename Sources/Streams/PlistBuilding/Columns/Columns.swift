@@ -1,5 +1,7 @@
 // The result of `ColumnsBuilder`: columns of equal length, by name or index, with typed values and nulls.
 
+import StringTables
+
 /// A table of typed columns with one value or null for each row.
 public struct Columns: Sendable {
     /// The columns in the order they were declared.
@@ -7,9 +9,19 @@ public struct Columns: Sendable {
     /// The number of rows, which is the same for every column.
     public let rowCount: Int
 
+    /// The first column with each name.
+    private let indexes: KeySet
+
+    init(columns: [Column], rowCount: Int) {
+        self.columns = columns
+        self.rowCount = rowCount
+        indexes = KeySet(columns.map(\.name))
+    }
+
     /// The column with the name, or nil; names are told apart by their bytes, as keys are.
-    /// - Complexity: O(*n*) in the number of columns.
-    public subscript(name: String) -> Column? { columns.first { $0.name.utf8.elementsEqual(name.utf8) } }
+    ///
+    /// - Complexity: O(1).
+    public subscript(name: String) -> Column? { indexes.index(of: name).map { columns[$0] } }
 }
 
 /// A column: typed values side by side, and which rows are null.

@@ -209,7 +209,7 @@ extension ColumnsBuilder {
         }
         do { try EventScript.send("[ { } true", to: &builder) } catch { builder.cancel(with: error) }
         expectEqual(builder.rowCount, 1, "complete rows")
-        try EventScript.send("null", to: &builder)
+        try EventScript.send("[ ]", to: &builder)
         expectEqual(try builder.takeResult().rowCount, 0, "rows of a stream without any, right after an error")
     }
 

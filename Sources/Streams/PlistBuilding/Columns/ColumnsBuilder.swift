@@ -329,6 +329,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         abandonedRowCount = nil
         if current >= 0 || inner >= 0 { throw mismatch(found()) }
         if depth == rowDepth - 1 { throw located(.typeMismatch, "expected a dictionary, found \(found())") }
+        if depth == 0 { throw located(.typeMismatch, "expected an array of records, found \(found())") }
     }
 
     private func mismatch(_ found: String) -> StreamError {

@@ -76,7 +76,7 @@ package final class RecordReader<Value> {
     /// Reads chunks of an input until a value is complete.
     ///
     /// - Returns: False at the end.
-    func fill(from input: inout ByteInput) throws(StreamError) -> Bool {
+    func fill(from input: inout ByteInput, isText: Bool) throws(StreamError) -> Bool {
         while true {
             if !values.isEmpty { return true }
             if let failure {
@@ -85,7 +85,10 @@ package final class RecordReader<Value> {
             }
             if isFinished { return false }
             do throws(StreamError) {
-                if try !input.next({ (chunk) throws(StreamError) in try reader?.feed(chunk) }) { finish() }
+                let hasMore = try input.next { (chunk) throws(StreamError) in
+                    if isText { try reader?.feed(text: chunk) } else { try reader?.feed(chunk) }
+                }
+                if !hasMore { finish() }
             } catch {
                 fail(error)
             }
@@ -142,9 +145,9 @@ extension RecordReader where Value: StreamValue {
         // There is no place to read those that are collected, and their number would end an endless stream.
         if options.unknownMembers == .collect { options.unknownMembers = .ignore }
         self.init { (values) throws(StreamError) in
-            let builder = try ValueBuilder(handingOver: Value.self, depth: 1, options: options) {
-                value throws(StreamError) in values.append(copy value)
-            }
+            let builder = try ValueBuilder(
+                handingOver: Value.self, depth: 1, options: options, expectsArray: true
+            ) { value throws(StreamError) in values.append(copy value) }
             return format.pushReader(into: builder)
         }
     }

@@ -17,7 +17,7 @@ extension StreamFormat {
     /// var records = JSONLines().records(of: Event.self, from: .descriptor(0)).makeIterator()
     /// while let event = try records.next() { … }
     /// ```
-    public func records<Value: StreamValue, Source: ByteSource>(
+    public func records<Value: StreamValue & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
     ) -> Records<Value, Self, Source> {
         boundRecords(of: type, from: source, options: options)
@@ -30,7 +30,7 @@ extension StreamFormat {
     /// ```
     /// Chunks are `Data`, `[UInt8]` or other contiguous bytes, which may end anywhere. Unknown members are ignored if the options
     /// collect them.
-    public func records<Value: StreamValue, Source: AsyncSequence>(
+    public func records<Value: StreamValue & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
         boundRecords(of: type, in: chunks, options: options)
@@ -41,10 +41,10 @@ extension StreamFormat {
     /// ```swift
     /// for try await event in JSONLines().records(of: Event.self, in: url.resourceBytes) { … }
     /// ```
-    public func records<Value: StreamValue, Source: AsyncSequence>(
+    public func records<Value: StreamValue & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in bytes: Source, options: BuilderOptions = BuilderOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element == UInt8 {
-        AsyncRecords(bytes: bytes, format: self) { RecordReader($0, options) }
+        boundRecords(of: type, in: bytes, options: options)
     }
 }
 
@@ -61,6 +61,13 @@ extension StreamFormat {
         of type: Value.Type, in chunks: Source, options: BuilderOptions
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
         AsyncRecords(chunks: chunks, format: self) { RecordReader($0, options) }
+    }
+
+    /// The records in bytes, of a bound type.
+    package func boundRecords<Value: StreamValue, Source: AsyncSequence>(
+        of type: Value.Type, in bytes: Source, options: BuilderOptions
+    ) -> AsyncRecords<Value, Source> where Source.Element == UInt8 {
+        AsyncRecords(bytes: bytes, format: self) { RecordReader($0, options) }
     }
 }
 
@@ -97,10 +104,12 @@ public struct Records<Value, Format: StreamFormat, Source: ByteSource>: AsyncSeq
         private let reader: RecordReader<Value>
         @usableFromInline let queue: RecordQueue<Value>
         private var input: ByteInput?
+        private let isText: Bool
         private var failure: StreamError?
 
         fileprivate init(_ reader: RecordReader<Value>, _ source: Source) {
             self.reader = reader
+            isText = source.isText
             queue = reader.values
             do throws(StreamError) { input = try source.open() } catch { failure = error }
         }
@@ -122,7 +131,7 @@ public struct Records<Value, Format: StreamFormat, Source: ByteSource>: AsyncSeq
                 throw failure
             }
             guard var open = input.take() else { return false }
-            let isFilled = try reader.fill(from: &open)
+            let isFilled = try reader.fill(from: &open, isText: isText)
             if isFilled { input = consume open }
             return isFilled
         }

@@ -55,7 +55,11 @@ extension StreamFormat {
         _ body: (borrowing Value) throws(Failure) -> Void
     ) throws(StreamError) {
         try withoutActuallyEscaping(body) { (body) throws(StreamError) in
-            var stream = try RecordStream<Value>(depth: 1, options: options, body)
+            var stream = try ValueBuilder(
+                handingOver: Value.self, depth: 1, options: options, expectsArray: true
+            ) { value throws(StreamError) in
+                do throws(Failure) { try body(value) } catch { throw StreamError(ofReceiver: error) }
+            }
             do throws(StreamError) { try read(source, into: &stream) } catch {
                 if !error.isStopRequest { throw error }
             }
@@ -125,7 +129,7 @@ extension StreamFormat {
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func write<Value: StreamValue>(
-        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+        _ value: Value, to output: some ExternalByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {
         var output = output
         try write(BoundContent(value, options: options), to: &output)
@@ -184,7 +188,7 @@ extension DefaultFormat {
     }
 
     /// The elements of an array, the lines or the records of a source, decoded one by one in constant memory.
-    public static func records<Value: StreamValue, Source: ByteSource>(
+    public static func records<Value: StreamValue & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
     ) -> Records<Value, Self, Source> {
         Self().records(of: type, from: source, options: options)
@@ -221,7 +225,7 @@ extension DefaultFormat {
     /// Writes a value of a bound type to a file or a descriptor.
     @inlinable
     public static func write<Value: StreamValue>(
-        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+        _ value: Value, to output: some ExternalByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {
         try Self().write(value, to: output, options: options)
     }

@@ -44,10 +44,11 @@ extension ObjectBuilder {
     /// Creates a builder that hands over values of another type than its own; see `init(building:options:)`.
     @inlinable
     package init<Other: StreamValue>(
-        handingOver type: Other.Type, depth: Int, options: BuilderOptions,
+        handingOver type: Other.Type, depth: Int, options: BuilderOptions, expectsArray: Bool = false,
         _ receive: @escaping (borrowing Other) throws(StreamError) -> Void
     ) throws(StreamError) {
         let machine = try unsafe ValueMachine.make(for: type, options: options, streamingDepth: depth)
+        unsafe machine.pointee.expectsArray = expectsArray
         unsafe self.machine = unsafe machine
         unsafe Self.setDelivery(machine, receive)
     }

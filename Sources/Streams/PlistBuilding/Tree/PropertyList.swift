@@ -127,13 +127,10 @@ public struct PropertyList: Sendable {
     }
 
     /// The value of a key of a dictionary, or nil.
-    /// - Complexity: one look-up of the key, then O(*n*) comparisons of integers in the number of members.
+    /// - Complexity: O(1); O(*n*) in the members for the first look-up in a dictionary of more than 64.
     public subscript(key: String) -> PropertyList? {
         guard node.tag == .dictionary, let key = storage.keys.index(of: key) else { return nil }
-        for index in node.children where storage.node(index).key == UInt32(truncatingIfNeeded: key) {
-            return PropertyList(storage, storage.node(index))
-        }
-        return nil
+        return storage.member(of: node, key: key).map { PropertyList(storage, $0) }
     }
 
     /// The elements of an array, in order; none for any other type.
@@ -196,6 +193,7 @@ extension PropertyList: SelfTesting {
     /// The in-class tests of the tree.
     public static var testSelectors: TestSelectors {
         [
+            "testFindsMembersOfLargeDictionaries": testFindsMembersOfLargeDictionaries,
             "testGivesEachTypeOnlyAsItself": testGivesEachTypeOnlyAsItself,
             "testConvertsNumbersOnlyExactly": testConvertsNumbersOnlyExactly,
             "testTellsNullFromMissing": testTellsNullFromMissing,
@@ -204,6 +202,29 @@ extension PropertyList: SelfTesting {
     }
 
     private static func list(_ script: String) throws -> PropertyList { try PropertyListBuilder.list(script) }
+
+    private static func testFindsMembersOfLargeDictionaries() async throws {
+        for count in [1, 63, 64, 65, 66, 1_000] {
+            // One key comes twice, and an inner dictionary has the same keys backwards.
+            let members = (0..<count).map { "key \"k\($0)\" integer \($0)" }
+            let script =
+                "{ \(members.joined(separator: " ")) key \"k0\" integer -1 "
+                + "key \"inner\" { \(members.reversed().joined(separator: " ")) } }"
+            let list = try list(script)
+            let wrong = await withTaskGroup(of: Int.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        (0..<count).count { list["k\($0)"]?.integerValue != ($0 == 0 ? -1 : Int64($0)) }
+                            + (0..<count).count { list["inner"]?["k\($0)"]?.integerValue != Int64($0) }
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            expectEqual(wrong, 0, "wrong values among \(count)")
+            expectNil(list["k\(count)"], "no member")
+            expectNil(list["inner"]?["inner"], "a key of another dictionary")
+        }
+    }
 
     private static func testGivesEachTypeOnlyAsItself() throws {
         let list = try list("[ null true integer 7 real 1.5 string \"7\" data 07 date 7.0 [ ] { } ]")

@@ -1,6 +1,7 @@
 // The memory of a tree: nodes of 16 bytes, the text that does not fit into them, and the interned keys.
 // Children of a container lie side by side, so that an element is found by its index and a member by comparing numbers.
 
+import PlistStreaming
 import StringTables
 
 /// One value: a tag, the number of its key in a dictionary, and eight bytes of value.
@@ -59,6 +60,11 @@ final class PropertyListStorage: @unchecked Sendable {
     let nodes: GrowingMemory<PropertyListNode>
     private let bytes: GrowingMemory<UInt8>
     let keys: KeySet
+    /// The indexes of the members of large dictionaries in which one was looked up, by the first of them.
+    private var indexes: [Int: [UInt32: Int]] = [:]
+    private static let lock = Lock()
+    /// The largest number of members among which a key is searched without an index.
+    private static let scannedCount = 64
 
     /// Makes the storage, which owns the memory from now on.
     init(nodes: GrowingMemory<PropertyListNode>, bytes: GrowingMemory<UInt8>, keys: KeySet) {
@@ -78,10 +84,23 @@ final class PropertyListStorage: @unchecked Sendable {
     func node(_ index: Int) -> PropertyListNode { unsafe nodes[index] }
 
     /// Returns the value of the key with the number in a dictionary.
+    ///
+    /// - Complexity: O(1); O(*n*) in the members for the first look-up in a large dictionary.
     func member(of dictionary: PropertyListNode, key: Int) -> PropertyListNode? {
         let key = UInt32(truncatingIfNeeded: key)
-        for index in dictionary.children where node(index).key == key { return node(index) }
+        let children = dictionary.children
+        if children.count > Self.scannedCount { return indexed(children, key).map { node($0) } }
+        for index in children where node(index).key == key { return node(index) }
         return nil
+    }
+
+    private func indexed(_ children: Range<Int>, _ key: UInt32) -> Int? {
+        Self.lock.withLock {
+            if let members = indexes[children.lowerBound] { return members[key] }
+            let members = Dictionary(uniqueKeysWithValues: children.map { (node($0).key, $0) })
+            indexes[children.lowerBound] = members
+            return members[key]
+        }
     }
 
     /// Calls a closure with the text or data of a node.

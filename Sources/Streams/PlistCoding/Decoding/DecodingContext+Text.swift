@@ -2,6 +2,12 @@
 
 import PlistStreaming
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension DecodingContext {
     /// The Boolean that a text stands for: `true`, `false`, `1` or `0`.
     func bool(inTextAt index: Int) -> Bool? {
@@ -53,15 +59,45 @@ extension DecodingContext {
         return unsafe withBytes(of: node(index)) { unsafe trimmed($0.bytes).isEmpty }
     }
 
+    /// Whether a value is null, or an empty text in a format whose scalars are text.
+    @inline(__always)  // PERF: JSONTyped; once an optional member.
+    func isNil(at index: Int) -> Bool {
+        let node = node(index)
+        return node.has(.null) || types != .marked && node.has(.string) && isEmptyText(at: index)
+    }
+
     /// Whether a value is an empty text, where a type has no value for it.
     @inline(__always)  // PERF: JSONTyped; once an optional member.
     func isMissing(_ type: Any.Type, at index: Int) -> Bool {
-        guard types != .marked, node(index).has(.string) else { return false }
-        return switch kind(of: type) {
-        case .bool, .double, .int, .date, .url, .decimal: isEmptyText(at: index)
-        default: false
+        types != .marked && node(index).has(.string) && isNoText(type) && isEmptyText(at: index)
+    }
+
+    /// Whether the empty text is no value of a type. In elements, it may be a list or an object without members.
+    @inline(never)
+    private func isNoText(_ type: Any.Type) -> Bool {
+        switch kind(of: type) {
+        case .string, .data: false
+        case .array, .dictionary, .ints, .doubles, .strings: types == .text
+        case .other: types == .text || type is any RawRepresentable.Type || type == UUID.self
+        default: true
         }
     }
+
+    /// The text of an element that has attributes, which is one of the members beside them; nil for any other value.
+    @inline(never)
+    func textMember(of index: Int) -> Int? {
+        let node = node(index)
+        guard types == .elements, node.has(.dictionary) else { return nil }
+        var member = index + 1
+        while member < node.end {
+            if name(of: Int(self.node(member).key)) == Self.textKey { return member }
+            member = after(member)
+        }
+        return nil
+    }
+
+    /// The key of the text of an element with attributes, the default of XML.
+    private static let textKey = "#text"
 
     /// The node of a dictionary; in a format in which a dictionary without members looks like the empty text, also one of that.
     @inline(__always)

@@ -19,16 +19,18 @@ extension DecodingContext {
         case .no: return false
         case .string:
             if let bool = bool(inTextAt: index) { return bool }
-            throw mismatch(type, "a Boolean", at: index)
-        default: throw mismatch(type, "a Boolean", at: index)
+        default:
+            if let text = textMember(of: index) { return try decode(type, at: text) }
         }
+        throw mismatch(type, "a Boolean", at: index)
     }
 
     @inline(__always)  // PERF: JSONRecords/foundation; once a string.
     func decode(_ type: String.Type, at index: Int) throws -> String {
         let node = node(index)
-        guard node.has(.string) else { throw mismatch(type, "a string", at: index) }
-        return string(of: node)
+        if node.has(.string) { return string(of: node) }
+        if let text = textMember(of: index) { return try decode(type, at: text) }
+        throw mismatch(type, "a string", at: index)
     }
 
     @inline(__always)  // PERF: JSONTyped/coordinates; once a number.
@@ -80,6 +82,7 @@ extension DecodingContext {
             if let value { return value }
             if !isNumber { throw mismatch(type, "an integer", at: index) }
         default:
+            if let text = textMember(of: index) { return try integer(type, at: text) }
             throw mismatch(type, "an integer", at: index)
         }
         throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
@@ -129,6 +132,7 @@ extension DecodingContext {
             default: break
             }
         }
+        if let text = textMember(of: index) { return try real(type, at: text) }
         throw mismatch(type, "a number", at: index)
     }
 
@@ -229,6 +233,7 @@ extension DecodingContext {
     }
 
     private func date(at index: Int) throws -> Date {
+        let index = textMember(of: index) ?? index
         let node = node(index)
         if node.has(.date) { return Date(timeIntervalSinceReferenceDate: Double(bitPattern: node.payload)) }
         switch options.dates {
@@ -265,12 +270,13 @@ extension DecodingContext {
     }
 
     private func decimal(at index: Int) throws -> Decimal {
+        let index = textMember(of: index) ?? index
         let node = node(index)
         let decimal: Decimal? =
             switch node.tag {
             case .integer: Decimal(Int64(bitPattern: node.payload))
             case .unsigned: Decimal(node.payload)
-            case .real: Decimal(string: numberText(at: index) ?? "\(Double(bitPattern: node.payload))")
+            case .real: Decimal(string: try decimalText(at: index))
             case .number: Decimal(string: string(of: node))
             case .string: try decimal(inTextAt: index)
             default: throw mismatch(Decimal.self, "a number", at: index)
@@ -279,6 +285,20 @@ extension DecodingContext {
             throw corrupted("the number \(shownNumber(node)) does not fit in Decimal", at: index)
         }
         return decimal
+    }
+
+    /// The digits of a real.
+    ///
+    /// - Throws: `DecodingError` if there is only a double, and the text that it was made of may have more digits.
+    private func decimalText(at index: Int) throws -> String {
+        if let text = numberText(at: index) { return text }
+        let text = "\(Double(bitPattern: node(index).payload))"
+        // Of 15 digits and fewer, each text has a double of its own.
+        let isExact = text.withUTF8Span { DecimalNumber($0).map { $0.mantissa < 1_000_000_000_000_000 } ?? true }
+        guard hasRoundedReals, !isExact else { return text }
+        throw corrupted(
+            "the number \(text) may have lost digits, since numbers of more than 15 digits come as doubles; "
+                + "decode the whole document as JSON, or write such numbers as strings", at: index)
     }
 
     private func decimal(inTextAt index: Int) throws -> Decimal? {
@@ -338,7 +358,7 @@ extension DecodingContext {
         switch node.tag {
         case .integer: return "\(Int64(bitPattern: node.payload))"
         case .unsigned: return "\(node.payload)"
-        case .number: return ShownText.shortened(string(of: node).utf8)
+        case .number, .string: return ShownText.shortened(string(of: node).utf8)
         default:
             let value = Double(bitPattern: node.payload)
             return Int64(exactly: value).map { "\($0)" } ?? "\(value)"

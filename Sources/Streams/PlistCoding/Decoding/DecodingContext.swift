@@ -29,6 +29,8 @@ final class DecodingContext {
     private let isChecked: Bool
     /// What the stream says about the types of its values.
     let types: ValueTypes
+    /// Whether reals are the nearest doubles to a text that may have more digits.
+    let hasRoundedReals: Bool
     private let isMapped: Bool
     /// How coding keys become names, where that is not by `codingKeys`.
     private let names: ((String) -> String)?
@@ -81,6 +83,7 @@ final class DecodingContext {
         self.options = options
         isChecked = tape.isChecked
         types = tape.types
+        hasRoundedReals = tape.hasRoundedReals
         isMapped = options.codingKeys != nil
         names = options.names
         self.tape = tape
@@ -150,20 +153,25 @@ final class DecodingContext {
     ) throws -> Value {
         swap(&context.tape, &tape)
         context.begin(nil)
-        let value = try context.decode(type, at: root)
-        let isFree =
-            unsafe isKnownUniquelyReferenced(&context) && context.caches.pointee.containers.areFree
-            && context.ways.stepCount == 0
-        if isFree {
-            context.forget(keepsOptions: true)
-            swap(&context.tape, &tape)
-            unsafe tape.begin(input: UnsafeRawBufferPointer(start: nil, count: 0))
-        } else {
-            let (options, types) = (context.options, context.types)
-            finish(&context)
-            context = DecodingContext(options: options, DecodingTape(types: types))
-            tape = DecodingTape(types: types)
+        var isIntact = false
+        defer {
+            // Keys that no record has had before would be looked through for each record to come.
+            let isFree =
+                unsafe isIntact && isKnownUniquelyReferenced(&context) && context.caches.pointee.containers.areFree
+                && context.ways.stepCount == 0 && context.tape.isSmall
+            if isFree {
+                context.forget(keepsOptions: true)
+                swap(&context.tape, &tape)
+                unsafe tape.begin(input: UnsafeRawBufferPointer(start: nil, count: 0))
+            } else {
+                let options = context.options
+                finish(&context)
+                tape = context.tape.emptied()
+                context = DecodingContext(options: options, tape.emptied())
+            }
         }
+        let value = try context.decode(type, at: root)
+        isIntact = true
         return value
     }
 

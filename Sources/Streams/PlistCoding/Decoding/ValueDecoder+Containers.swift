@@ -35,7 +35,7 @@ extension ValueDecoder {
 
         func contains(_ key: Key) -> Bool { unsafe place.pointee.find(key.stringValue) >= 0 }
 
-        func decodeNil(forKey key: Key) throws -> Bool { unsafe place.pointee.node(try find(key)).has(.null) }
+        func decodeNil(forKey key: Key) throws -> Bool { context.isNil(at: try find(key)) }
 
         // PERF: JSONRecords/foundation; the common scalars need no decoder of their own.
         func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
@@ -171,7 +171,7 @@ extension ValueDecoder {
         var currentIndex: Int { Int(nextIndex) }
 
         mutating func decodeNil() throws -> Bool {
-            guard context.node(try find(Any?.self)).has(.null) else { return false }
+            guard context.isNil(at: try find(Any?.self)) else { return false }
             advance()
             return true
         }

@@ -82,7 +82,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
-    func decodeNil() -> Bool { context.node(index).has(.null) }
+    func decodeNil() -> Bool { context.isNil(at: index) }
     func decode(_ type: Bool.Type) throws -> Bool { try context.decode(type, at: index) }
     func decode(_ type: String.Type) throws -> String { try context.decode(type, at: index) }
     func decode(_ type: Double.Type) throws -> Double { try context.decode(type, at: index) }

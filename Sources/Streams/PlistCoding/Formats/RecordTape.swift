@@ -16,11 +16,11 @@ package struct RecordTape: ScalarSink, ~Copyable {
     ///
     /// - Parameter receive: Receives each value in order.
     init<Value: Decodable>(
-        _ type: Value.Type, _ types: ValueTypes, _ options: DecodingOptions,
+        _ type: Value.Type, of format: some StreamFormat, _ options: DecodingOptions,
         _ receive: @escaping (Value) throws(StreamError) -> Void
     ) {
-        tape = DecodingTape(types: types)
-        context = DecodingContext(options: options, DecodingTape(types: types))
+        tape = DecodingTape(for: format)
+        context = DecodingContext(options: options, DecodingTape(for: format))
         decode = { (context, tape, number) throws(StreamError) in
             let value: Value
             do {
@@ -28,7 +28,7 @@ package struct RecordTape: ScalarSink, ~Copyable {
             } catch {
                 throw StreamError(ofReceiver: error).within(.index(number))
             }
-            try receive(value)
+            do throws(StreamError) { try receive(value) } catch { throw error.within(.index(number)) }
         }
     }
 

@@ -112,6 +112,7 @@ extension SpecializedFormat {
 @usableFromInline
 package struct ErasedReader: PushReader {
     @usableFromInline let feedBytes: (RawSpan) throws(StreamError) -> Void
+    @usableFromInline let feedText: (RawSpan) throws(StreamError) -> Void
     @usableFromInline let end: () throws(StreamError) -> Void
 
     @usableFromInline
@@ -127,11 +128,15 @@ package struct ErasedReader: PushReader {
     package init<Reader: PushReader & ~Copyable>(_ reader: consuming Reader) {
         let box = Box(reader)
         feedBytes = { (bytes) throws(StreamError) in try box.reader.feed(bytes) }
+        feedText = { (text) throws(StreamError) in try box.reader.feed(text: text) }
         end = { () throws(StreamError) in try box.reader.finish() }
     }
 
     @usableFromInline
     package mutating func feed(_ bytes: RawSpan) throws(StreamError) { try feedBytes(bytes) }
+
+    @usableFromInline
+    package mutating func feed(text: RawSpan) throws(StreamError) { try feedText(text) }
 
     @usableFromInline
     package mutating func finish() throws(StreamError) { try end() }

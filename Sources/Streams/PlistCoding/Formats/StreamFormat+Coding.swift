@@ -47,7 +47,7 @@ extension StreamFormat {
     func decodeTape<Value: Decodable>(
         _ type: Value.Type, from source: some ByteSource, options: DecodingOptions
     ) throws -> Value {
-        var tape = DecodingTape(types: valueTypes, expectsArray: type is any DecodableArray.Type)
+        var tape = DecodingTape(for: self, expectsArray: type is any DecodableArray.Type)
         try read(source, into: &tape)
         return try tape.decode(type, options: options)
     }
@@ -71,7 +71,7 @@ extension StreamFormat {
         _ body: (Value) throws(Failure) -> Void
     ) throws(StreamError) {
         try withoutActuallyEscaping(body) { (body) throws(StreamError) in
-            var records = RecordTape(Value.self, valueTypes, options) { value throws(StreamError) in
+            var records = RecordTape(Value.self, of: self, options) { value throws(StreamError) in
                 do throws(Failure) { try body(value) } catch { throw StreamError(ofReceiver: error) }
             }
             do throws(StreamError) { try read(source, into: &records) } catch {
@@ -89,28 +89,42 @@ extension StreamFormat {
     }
 
     /// The elements of an array, the lines or the records of a source, decoded one by one.
-    public func records<Value: Decodable, Source: ByteSource>(
+    public func records<Value: Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: DecodingOptions = DecodingOptions()
     ) -> Records<Value, Self, Source> {
         Records(format: self, source: source) { RecordReader(decoding: $0, options) }
     }
 
     /// The elements of an array, the lines or the records of a source, as values of a bound type.
-    public func records<Value: StreamValue & Decodable, Source: ByteSource>(
+    public func records<Value: StreamValue & Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
     ) -> Records<Value, Self, Source> {
         boundRecords(of: type, from: source, options: options)
     }
 
     /// The records in chunks of bytes that arrive, each as soon as it is complete.
-    public func records<Value: Decodable, Source: AsyncSequence>(
+    public func records<Value: Decodable & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: DecodingOptions = DecodingOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
         AsyncRecords(chunks: chunks, format: self) { RecordReader(decoding: $0, options) }
     }
 
+    /// The records in bytes that arrive, each as soon as its line ends.
+    public func records<Value: Decodable & SendableMetatype, Source: AsyncSequence>(
+        of type: Value.Type = Value.self, in bytes: Source, options: DecodingOptions = DecodingOptions()
+    ) -> AsyncRecords<Value, Source> where Source.Element == UInt8 {
+        AsyncRecords(bytes: bytes, format: self) { RecordReader(decoding: $0, options) }
+    }
+
+    /// The records in bytes that arrive, as values of a bound type.
+    public func records<Value: StreamValue & Decodable & SendableMetatype, Source: AsyncSequence>(
+        of type: Value.Type = Value.self, in bytes: Source, options: BuilderOptions = BuilderOptions()
+    ) -> AsyncRecords<Value, Source> where Source.Element == UInt8 {
+        boundRecords(of: type, in: bytes, options: options)
+    }
+
     /// The records in chunks of bytes that arrive, as values of a bound type.
-    public func records<Value: StreamValue & Decodable, Source: AsyncSequence>(
+    public func records<Value: StreamValue & Decodable & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
         boundRecords(of: type, in: chunks, options: options)
@@ -121,7 +135,7 @@ extension RecordReader where Value: Decodable {
     /// Creates a reader of records of a `Decodable` type.
     convenience init(decoding format: some StreamFormat, _ options: DecodingOptions) {
         self.init { (values) throws(StreamError) in
-            format.pushReader(into: RecordTape(Value.self, format.valueTypes, options) { values.append($0) })
+            format.pushReader(into: RecordTape(Value.self, of: format, options) { values.append($0) })
         }
     }
 }
@@ -175,7 +189,7 @@ extension StreamFormat {
     /// - Throws: What ``encode(_:options:)-(_,EncodingOptions)`` throws, and errors of the destination.
     @inlinable
     public func write<Value: Encodable>(
-        _ value: Value, to output: some ByteSink, options: EncodingOptions = EncodingOptions()
+        _ value: Value, to output: some ExternalByteSink, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) {
         var output = output
         try write(CodedContent(value, options: options), to: &output)
@@ -184,7 +198,7 @@ extension StreamFormat {
     /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
     @inlinable
     public func write<Value: StreamValue & Encodable>(
-        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+        _ value: Value, to output: some ExternalByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {
         var output = output
         try write(BoundContent(value, options: options), to: &output)
@@ -246,14 +260,14 @@ extension DefaultFormat {
     }
 
     /// The elements of an array, the lines or the records of a source, decoded one by one.
-    public static func records<Value: Decodable, Source: ByteSource>(
+    public static func records<Value: Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: DecodingOptions = DecodingOptions()
     ) -> Records<Value, Self, Source> {
         Self().records(of: type, from: source, options: options)
     }
 
     /// The elements of an array, the lines or the records of a source, as values of a bound type.
-    public static func records<Value: StreamValue & Decodable, Source: ByteSource>(
+    public static func records<Value: StreamValue & Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
     ) -> Records<Value, Self, Source> {
         Self().records(of: type, from: source, options: options)
@@ -294,7 +308,7 @@ extension DefaultFormat {
     /// Writes a value of an `Encodable` type to a file or a descriptor.
     @inlinable
     public static func write<Value: Encodable>(
-        _ value: Value, to output: some ByteSink, options: EncodingOptions = EncodingOptions()
+        _ value: Value, to output: some ExternalByteSink, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) {
         try Self().write(value, to: output, options: options)
     }
@@ -302,7 +316,7 @@ extension DefaultFormat {
     /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
     @inlinable
     public static func write<Value: StreamValue & Encodable>(
-        _ value: Value, to output: some ByteSink, options: WritingOptions = WritingOptions()
+        _ value: Value, to output: some ExternalByteSink, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {
         try Self().write(value, to: output, options: options)
     }

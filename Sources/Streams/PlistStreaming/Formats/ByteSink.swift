@@ -38,10 +38,13 @@ package struct StringSink: ByteSink {
     }
 }
 
+/// A sink whose bytes go elsewhere, so that a copy of it serves as well: a file or a descriptor.
+public protocol ExternalByteSink: ByteSink {}
+
 /// A file that is replaced when all of its new contents are written.
 ///
 /// After an error the old file stays. Links are followed, and the mode and the owner stay.
-public struct FileSink: ByteSink, Sendable {
+public struct FileSink: ExternalByteSink, Sendable {
     /// The path; `-` is standard output.
     public var path: String
 
@@ -59,7 +62,7 @@ public struct FileSink: ByteSink, Sendable {
 }
 
 /// A descriptor that the caller closes, such as standard output.
-public struct DescriptorSink: ByteSink, Sendable {
+public struct DescriptorSink: ExternalByteSink, Sendable {
     /// The number of the descriptor.
     public var descriptor: Int32
 
@@ -74,12 +77,12 @@ public struct DescriptorSink: ByteSink, Sendable {
     }
 }
 
-extension ByteSink where Self == FileSink {
+extension ExternalByteSink where Self == FileSink {
     /// The file at a path, which is replaced when all of its new contents are written.
     public static func file(_ path: String) -> FileSink { FileSink(path: path) }
 }
 
-extension ByteSink where Self == DescriptorSink {
+extension ExternalByteSink where Self == DescriptorSink {
     /// A descriptor that the caller closes, such as 1, standard output.
     public static func descriptor(_ number: Int32) -> DescriptorSink { DescriptorSink(number) }
 }

@@ -66,6 +66,11 @@ public protocol PushReader: ~Copyable {
     /// - Throws: The first error of the bytes or the sink, with its position; the same one on every later call.
     mutating func feed(_ bytes: RawSpan) throws(StreamError)
 
+    /// Reads the next chunk of a text in UTF-8, whatever encoding the text declares. The default reads it as bytes.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    mutating func feed(text: RawSpan) throws(StreamError)
+
     /// Ends the input.
     ///
     /// - Throws: ``StreamError/Kind/unexpectedEnd`` if the input is incomplete.
@@ -104,7 +109,7 @@ extension StreamFormat {
     /// Writes contents to a file or a descriptor.
     ///
     /// - Throws: What the format can't represent, with its path, and errors of the contents and of the destination.
-    public func write(_ content: some StreamContent, to output: some ByteSink) throws(StreamError) {
+    public func write(_ content: some StreamContent, to output: some ExternalByteSink) throws(StreamError) {
         var output = output
         try write(content, to: &output)
     }
@@ -132,6 +137,8 @@ private struct CollectingReader<Format: StreamFormat, Sink: PlistSink & ~Copyabl
     var sink: Sink
     let byteLimit: Int
     var bytes: [UInt8] = []
+    /// Whether all chunks came as text.
+    var isText = true
     var failure: StreamError?
 
     init(format: Format, sink: consuming Sink, byteLimit: Int) {
@@ -141,6 +148,13 @@ private struct CollectingReader<Format: StreamFormat, Sink: PlistSink & ~Copyabl
     }
 
     mutating func feed(_ bytes: RawSpan) throws(StreamError) {
+        isText = isText && bytes.byteCount == 0
+        try collect(bytes)
+    }
+
+    mutating func feed(text: RawSpan) throws(StreamError) { try collect(text) }
+
+    private mutating func collect(_ bytes: RawSpan) throws(StreamError) {
         if let failure { throw failure }
         guard bytes.byteCount <= byteLimit - self.bytes.count else {
             let error = StreamError(.limitExceeded, "more than \(byteLimit) bytes")
@@ -154,20 +168,38 @@ private struct CollectingReader<Format: StreamFormat, Sink: PlistSink & ~Copyabl
     mutating func finish() throws(StreamError) {
         if let failure { throw failure }
         failure = StreamError(.misuse, "the input has ended")
-        do throws(StreamError) { try format.read(bytes, into: &sink) } catch {
+        do throws(StreamError) { try format.read(Collected(bytes: bytes, isText: isText), into: &sink) } catch {
             failure = error
             throw error
+        }
+    }
+
+    /// The bytes of all chunks.
+    private struct Collected: ByteSource {
+        let bytes: [UInt8]
+        let isText: Bool
+
+        func open() -> ByteInput { ByteInput(bytes) }
+
+        func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
+            try bytes.withBytes(body)
         }
     }
 }
 
 extension PushReader where Self: ~Copyable {
+    /// Reads the next chunk as bytes.
+    @inlinable
+    public mutating func feed(text: RawSpan) throws(StreamError) { try feed(text) }
+
     /// Reads the next chunk: an array of bytes, a string or data.
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws, and ``StreamError/Kind/cannotRead``.
     @inlinable
     public mutating func feed(_ source: some ByteSource) throws(StreamError) {
-        try source.withAllBytes { (bytes) throws(StreamError) in try feed(bytes) }
+        try source.withAllBytes { (bytes) throws(StreamError) in
+            if source.isText { try feed(text: bytes) } else { try feed(bytes) }
+        }
     }
 }
 

@@ -52,10 +52,10 @@ public struct XMLPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try reader.feed(bytes) }
 
-    /// Reads the next chunk of the input: an array of bytes, a string or data.
+    /// Reads the next chunk of a text in UTF-8. If the input begins with one, the encoding that the document declares is ignored.
     ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws, and errors of the source.
-    public mutating func feed(_ source: some ByteSource) throws(StreamError) { try reader.feed(source) }
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    public mutating func feed(text: RawSpan) throws(StreamError) { try reader.feed(text: text) }
 
     /// Ends the input.
     ///

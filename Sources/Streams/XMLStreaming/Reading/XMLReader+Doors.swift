@@ -3,16 +3,13 @@
 public import PlistStreaming
 
 extension XMLReader where Sink: ~Copyable {
-    /// Reads the next chunk of the input: an array of bytes, a string or data.
+    /// Reads the next chunk of a text in UTF-8. If the input begins with one, the encoding that the document declares is ignored.
     ///
-    /// If the input begins with a string, the encoding that the document declares is ignored.
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws, and errors of the source.
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
-    public mutating func feed(_ source: some ByteSource) throws(StreamError) {
-        try source.withAllBytes { (bytes) throws(StreamError) in
-            if source.isText, bytes.byteCount > 0 { scanner.takeText() }
-            try feed(bytes)
-        }
+    public mutating func feed(text: RawSpan) throws(StreamError) {
+        if text.byteCount > 0 { scanner.takeText() }
+        try feed(text)
     }
 }
 

@@ -115,6 +115,7 @@ extension ValueMachine {
 
     /// Goes into a container above the streaming depth.
     private mutating func pass(isArray: Bool) throws(StreamError) {
+        if expectsArray, !isArray, depth == 0 { throw located(Self.noRecords(found: "a dictionary")) }
         let frame = try unsafe pushLevel()
         unsafe frame.pointee.kind = .passing
         unsafe frame.pointee.isPassingArray = isArray

@@ -8,6 +8,7 @@ extension ValueMachine {
         switch unsafe top.pointee.kind {
         case .root, .passing:
             guard depth == streamingDepth else {
+                if depth == 0 { throw located(Self.noRecords(found: "a single value")) }
                 unsafe top.pointee.index += 1
                 return nil
             }
@@ -49,6 +50,10 @@ extension ValueMachine {
         let bit = unsafe top.pointee.bit
         let isInitialized = unsafe bit == 0 || top.pointee.initialized & bit != 0
         return unsafe ValueSlot(plan: member.plan, address: top.pointee.address, isInitialized: isInitialized)
+    }
+
+    static func noRecords(found: String) -> StreamError {
+        StreamError(.typeMismatch, "expected an array of records, found \(found)")
     }
 
     private func missingKey() -> StreamError { located(StreamError(.misuse, "expected a key, found a value")) }

@@ -29,6 +29,8 @@ struct ValueMachine: ~Copyable {
     let text = SmallText.checked
     /// The depth of the values that are built; containers above it are passed through.
     let streamingDepth: Int
+    /// Whether the values that are built must be the elements of an array, and can't be the values of a dictionary.
+    @usableFromInline var expectsArray = false
     /// Keeps the plans alive, but for those that live for ever; nil in a spare machine, which belongs to its plan.
     private var owner: AnyObject?
     /// Whether no value was given up, so that all memory is as a complete value leaves it.

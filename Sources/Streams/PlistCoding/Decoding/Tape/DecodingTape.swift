@@ -83,6 +83,8 @@ public struct DecodingTape: PlistSink, ~Copyable {
     let isChecked: Bool
     /// What the stream says about the types of its values.
     let types: ValueTypes
+    /// Whether reals are the nearest doubles to a text that may have more digits.
+    let hasRoundedReals: Bool
     /// Whether the value at the root is to be an array.
     private let expectsArray: Bool
     private(set) var keys = TapeKeys()
@@ -112,23 +114,35 @@ public struct DecodingTape: PlistSink, ~Copyable {
     }
 
     /// Makes a tape for text of anyone, which lies somewhere else and is copied.
-    init(types: ValueTypes = .marked, expectsArray: Bool = false) {
+    init(types: ValueTypes = .marked, hasRoundedReals: Bool = false, expectsArray: Bool = false) {
         unsafe self.init(
-            input: UnsafeRawBufferPointer(start: nil, count: 0), isChecked: false, types, expectsArray: expectsArray)
+            input: UnsafeRawBufferPointer(start: nil, count: 0), isChecked: false, types,
+            hasRoundedReals: hasRoundedReals, expectsArray: expectsArray)
     }
+
+    /// Makes a tape for values of a format.
+    init(for format: some StreamFormat, expectsArray: Bool = false) {
+        self.init(types: format.valueTypes, hasRoundedReals: format.isText, expectsArray: expectsArray)
+    }
+
+    /// Returns an empty tape for values of the same format.
+    func emptied() -> DecodingTape { DecodingTape(types: types, hasRoundedReals: hasRoundedReals) }
 
     /// Makes a tape for a reader that sends nothing but UTF-8, and for the text in the bytes, which stay where they are until
     /// the decoding ends.
     @unsafe
     package init(input: UnsafeRawBufferPointer) {
-        unsafe self.init(input: input, isChecked: true, .marked, expectsArray: false)
+        unsafe self.init(input: input, isChecked: true, .marked, hasRoundedReals: false, expectsArray: false)
     }
 
     @unsafe
-    private init(input: UnsafeRawBufferPointer, isChecked: Bool, _ types: ValueTypes, expectsArray: Bool) {
+    private init(
+        input: UnsafeRawBufferPointer, isChecked: Bool, _ types: ValueTypes, hasRoundedReals: Bool, expectsArray: Bool
+    ) {
         unsafe self.input = input
         self.isChecked = isChecked
         self.types = types
+        self.hasRoundedReals = hasRoundedReals
         self.expectsArray = expectsArray
         unsafe open.initialize(to: OpenContainer())
         unsafe top = open

@@ -55,7 +55,8 @@ extension TestloggerTests.ExamplesTests {
             #expect(result.output.matches(of: /times the speed of JSON/).count == 3, "\(result)")
             // The limit that the article names.
             let sources = folder.appending(path: "Sources/CBORStreaming")
-            let files = try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
+            let files = try FileManager.default.contentsOfDirectory(atPath: sources.path)
+                .map { sources.appending(path: $0) }
             let lines = try files.filter { !$0.lastPathComponent.hasSuffix("+Tests.swift") }.flatMap { file in
                 try String(contentsOf: file, encoding: .utf8).components(separatedBy: "// MARK: - In-class tests")[0]
                     .split(separator: "\n").filter { !$0.trimmingPrefix(while: \.isWhitespace).isEmpty }

@@ -185,11 +185,11 @@ private func writingGroup(_ count: Int, _ sample: JSONSample) -> Group {
             Case(
                 name: "JSONStreamEncoder", peer: "JSONEncoder",
                 check: {
-                    let text = Data(try JSONStreamEncoder().encode(records).utf8)
+                    let text = try JSONStreamEncoder().encode(records)
                     return sum(try JSONDecoder().decode([Record].self, from: text))
                 }
             ) {
-                UInt64(try JSONStreamEncoder().encode(records).utf8.count)
+                UInt64(try JSONStreamEncoder().encode(records).count)
             },
             Case(
                 name: "JSONEncoder",

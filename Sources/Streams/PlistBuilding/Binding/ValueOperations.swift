@@ -44,6 +44,8 @@ struct ValueOperations {
     @usableFromInline let makeDictionary: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address into the dictionary at the second.
     @usableFromInline let insert: (UnsafeMutableRawPointer, String, UnsafeMutableRawPointer) -> Void
+    /// Moves the value of a key out of the dictionary at the first address to uninitialized memory; false if there is none.
+    @usableFromInline let takeMember: (UnsafeMutableRawPointer, String, UnsafeMutableRawPointer) -> Bool
     /// Calls a closure with each key, in order, and the address of its value, in the dictionary at an address.
     @usableFromInline let members: (UnsafeRawPointer, (String, UnsafeRawPointer) -> Void) -> Void
 
@@ -113,6 +115,12 @@ struct ValueOperations {
         unsafe insert = { from, key, to in
             unsafe to.assumingMemoryBound(to: [String: Value].self).pointee[key] =
                 from.assumingMemoryBound(to: Value.self).move()
+        }
+        unsafe takeMember = { dictionary, key, to in
+            let members = unsafe dictionary.assumingMemoryBound(to: [String: Value].self)
+            guard let value = unsafe members.pointee.removeValue(forKey: key) else { return false }
+            unsafe to.initializeMemory(as: Value.self, to: value)
+            return true
         }
         unsafe members = { dictionary, body in
             unsafe Self.forEachMember(of: dictionary.assumingMemoryBound(to: [String: Value].self).pointee, body)

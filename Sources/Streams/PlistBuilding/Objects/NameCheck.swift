@@ -88,6 +88,7 @@ extension ValueMachine {
     /// Says which names of objects to compare, as far as the options allow.
     @usableFromInline
     mutating func watchNames(_ names: NameWatch) {
+        if names == .continuedArray { return continuesArray = true }
         watchesNames = names != .none && options.checksNames && options.unknownMembers == .ignore
         if unsafe names == .attributesOnly && top.pointee.kind == .object && top.pointee.hasStrays {
             strays[depth].areAttributes = true

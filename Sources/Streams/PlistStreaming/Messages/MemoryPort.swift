@@ -77,12 +77,14 @@ package struct NameProblem {
     package init(index: Int, message: String) { (self.index, self.message) = (index, message) }
 }
 
-/// Which names in dictionaries a sink compares with those that it wants.
+/// Which names in dictionaries a sink compares with those that it wants, and whether an array goes on.
 @usableFromInline
 package enum NameWatch {
     case none, all
     /// All names. The open dictionary is an element that has only attributes, like an empty list.
     case attributesOnly
+    /// As before. The array that comes next holds more elements of the one that came with the same key.
+    case continuedArray
 }
 
 /// What memory is lent for.

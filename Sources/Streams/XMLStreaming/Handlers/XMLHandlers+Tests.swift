@@ -205,7 +205,7 @@ extension XMLHandlersTests: SelfTesting {
                 { try $0.onElement("people/person") { (_) -> Void in throw StreamError(.unrepresentable, "m") } }
             ),
             (
-                "$.people.person.name", .unrepresentable, "a bound type",
+                "$.people.person.name", .typeMismatch, "a bound type",
                 { try $0.onObject("people/person", Person.self) { (_: Person) in } }
             ),
         ]

@@ -1,9 +1,9 @@
-// An element in memory until it is complete: names as numbers, texts one behind the other, children linked in their order and
+// Elements in memory until they are complete: names as numbers, texts one behind the other, children linked in their order and
 // by their names, so that what is repeated becomes an array wherever it stands.
 
 import PlistStreaming
 
-/// The elements of one record, with attributes as the first children.
+/// The elements of one record, or of several that follow each other, with attributes as the first children.
 struct HeldElements: ~Copyable {
     /// An element or an attribute.
     struct Node: BitwiseCopyable {
@@ -13,7 +13,7 @@ struct HeldElements: ~Copyable {
         let isAttribute: Bool
         /// Whether the element says that it has no value.
         var isNil = false
-        /// Whether the element has children, or text that is no whitespace, behind other text.
+        /// Whether the text comes in several pieces, with children between them.
         var isMixed = false
         /// Whether a sibling before it has the same name.
         var isRepeat = false
@@ -23,13 +23,23 @@ struct HeldElements: ~Copyable {
         var next: Int32 = -1
         /// The next sibling with the same name.
         var nextSame: Int32 = -1
+        /// The first of several pieces of text.
+        var firstPiece: Int32 = -1
         var textStart = 0
         var textCount = 0
     }
 
+    /// One of several pieces of the text of an element.
+    struct Piece: BitwiseCopyable {
+        var start: Int
+        let count: Int
+        var next: Int32 = -1
+    }
+
     private struct OpenElement: BitwiseCopyable {
-        let node: Int32
+        var node: Int32
         var lastChild: Int32 = -1
+        var lastPiece: Int32 = -1
         /// Where the text since the last tag begins.
         var runStart: Int
     }
@@ -42,6 +52,13 @@ struct HeldElements: ~Copyable {
 
     private(set) var nodes = KeptStack<Node>()
     private(set) var text = KeptStack<UInt8>()
+    private(set) var pieces = KeptStack<Piece>()
+    /// The number of outermost elements.
+    private(set) var rootCount = 0
+    /// The last two outermost elements.
+    private var (rootBefore, lastRoot): (Int32, Int32) = (-1, -1)
+    /// Where what belongs to the last outermost element begins.
+    private var lastStart = (text: 0, piece: 0)
     private var open = KeptStack<OpenElement>()
     /// The last child with a name, by the number of the name.
     private var lastOfName = KeptStack<LastChild>()
@@ -56,7 +73,10 @@ struct HeldElements: ~Copyable {
     /// Whether nothing is held.
     var isEmpty: Bool { nodes.isEmpty }
     /// About how many bytes are held.
-    var byteCount: Int { nodes.count * MemoryLayout<Node>.stride + text.count + open.count * 16 }
+    var byteCount: Int {
+        nodes.count * MemoryLayout<Node>.stride + text.count + open.count * 16
+            + pieces.count * MemoryLayout<Piece>.stride
+    }
 
     /// Opens an element.
     mutating func begin(_ name: Int32, namespace: Int32) {
@@ -100,6 +120,11 @@ struct HeldElements: ~Copyable {
             let last = open[open.count - 1].lastChild
             if last >= 0 { nodes[Int(last)].next = index } else { nodes[innermost].firstChild = index }
             open[open.count - 1].lastChild = index
+        } else {
+            if lastRoot >= 0 { nodes[Int(lastRoot)].next = index }
+            (rootBefore, lastRoot) = (lastRoot, index)
+            rootCount += 1
+            lastStart = (text.count, pieces.count)
         }
         nodes.append(node)
     }
@@ -118,10 +143,23 @@ struct HeldElements: ~Copyable {
             return false
         }
         let index = innermost
-        if nodes[index].textCount > 0 { nodes[index].isMixed = true }
-        setText(of: index, start)
+        if nodes[index].textCount > 0 { addPiece(to: index, start) } else { setText(of: index, start) }
         open[open.count - 1].runStart = text.count
         return true
+    }
+
+    /// Adds a piece to the text of an element that has some.
+    private mutating func addPiece(to index: Int, _ start: Int) {
+        if !nodes[index].isMixed {
+            nodes[index].isMixed = true
+            nodes[index].firstPiece = Int32(pieces.count)
+            open[open.count - 1].lastPiece = Int32(pieces.count)
+            pieces.append(Piece(start: nodes[index].textStart, count: nodes[index].textCount))
+        }
+        pieces[Int(open[open.count - 1].lastPiece)].next = Int32(pieces.count)
+        open[open.count - 1].lastPiece = Int32(pieces.count)
+        pieces.append(Piece(start: start, count: text.count - start))
+        nodes[index].textCount += text.count - start
     }
 
     private mutating func setText(of index: Int, _ start: Int) {
@@ -141,16 +179,17 @@ struct HeldElements: ~Copyable {
             // Whitespace is text where there are no elements.
             setText(of: index, last.runStart)
         }
-        if last.lastChild >= 0, last.lastChild != nodes[index].firstChild { linkChildren(of: index) }
+        if last.lastChild >= 0, last.lastChild != nodes[index].firstChild { link(from: nodes[index].firstChild) }
         open.removeAll(from: open.count - 1)
         guard isOpen else { return true }
         open[open.count - 1].runStart = text.count
         return false
     }
 
-    private mutating func linkChildren(of parent: Int) {
+    /// Links elements that follow each other by their names.
+    private mutating func link(from first: Int32) {
         elementCount += 1
-        var child = nodes[parent].firstChild
+        var child = first
         var previous: Int32 = -1
         while child >= 0 {
             let node = nodes[Int(child)]
@@ -167,11 +206,67 @@ struct HeldElements: ~Copyable {
         }
     }
 
+    // MARK: Several outermost elements
+
+    /// Links the outermost elements by their names, without the last one if that is open.
+    mutating func linkRoots() {
+        if isOpen { nodes[Int(rootBefore)].next = -1 }
+        if rootCount > 1 { link(from: 0) }
+    }
+
+    /// The name of outermost elements with others between them, if there is one.
+    ///
+    /// - Parameter open: The name of elements that came before all of these.
+    func interleavedName(after open: Int32) -> Int32? {
+        var (index, previous, names): (Int32, Int32, Set<Int32>) = (isEmpty ? -1 : 0, -1, [open])
+        while index >= 0 {
+            let node = nodes[Int(index)]
+            if node.name != previous, !names.insert(node.name).inserted { return node.name }
+            (index, previous) = (node.next, node.name)
+        }
+        return nil
+    }
+
+    /// Forgets all outermost elements but the last one, which is open.
+    ///
+    /// - Complexity: O(*n*) in the nodes and the text of that one.
+    mutating func removeCompleteRoots() {
+        let shift = lastRoot
+        for index in Int(shift)..<nodes.count {
+            var node = nodes[index]
+            if node.firstChild >= 0 { node.firstChild -= shift }
+            if node.next >= 0 { node.next -= shift }
+            if node.nextSame >= 0 { node.nextSame -= shift }
+            if node.firstPiece >= 0 { node.firstPiece -= Int32(lastStart.piece) }
+            node.textStart = max(0, node.textStart - lastStart.text)
+            nodes[index - Int(shift)] = node
+        }
+        nodes.removeAll(from: nodes.count - Int(shift))
+        for index in lastStart.text..<text.count { text[index - lastStart.text] = text[index] }
+        text.removeAll(from: text.count - lastStart.text)
+        for index in lastStart.piece..<pieces.count {
+            var piece = pieces[index]
+            piece.start -= lastStart.text
+            if piece.next >= 0 { piece.next -= Int32(lastStart.piece) }
+            pieces[index - lastStart.piece] = piece
+        }
+        pieces.removeAll(from: pieces.count - lastStart.piece)
+        for index in 0..<open.count {
+            open[index].node -= shift
+            if open[index].lastChild >= 0 { open[index].lastChild -= shift }
+            if open[index].lastPiece >= 0 { open[index].lastPiece -= Int32(lastStart.piece) }
+            open[index].runStart -= lastStart.text
+        }
+        (rootCount, rootBefore, lastRoot, lastStart) = (1, -1, 0, (0, 0))
+    }
+
     /// Forgets all, and keeps the memory.
     mutating func removeAll() {
         nodes.removeAll()
         text.removeAll()
+        pieces.removeAll()
         open.removeAll()
+        (rootCount, rootBefore, lastRoot, lastStart) = (0, -1, -1, (0, 0))
     }
 }
 
@@ -179,20 +274,36 @@ struct HeldElements: ~Copyable {
 struct HeldRecord: ~Escapable, BitwiseCopyable {
     let nodes: Span<HeldElements.Node>
     let text: RawSpan
+    let pieces: Span<HeldElements.Piece>
 
     /// Lends what is held; nothing may be added to it, or removed, as long as this is used.
     @unsafe @_lifetime(immortal)
     init(unscoped held: borrowing HeldElements) {
         nodes = unsafe held.nodes.unscopedSpan
         text = unsafe held.text.unscopedBytes
+        pieces = unsafe held.pieces.unscopedSpan
     }
 
     subscript(index: Int32) -> HeldElements.Node { nodes[Int(index)] }
 
-    /// The text of an element or an attribute.
+    /// The text of an element or an attribute, unless it comes in several pieces.
     @_lifetime(copy self)
     func text(of node: HeldElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
 
+    /// The text of an element that comes in several pieces.
+    func joinedText(of node: HeldElements.Node) -> [UInt8] {
+        var joined: [UInt8] = []
+        joined.reserveCapacity(node.textCount)
+        var index = node.firstPiece
+        while index >= 0 {
+            let piece = pieces[Int(index)]
+            // SAFETY: the bytes are copied within the closure.
+            unsafe text.part(piece.start, piece.count).withUnsafeBytes { unsafe joined.append(contentsOf: $0) }
+            index = piece.next
+        }
+        return joined
+    }
+
     /// Whether the text of an element is more than white space.
-    func hasText(_ node: HeldElements.Node) -> Bool { !text(of: node).isXMLWhitespace }
+    func hasText(_ node: HeldElements.Node) -> Bool { node.isMixed || !text(of: node).isXMLWhitespace }
 }

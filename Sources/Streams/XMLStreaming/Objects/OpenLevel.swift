@@ -16,7 +16,7 @@ struct OpenLevel {
         case none
         /// The array of the children with one name is open.
         case array
-        /// A child is held until it is known whether another one of its name follows.
+        /// A child is held until it is known whether another one of its name follows; for members that take any value.
         case held
         /// There can be no other child of the name.
         case single
@@ -30,8 +30,17 @@ struct OpenLevel {
     var runCount = 0
     /// The namespace of the names of the run.
     var runNamespace: Int32 = -1
+    /// Whether children are held until the end, because the sink may get each key once, and more of their names may come.
+    var isHolding = false
+    /// The name of the last child that is held so.
+    var heldName: Int32 = -1
+    /// A name of which something was sent.
+    struct SentName {
+        let namespace: Int32
+        let isAttribute: Bool
+    }
     /// The names of the runs so far.
-    var seen: Set<Int32> = []
+    var seen: [Int32: SentName] = [:]
     /// Those of attributes and children that are not wanted.
     var unwanted: Set<Int32> = []
     /// Whether a child has come.

@@ -22,13 +22,16 @@ public struct XMLObjectOptions: Sendable, Hashable {
     public enum Arrays: Sendable, Hashable {
         /// Those that are repeated.
         ///
-        /// Whether an element is repeated is known at its next sibling, so that each child of the root is held in memory.
+        /// Whether an element is repeated is known at the end of the root, so that children of the root are held in memory, except
+        /// those with the name of the first one.
         case repeated
         /// Those that are repeated, and the children of the root, even when there is one only.
         ///
         /// The children are records, in an array for each name. The root is a dictionary, also when it has none.
         case records
         /// Those with these names, as keys, even when there is one only; all others come once, or are an error.
+        ///
+        /// Nothing is held in memory to find out. In elements around records, those of one name have to come side by side.
         case named(Set<String>)
     }
 
@@ -44,7 +47,13 @@ public struct XMLObjectOptions: Sendable, Hashable {
     public var attributePrefix: String
     /// The key of the text of an element that has attributes or children as well.
     public var textKey: String
-    /// The most bytes, about, of elements held at a time, such as one record, and of all names in the document that differ.
+    /// Whether the attributes of the root become members, where the root becomes a dictionary.
+    ///
+    /// Without them, a sink that takes only records, such as the rows of a table, gets what else is in a document.
+    public var keepsRootAttributes: Bool
+    /// The most bytes, about, of elements held at a time, and of all names in the document that differ.
+    ///
+    /// A record has to fit, and so do children of the root that are not side by side, with all that is between them.
     public var maxBufferedBytes: Int
 
     /// Creates options.
@@ -53,7 +62,8 @@ public struct XMLObjectOptions: Sendable, Hashable {
     /// something else is given.
     public init(
         names: Names = .local, root: Root = .value, arrays: Arrays = .repeated, wrappedArrays: Set<String> = [],
-        attributePrefix: String = "", textKey: String = "#text", maxBufferedBytes: Int = 64 << 20
+        attributePrefix: String = "", textKey: String = "#text", keepsRootAttributes: Bool = true,
+        maxBufferedBytes: Int = 64 << 20
     ) {
         self.names = names
         self.root = root
@@ -61,6 +71,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
         self.wrappedArrays = wrappedArrays
         self.attributePrefix = attributePrefix
         self.textKey = textKey
+        self.keepsRootAttributes = keepsRootAttributes
         self.maxBufferedBytes = max(0, maxBufferedBytes)
     }
 }

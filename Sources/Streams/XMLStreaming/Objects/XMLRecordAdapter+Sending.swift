@@ -30,16 +30,15 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     /// Sends the element that is held, and holds nothing from then on.
     mutating func sendHeld() throws(StreamError) {
         guard !held.isEmpty else { return }
-        try sendAll()
+        // SAFETY: while it is sent, nothing is held besides.
+        try send(.value(0), unsafe HeldRecord(unscoped: held))
         held.removeAll()
     }
 
     /// - Complexity: O(*n*) in the nodes and their text.
-    private mutating func sendAll() throws(StreamError) {
-        // SAFETY: while it is sent, nothing is held besides.
-        let record = unsafe HeldRecord(unscoped: held)
+    mutating func send(_ step: SendingStep, _ record: borrowing HeldRecord) throws(StreamError) {
         steps.removeAll(keepingCapacity: true)
-        steps.append(.value(0))
+        steps.append(step)
         while let step = steps.popLast() {
             switch step {
             case .value(let index):
@@ -71,7 +70,10 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         _ node: HeldElements.Node, _ record: borrowing HeldRecord
     ) throws(StreamError) {
         let expected = sink.expectedValue()
-        try ElementScalar.send(record.text(of: node), as: expected, to: &sink)
+        guard node.isMixed else { return try ElementScalar.send(record.text(of: node), as: expected, to: &sink) }
+        try record.joinedText(of: node).withRawSpan { (text) throws(StreamError) in
+            try ElementScalar.send(text, as: expected, to: &sink)
+        }
     }
 
     private mutating func sendValue(_ index: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
@@ -84,7 +86,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         }
         if node.isNil || expected == .nothing { return try sink.writeNull() }
         if isArray {
-            if node.isMixed || record.hasText(node) { throw mixedText() }
+            if record.hasText(node) { throw textInArray() }
             try sink.beginArray()
             steps.append(.endArray)
             return steps.append(.children(node.firstChild))
@@ -92,7 +94,6 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         // A type that wants a scalar has no members for attributes.
         let isScalar = expected != .dictionary && (expected == .any ? !hasMembers : !node.hasElements)
         guard !isScalar else { return try sendText(node, record) }
-        if node.isMixed { throw mixedText() }
         if expected == .dictionary, node.textCount == 0, try store(node, record) { return }
         try sink.beginDictionary()
         steps.append(.endDictionary(hasOnlyAttributes: !node.hasElements && !record.hasText(node)))
@@ -150,24 +151,20 @@ extension XMLRecordAdapter where Sink: ~Copyable {
             steps.append(.endArray)
             steps.append(.elements(index))
         } else if node.nextSame >= 0, expected != .nothing {
-            throw failure(
-                .duplicateKey,
-                "an element \(ShownText.quoted(names.string(node.name).utf8)) comes again where one is expected")
+            throw repeatedElement(node.name)
         } else {
             steps.append(.value(index))
         }
     }
 
     /// Refuses nodes of one key whose names differ.
-    private func checkNames(_ first: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
+    func checkNames(_ first: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
         let node = record[first]
         var next = node.nextSame
         while next >= 0 {
             let other = record[next]
             if other.isAttribute != node.isAttribute {
-                throw failure(
-                    .duplicateKey,
-                    "an attribute and an element have one key, \(ShownText.quoted(names.string(node.name).utf8))")
+                throw attributeClash(node.name)
             }
             if options.names == .local, other.namespace != node.namespace { throw namespaceClash(node.name) }
             next = other.nextSame
@@ -179,7 +176,30 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     func heldTooMuch() -> StreamError {
         failure(
             .limitExceeded,
-            "a record, the text of an element, or all different names have more than \(options.maxBufferedBytes) bytes")
+            "a record, the text of an element, or all different names have more than \(options.maxBufferedBytes) bytes "
+                + "(maxBufferedBytes)")
+    }
+
+    /// Elements of one name, with so much between them that it cannot be held.
+    func tooFarApart(_ name: Int32) -> StreamError {
+        failure(
+            .limitExceeded,
+            "elements \(ShownText.quoted(names.string(name).utf8)) are not side by side, and with what is between them "
+                + "have more than \(options.maxBufferedBytes) bytes (maxBufferedBytes)")
+    }
+
+    func repeatedElement(_ name: Int32) -> StreamError {
+        failure(
+            .duplicateKey,
+            "an element \(ShownText.quoted(names.string(name).utf8)) comes again where one is expected")
+    }
+
+    /// An attribute and a child of the same key.
+    func attributeClash(_ name: Int32) -> StreamError {
+        failure(
+            .duplicateKey,
+            "an attribute and a child have the same key, \(ShownText.quoted(names.string(name).utf8)); set "
+                + "attributePrefix to tell them apart")
     }
 
     func textClash() -> StreamError {
@@ -187,10 +207,8 @@ extension XMLRecordAdapter where Sink: ~Copyable {
             .duplicateKey, "an element or attribute has the key of text, \(ShownText.quoted(options.textKey.utf8))")
     }
 
-    func mixedText() -> StreamError {
-        failure(
-            .unrepresentable,
-            "text between elements, in more than one piece or among the elements of an array, has no key")
+    func textInArray() -> StreamError {
+        failure(.unrepresentable, "text among the elements of an array has no key")
     }
 
     func namespaceClash(_ name: Int32) -> StreamError {

@@ -34,6 +34,12 @@ enum XMLRecordAdapterTests {
         var item: [Person] = []
         var numbers: [Int] = []
     }
+    fileprivate struct Mixed: StreamObject, Equatable {
+        var name = ""
+        var int: [Int] = []
+        var string: [String]? = nil
+        var person: [Person] = []
+    }
 }
 
 extension XMLRecordAdapterTests: SelfTesting {
@@ -47,6 +53,10 @@ extension XMLRecordAdapterTests: SelfTesting {
             "testStreamsValues": testStreamsValues,
             "testFillsColumns": testFillsColumns,
             "testHoldsOneRecordAtATime": testHoldsOneRecordAtATime,
+            "testTakesChildrenInAnyOrder": testTakesChildrenInAnyOrder,
+            "testAppendsToArraysOfTypes": testAppendsToArraysOfTypes,
+            "testHoldsChildrenUpToTheLimit": testHoldsChildrenUpToTheLimit,
+            "testJoinsText": testJoinsText,
             "testTakesLongRecords": testTakesLongRecords,
             "testGoesOnAfterAnError": testGoesOnAfterAnError,
             "testKnowsWhatHasNoValue": testKnowsWhatHasNoValue,
@@ -113,6 +123,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         let wrapped = XMLObjectOptions(wrappedArrays: ["list"])
         let records = XMLObjectOptions(arrays: .records)
         let recordsOfMember = XMLObjectOptions(root: .member, arrays: .records)
+        let plain = XMLObjectOptions(arrays: .records, keepsRootAttributes: false)
         let rows: [(String, XMLObjectOptions, String)] = [
             ("<a b='1'>t</a>", member, #"{ key "a" { key "@b" string "1" key "$" string "t" } }"#),
             ("<a/>", member, #"{ key "a" string "" }"#),
@@ -130,6 +141,13 @@ extension XMLRecordAdapterTests: SelfTesting {
             ("<a xmlns:p='u'><p:c/><c/></a>", named, #"{ key "p:c" [ string "" ] key "c" string "" }"#),
             ("<a><b><b>1</b><c/></b></a>", named, #"{ key "b" [ { key "b" [ string "1" ] key "c" string "" } ] }"#),
             ("<a><list><x>1</x><y>2</y></list></a>", wrapped, #"{ key "list" [ string "1" string "2" ] }"#),
+            (
+                "<a><c/><b/><c/><list><x>1</x></list><d/><e/><d/></a>", wrapped,
+                #"{ key "c" [ string "" string "" ] key "b" string "" key "list" [ string "1" ] "#
+                    + #"key "d" [ string "" string "" ] key "e" string "" }"#
+            ),
+            ("<a v='1'><b/><c/><b/></a>", plain, #"{ key "b" [ string "" string "" ] key "c" [ string "" ] }"#),
+            ("<a v='1'>x</a>", XMLObjectOptions(keepsRootAttributes: false), #"string "x""#),
             ("<a><b><list/><c/></b></a>", wrapped, #"{ key "b" { key "list" [ ] key "c" string "" } }"#),
         ]
         for (text, options, expected) in rows { expectEqual(try messages(text, options), expected, text) }
@@ -138,12 +156,13 @@ extension XMLRecordAdapterTests: SelfTesting {
     private static func testRefusesWhatWouldBeLost() {
         let named = XMLObjectOptions(arrays: .named(["b"]))
         let rows: [(String, XMLObjectOptions, StreamError.Kind, String)] = [
-            ("<a>x<b/>y</a>", XMLObjectOptions(), .unrepresentable, "$.b"),
-            ("<a><b>x<c/>y</b></a>", XMLObjectOptions(), .unrepresentable, "$.b"),
-            ("<a><b/><c/><b/></a>", XMLObjectOptions(), .duplicateKey, "$.c"),
+            ("<a><b/><c/><b/></a>", named, .duplicateKey, "$.b"),
+            ("<a xmlns:p='u'><b/><c/><p:b/></a>", XMLObjectOptions(), .duplicateKey, "$.b"),
+            ("<a xmlns:p='u'><b/><b/><c/><p:b/></a>", XMLObjectOptions(), .duplicateKey, "$.b[1]"),
+            ("<a c='1'><b/><c/></a>", XMLObjectOptions(), .duplicateKey, "$.c"),
             ("<a b='1'><b/></a>", XMLObjectOptions(), .duplicateKey, "$.b"),
             ("<a><b c='1'><c/></b></a>", XMLObjectOptions(), .duplicateKey, "$.b"),
-            ("<a xmlns:p='u'><b/><p:b/></a>", XMLObjectOptions(), .duplicateKey, "$.b"),
+            ("<a xmlns:p='u'><b/><p:b/></a>", XMLObjectOptions(), .duplicateKey, "$.b[1]"),
             ("<a xmlns:p='u'><d><b/><p:b/></d></a>", XMLObjectOptions(), .duplicateKey, "$.d"),
             ("<a><c/><c/></a>", named, .duplicateKey, "$.c"),
             ("<a><b><c/><c/></b></a>", named, .duplicateKey, "$.b[0]"),
@@ -208,7 +227,9 @@ extension XMLRecordAdapterTests: SelfTesting {
             ("<f><title/><title/></f>", .duplicateKey, "$.title"),
             ("<f><item><name/><id/><name/></item></f>", .duplicateKey, "$.item[0]"),
             ("<f><item><name/><name/></item></f>", .duplicateKey, "$.item[0]"),
-            ("<f><item/><title/><item/></f>", .duplicateKey, "$.title"),
+            ("<f><title/><item/><title/></f>", .duplicateKey, "$.title"),
+            ("<f><version/><item/><version/></f>", .duplicateKey, "$.version"),
+            ("<f><numbers>1</numbers><item/><numbers>x</numbers></f>", .typeMismatch, "$.numbers[1]"),
             ("<f><item>x</f>", .invalidSyntax, "$.f.item"),
         ]
         for (text, kind, path) in rows {
@@ -257,6 +278,120 @@ extension XMLRecordAdapterTests: SelfTesting {
         try reader.feed("</feed>")
         try reader.finish()
         expectEqual(reader.sink.sink.count, 2_000, "values")
+    }
+
+    private static func testTakesChildrenInAnyOrder() throws {
+        let rows = [
+            ("<a><b>1</b><c/><b>2</b></a>", #"{ key "b" [ string "1" string "2" ] key "c" string "" }"#),
+            (
+                "<a><b>1</b><b>2</b><c>3</c><b>4</b><d/><c>5</c></a>",
+                #"{ key "b" [ string "1" string "2" string "4" ] key "c" [ string "3" string "5" ] key "d" string "" }"#
+            ),
+            (
+                "<a v='1'> <b><x/></b> t <c/> <c/><b/></a>",
+                ##"{ key "v" string "1" key "b" [ { key "x" string "" } string "" ] key "c" [ string "" string "" ] "##
+                    + ##"key "#text" string " t " }"##
+            ),
+        ]
+        for (text, expected) in rows {
+            expectEqual(try messages(text), expected, text)
+            // As one level deeper.
+            expectEqual(try messages("<r>\(text)</r>"), "{ key \"a\" \(expected) }", "within \(text)")
+        }
+        struct Coded: Decodable { let b: [Int] }
+        expectEqual(try XML.decode(Coded.self, from: "<a><b>1</b><c/><b>2</b></a>").b, [1, 2], "a Codable type")
+        expectEqual(
+            try XML.decode(PropertyList.self, from: "<a><b>1</b><c/><b>2</b></a>").description,
+            #"{"b": ["1", "2"], "c": ""}"#, "a property list")
+    }
+
+    private static func testAppendsToArraysOfTypes() throws {
+        let text = """
+            <r><int>1</int><string>a</string><person id='1'/><int>2</int><int>3</int><string>b</string><name>n</name>
+            <person id='2'/><person><phone>1</phone></person><int>4</int></r>
+            """
+        let mixed = Mixed(
+            name: "n", int: [1, 2, 3, 4], string: ["a", "b"],
+            person: [Person(id: 1), Person(id: 2), Person(phone: ["1"])])
+        expectTrue(try XML.decode(Mixed.self, from: text) == mixed, "a type")
+        expectTrue(try XML.decode([Mixed].self, from: "<all>\(text)\(text)</all>") == [mixed, mixed], "records")
+        let members = text.replacing("<person id='1'/>", with: "<x>7</x>").replacing("<name>n</name>", with: "")
+            .replacing("<person id='2'/><person><phone>1</phone></person>", with: "<x>8</x>")
+        expectEqual(
+            try XML.decode([String: [String]].self, from: members),
+            ["int": ["1", "2", "3", "4"], "string": ["a", "b"], "x": ["7", "8"]], "a dictionary")
+        // What was built is given up where the next value does not fit.
+        for bad in ["<int>x</int>", "<string><y/></string>", "<person><id>x</id></person>"] {
+            expectThrows(StreamError.self, bad) {
+                _ = try XML.decode(Mixed.self, from: text.replacing("</r>", with: "\(bad)</r>"))
+            }
+        }
+        let optional = expectThrows(StreamError.self, "a dictionary of optional arrays") {
+            _ = try XML.decode([String: [Int]?].self, from: "<r><a>1</a><b>1</b><a>2</a></r>")
+        }
+        expectEqual(optional?.path?.description, "$.a", "the path of what cannot go on")
+    }
+
+    private static func testHoldsChildrenUpToTheLimit() throws {
+        let options = XMLObjectOptions(maxBufferedBytes: 3_000)
+        func trace(_ text: String) throws -> String {
+            var trace = EventTrace()
+            try trace.readXML(text, objectOptions: options)
+            return trace.text
+        }
+        // Far more than the limit, in the order of the names, as also without a limit.
+        let (x, y, z) = ("<x>\(String(repeating: "x", count: 99))</x>", "<y><v>1</v>a<w/>b</y>", "<z k='1'>2</z>")
+        for (first, second) in [(1, 200), (2, 200), (60, 60), (0, 100)] {
+            let middle = String(repeating: x, count: first) + String(repeating: y, count: second)
+            let text = "<a><t/>" + middle + z + "<s/></a>"
+            var whole = EventTrace()
+            try whole.readXML(text)
+            expectEqual(try trace(text), whole.text, "\(first) and \(second)")
+            expectEqual(try messages(text, options), whole.text, "\(first) and \(second) in pieces")
+        }
+        // Names of one array may be so far apart as fits; of the name that comes first, any number.
+        let near = "<a>" + String(repeating: x + x + y, count: 4) + "</a>"
+        expectEqual(try trace(near).components(of: "key \"x\""), 1, "held together")
+        for (text, path) in [
+            ("<a>" + String(repeating: x + y, count: 40) + "</a>", "$.y"),
+            ("<a>" + String(repeating: x, count: 40) + String(repeating: y, count: 40) + x + "</a>", "$.x"),
+            ("<a><t/>" + String(repeating: x, count: 40) + "<t/></a>", "$.t"),
+        ] {
+            let error = expectThrows(StreamError.self, text) { _ = try trace(text) }
+            expectEqual(error?.kind, .limitExceeded, "kind for \(text)")
+            expectTrue(error?.message.contains("maxBufferedBytes") == true, "the option for \(text)")
+            expectEqual(error?.path?.description, path, "path for \(text)")
+        }
+        // Values that are handed over one by one need no memory, in any order.
+        var count = 0
+        var stream = try RecordStream<Line>(depth: 2, options: BuilderOptions(checksNames: false)) { _ in count += 1 }
+        let feed = "<a>" + String(repeating: x + y, count: 2_000) + "</a>"
+        try stream.readXML(feed, objectOptions: options)
+        expectEqual(count, 4_000, "values in any order")
+    }
+
+    private static func testJoinsText() throws {
+        let p = "<p>Hello <b>x</b> and <b>y</b>, bye</p>"
+        let messages = ##"{ key "b" [ string "x" string "y" ] key "#text" string "Hello  and , bye" }"##
+        expectEqual(try Self.messages(p), messages, "the root")
+        expectEqual(try Self.messages("<a>\(p)</a>"), "{ key \"p\" \(messages) }", "a child")
+        let nested = "<a><p>1<i>2<b>3</b>4<b/>5</i>6<i/></p><p>7<br/>8</p></a>"
+        expectEqual(
+            try Self.messages(nested),
+            ##"{ key "p" [ { key "i" [ { key "b" [ string "3" string "" ] key "#text" string "245" } string "" ] "##
+                + ##"key "#text" string "16" } { key "br" string "" key "#text" string "78" } ] }"##, "nested")
+        expectEqual(
+            try XML.decode(Line.self, from: "<p kind='k'>a<b/>c</p>", options: BuilderOptions(checksNames: false)),
+            Line(kind: "k", text: "ac"), "a type")
+        let error = expectThrows(StreamError.self, "a string") {
+            _ = try XML.decode([String].self, from: "<a>\(p)</a>")
+        }
+        expectEqual(error?.kind, .typeMismatch, "the kind for a string")
+        let array = expectThrows(StreamError.self, "an array") { _ = try XML.decode([String].self, from: p) }
+        expectEqual(array?.kind, .unrepresentable, "the kind for an array")
+        var adapter = XMLRecordAdapter(NullSink())
+        try adapter.readXML("<a>x<b/>y<p>x<c/>y<c/></p></a>")
+        expectEqual(adapter.movedCount, 4, "texts that lost their places")
     }
 
     private static func testTakesLongRecords() throws {

@@ -16,7 +16,11 @@ public import PlistStreaming
 /// ```
 ///
 /// Where the sink expects an array as the document, the children of the root are its elements. Records, the elements of arrays, are
-/// held one at a time, and their children may come in any order; around them, children of the same name have to follow each other.
+/// held one at a time, and their children may come in any order.
+///
+/// So may the children of the root. Builders of types add to the array of a name that comes again. For other sinks, the children with
+/// the name of the first one are sent as they come, and others are held until the root ends. If they have more than
+/// ``XMLObjectOptions/maxBufferedBytes``, they are sent before, and a name that comes again after that is an error.
 ///
 /// Nothing is lost in silence but what has no place in the messages:
 ///
@@ -30,11 +34,11 @@ public import PlistStreaming
 /// - for builders, what their options ignore: it is skipped, and clashes with nothing; but an object of which no child, attribute or text is
 ///   a member is an error, unless it may be an empty list with attributes, and so is a name that differs only in case from a member that
 ///   does not come;
-/// - within records, the order of children with the same name and of text among other children.
+/// - the order of children with the same name and of text among other children: the pieces of text are joined, as one member.
 ///
-/// What else cannot be kept is an error: text between children that is in more than one piece, a child and an attribute of the same
-/// key, a repeated element where one is expected, the content of an element that has none by `xsi:nil="true"`. That attribute
-/// makes null of an element; where the element has other attributes that would be members, it is an error as well.
+/// What else cannot be kept is an error: text among the elements of an array, a child and an attribute of the same key, a repeated
+/// element where one is expected, the content of an element that has none by `xsi:nil="true"`. That attribute makes null of an
+/// element; where the element has other attributes that would be members, it is an error as well.
 public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
@@ -120,6 +124,10 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         }
         try decideForDictionary()
         let name = keyNumber(tag.name, isAttribute: false)
+        if isAroundAnyRecords {
+            if mark(name) & 2 == 0 { return try startRecord(tag, name) }
+            try sendHeldRecords()
+        }
         let isUnwanted = levels[last].unwanted.contains(name)
         if levels[last].runName == name, !isUnwanted { return try continueRun(tag) }
         try endRun()
@@ -127,8 +135,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             isSkipping = true
             return .skipChildren
         }
-        try beginRun(name, namespaceNumber(tag.name))
-        return try beginChild(tag, name)
+        let isContinued = try beginRun(name, namespaceNumber(tag.name))
+        return try beginChild(tag, name, isContinued: isContinued)
     }
 
     private mutating func beginRoot(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
@@ -137,8 +145,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             levels.append(OpenLevel(kind: .undecided, expected: sink.expectedValue()))
             try decideForDictionary()
             let name = keyNumber(tag.name, isAttribute: false)
-            try beginRun(name, namespaceNumber(tag.name))
-            return try beginChild(tag, name)
+            _ = try beginRun(name, namespaceNumber(tag.name))
+            return try beginChild(tag, name, isContinued: false)
         }
         let expected = sink.expectedValue()
         switch expected.kind {
@@ -152,27 +160,41 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return .content
     }
 
-    /// Sends the key of children that follow each other.
-    private mutating func beginRun(_ name: Int32, _ namespace: Int32) throws(StreamError) {
+    /// Sends the key of children that follow each other, or of an attribute.
+    ///
+    /// - Returns: Whether children of the name came before others.
+    private mutating func beginRun(
+        _ name: Int32, _ namespace: Int32, isAttribute: Bool = false
+    ) throws(StreamError) -> Bool {
         let last = levels.count - 1
-        guard levels[last].seen.insert(name).inserted else {
-            throw failure(
-                .duplicateKey,
-                "an element \(ShownText.quoted(names.string(name).utf8)) comes again behind others")
-        }
+        let earlier = levels[last].seen[name]
+        levels[last].seen[name] = OpenLevel.SentName(namespace: namespace, isAttribute: isAttribute)
         levels[last].runName = name
         levels[last].runNamespace = namespace
-        if names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
         levels[last].runCount = 1
+        if names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
+        if let earlier {
+            if earlier.isAttribute != isAttribute { throw attributeClash(name) }
+            if options.names == .local, earlier.namespace != namespace { throw namespaceClash(name) }
+            // Sinks of types can go on with an array; others get each key once.
+            if levels[last].expected.kind != .dictionary { throw repeatedElement(name) }
+        }
         try sendKey(name)
+        return earlier != nil
     }
 
     /// Begins what follows the key of the first child with a name.
-    private mutating func beginChild(_ tag: borrowing XMLStartTag, _ name: Int32) throws(StreamError) -> XMLInterest {
+    private mutating func beginChild(
+        _ tag: borrowing XMLStartTag, _ name: Int32, isContinued: Bool
+    ) throws(StreamError) -> XMLInterest {
         let last = levels.count - 1
         let expected = sink.expectedValue()
         let isWrapped = mark(name) & 2 != 0
         var isArray = expected.kind == .array && !isWrapped
+        if isContinued {
+            guard isArray else { throw repeatedElement(name) }
+            sink.watchNames(.continuedArray)
+        }
         levels[last].run = .single
         if expected.kind == .any, !isWrapped {
             switch options.arrays {
@@ -207,10 +229,10 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     /// Begins another child with the name of the one before.
     private mutating func continueRun(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         let last = levels.count - 1
+        levels[last].runCount += 1
         guard namespaceNumber(tag.name) == levels[last].runNamespace || options.names == .qualified else {
             throw namespaceClash(levels[last].runName)
         }
-        levels[last].runCount += 1
         switch levels[last].run {
         case .array:
             try hold(tag)
@@ -220,10 +242,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             try sendHeld()
             try hold(tag)
         case .single, .none:
-            throw failure(
-                .duplicateKey,
-                "an element \(ShownText.quoted(names.string(levels[last].runName).utf8)) comes again where one is expected"
-            )
+            let name = levels[last].runName
+            throw levels[last].seen[name]?.isAttribute == true ? attributeClash(name) : repeatedElement(name)
         }
         return .content
     }
@@ -240,7 +260,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if held.isOpen {
             held.append(text.utf8)
-            if held.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
+            if held.byteCount > options.maxBufferedBytes { try holdLess() }
         } else if let last = levels.indices.last {
             // SAFETY: the bytes are copied within the closure.
             unsafe text.utf8.withUnsafeBytes { unsafe levels[last].text.append(contentsOf: $0) }
@@ -267,7 +287,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             // At the tag, which is at one place however the text before it is divided.
             if held.isInNil, held.hasText { throw contentOfNil() }
             guard held.end() else { return }
-            if levels.last?.run != .held { try sendHeld() }
+            if let level = levels.last, level.run == .held || level.isHolding { return }
+            try sendHeld()
         } else {
             try endLevel()
         }
@@ -299,16 +320,17 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     /// Opens an element whose children are sent as they come.
     private mutating func openLevel(_ tag: borrowing XMLStartTag, _ expected: ExpectedValue) throws(StreamError) {
         levels.append(OpenLevel(kind: .undecided, expected: expected))
-        let isAroundRecords = options.arrays == .records && levels.count == levelsAroundRecords
-        guard expected.kind == .dictionary || isAroundRecords || !tag.attributes.isEmpty else { return }
+        let isRoot = levels.count == levelsAroundRecords
+        let attributeCount = isRoot && !options.keepsRootAttributes ? 0 : tag.attributes.count
+        guard expected.kind == .dictionary || isRoot && options.arrays == .records || attributeCount > 0 else { return }
         try decideForDictionary()
-        for index in 0..<tag.attributes.count {
+        for index in 0..<attributeCount {
             let attribute = tag.attributes[index]
             let name = keyNumber(attribute.name, isAttribute: true)
             let last = levels.count - 1
             if levels[last].unwanted.contains(name) { continue }
             if attribute.hasSkippedEntity { throw lack(of: attribute) }
-            try beginRun(name, namespaceNumber(attribute.name))
+            _ = try beginRun(name, namespaceNumber(attribute.name), isAttribute: true)
             levels[last].run = .single
             let expected = sink.expectedValue()
             if expected.kind == .nothing { levels[last].unwanted.insert(name) }
@@ -342,8 +364,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
         if isBlank {
             levels[last].text.removeLast(levels[last].text.count - start)
-        } else if start > 0 || levels[last].kind == .array {
-            throw mixedText()
+        } else if levels[last].kind == .array {
+            throw textInArray()
         }
         levels[last].runStart = levels[last].text.count
         return !isBlank
@@ -354,6 +376,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         guard last >= 0 else { throw StreamError(.misuse, "got the end of an element that is not open") }
         if levels[last].kind != .undecided {
             _ = try endTextRun()
+            if levels[last].isHolding { try sendHeldRecords() }
             try endRun()
         }
         let level = levels.removeLast()
@@ -366,7 +389,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             }
         case .dictionary:
             if !level.text.isEmpty {
-                guard !level.seen.contains(textName) else { throw textClash() }
+                guard level.seen[textName] == nil else { throw textClash() }
                 try sendKey(textName)
                 let expected = sink.expectedValue()
                 try level.text.withRawSpan { (text) throws(StreamError) in
@@ -376,6 +399,93 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             if !level.hasElements && level.text.withRawSpan({ $0.isXMLWhitespace }) { sink.watchNames(.attributesOnly) }
             try sink.endDictionary()
         }
+    }
+
+    // MARK: Records of different names
+
+    /// Whether the children of the innermost open element are records for a sink that takes any values.
+    private var isAroundAnyRecords: Bool {
+        guard levels.count == levelsAroundRecords, levels[levels.count - 1].expected.kind == .any else { return false }
+        if case .named = options.arrays { return false }
+        return true
+    }
+
+    /// Begins a record. Those of the first name are sent as they come, from the second one on. Others are held until the end, since more
+    /// of their names may come behind others.
+    private mutating func startRecord(_ tag: borrowing XMLStartTag, _ name: Int32) throws(StreamError) -> XMLInterest {
+        let last = levels.count - 1
+        if levels[last].isHolding, held.rootCount == 1, levels[last].heldName == name, levels[last].run != .array {
+            try sendHeldRecords(beforeMoreOf: name)
+        }
+        let isInRun = levels[last].run == .array && levels[last].runName == name
+        if isInRun, !levels[last].isHolding { return try continueRun(tag) }
+        levels[last].isHolding = true
+        levels[last].heldName = name
+        if !isInRun, let earlier = levels[last].seen[name] {
+            throw earlier.isAttribute ? attributeClash(name) : tooFarApart(name)
+        }
+        try hold(tag)
+        return .content
+    }
+
+    /// Sends the records that are held, by their names: first those of the array that is open.
+    ///
+    /// - Parameter next: The name of more records to come. If it is that of the last record, their array stays open.
+    private mutating func sendHeldRecords(beforeMoreOf next: Int32 = -1) throws(StreamError) {
+        let last = levels.count - 1
+        levels[last].isHolding = false
+        held.linkRoots()
+        // SAFETY: while they are sent, nothing is held besides.
+        let record = unsafe HeldRecord(unscoped: held)
+        let first: Int32 = held.isEmpty ? -1 : 0
+        let sent = levels[last].run == .array ? levels[last].runName : -1
+        var index = first
+        while index >= 0, record[index].name != sent { index = record[index].next }
+        if index >= 0 {
+            if options.names == .local, record[index].namespace != levels[last].runNamespace {
+                throw namespaceClash(sent)
+            }
+            try checkNames(index, record)
+            try send(.elements(index), record)
+        }
+        try endRun()
+        index = first
+        while index >= 0 {
+            let node = record[index]
+            if !node.isRepeat, node.name != sent { try sendRecords(index, record, staysOpen: node.name == next) }
+            index = node.next
+        }
+        if !held.isOpen { held.removeAll() }
+    }
+
+    /// Sends the records of one name.
+    private mutating func sendRecords(
+        _ index: Int32, _ record: borrowing HeldRecord, staysOpen: Bool
+    ) throws(StreamError) {
+        let (last, node) = (levels.count - 1, record[index])
+        _ = try beginRun(node.name, node.namespace)
+        try checkNames(index, record)
+        guard node.nextSame >= 0 || options.arrays == .records || staysOpen else {
+            levels[last].run = .single
+            try send(.value(index), record)
+            return levels[last].run = .none
+        }
+        levels[last].run = .array
+        try sink.beginArray()
+        try send(.elements(index), record)
+        if !staysOpen { try endRun() }
+    }
+
+    /// Holds less, where more than the limit is held: records that are complete are sent, if those of each name are side by side.
+    private mutating func holdLess() throws(StreamError) {
+        if let last = levels.indices.last, levels[last].isHolding, held.rootCount > 1 {
+            let (name, open) = (levels[last].heldName, levels[last].run == .array ? levels[last].runName : -1)
+            if let name = held.interleavedName(after: open) { throw tooFarApart(name) }
+            try sendHeldRecords(beforeMoreOf: name)
+            held.removeCompleteRoots()
+            levels[last].isHolding = levels[last].run != .array || levels[last].runName != name
+        }
+        if held.byteCount + names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
     }
 
     // MARK: Holding
@@ -413,7 +523,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
                     keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
             }
         }
-        if held.byteCount + names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
+        if held.byteCount + names.byteCount > options.maxBufferedBytes { try holdLess() }
     }
 
     @inline(never)
@@ -430,8 +540,9 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     func failure(_ kind: StreamError.Kind, _ message: String) -> StreamError {
         var path = StreamPath()
         for level in levels {
-            if level.runName >= 0, level.kind != .array { path = path.member(names.string(level.runName)) }
-            if level.run == .array || level.kind == .array, level.runCount > 0 {
+            let name = level.isHolding ? level.heldName : level.runName
+            if name >= 0, level.kind != .array { path = path.member(names.string(name)) }
+            if level.run == .array && !level.isHolding || level.kind == .array, level.runCount > 0 {
                 path = path.element(level.runCount - 1)
             }
         }

@@ -74,6 +74,8 @@ extension ValueMachine {
     }
 
     mutating func begin(isArray: Bool) throws(StreamError) {
+        let continues = continuesArray
+        continuesArray = false
         switch unsafe top.pointee.kind {
         case .propertyList:
             return try forwardBegin(isArray: isArray)
@@ -104,7 +106,7 @@ extension ValueMachine {
             try unsafe beginObject(layout, built, slot)
         case .array(let element) where isArray, .dictionary(let element) where !isArray:
             discardRecycled()
-            try unsafe beginCollection(isArray ? .array : .dictionary, of: element, built, slot)
+            try unsafe beginCollection(isArray ? .array : .dictionary, of: element, built, slot, continues: continues)
         case .propertyList:
             discardRecycled()
             try unsafe beginPropertyList(isArray: isArray, slot: slot)
@@ -158,13 +160,18 @@ extension ValueMachine {
     }
 
     private mutating func beginCollection(
-        _ kind: FrameKind, of element: StreamPlan, _ built: StreamPlan, _ slot: ValueSlot
+        _ kind: FrameKind, of element: StreamPlan, _ built: StreamPlan, _ slot: ValueSlot, continues: Bool
     ) throws(StreamError) {
+        if continues { try unsafe checkContinuation(built, slot) }
         let frame = try unsafe push(kind, built, slot)
         unsafe frame.pointee.elementPlan = Unmanaged.passUnretained(element)
         if kind == .array {
             unsafe frame.pointee.fast = element.fast
-            unsafe element.operations.pointee.makeArray(frame.pointee.value)
+            if continues {
+                unsafe takeEarlierArray(of: element, built, slot, frame)
+            } else {
+                unsafe element.operations.pointee.makeArray(frame.pointee.value)
+            }
             guard case .object = element.shape else { return }
             // PERF: JSONRecords/structures; elements move to the array some at a time, within the first cache.
             let capacity = unsafe max(1, min(256, 8_192 / element.operations.pointee.stride))
@@ -173,6 +180,47 @@ extension ValueMachine {
         } else {
             unsafe element.operations.pointee.makeDictionary(frame.pointee.value)
         }
+    }
+
+    /// Refuses to go on with an array that cannot be taken back from where it is.
+    private func checkContinuation(_ built: StreamPlan, _ slot: ValueSlot) throws(StreamError) {
+        if unsafe built === slot.plan {
+            if unsafe slot.isInitialized || top.pointee.kind == .dictionary { return }
+        } else if case .optional(let wrapped) = unsafe slot.plan.shape, wrapped === built {
+            if unsafe slot.isInitialized { return }
+        }
+        throw unsafe located(
+            StreamError(.unrepresentable, "expected \(slot.plan.expectation) whose elements come side by side"))
+    }
+
+    /// Moves the array that came before into the level, where its elements are not shared, so that none is copied.
+    private func takeEarlierArray(
+        of element: StreamPlan, _ built: StreamPlan, _ slot: ValueSlot, _ frame: UnsafeMutablePointer<ValueFrame>
+    ) {
+        // SAFETY: the slot has a value, as was checked, and gets another one; a key of a dictionary is taken out of it.
+        let array = unsafe frame.pointee.value
+        if unsafe built !== slot.plan {
+            unsafe built.operations.pointee.unwrap(slot.address) { earlier in
+                if let earlier = unsafe earlier {
+                    unsafe built.operations.pointee.copy(earlier, array)
+                } else {
+                    unsafe element.operations.pointee.makeArray(array)
+                }
+            }
+            unsafe slot.plan.operations.withRoom { memory in
+                unsafe built.operations.pointee.makeNil(memory)
+                unsafe slot.plan.operations.pointee.replace(memory, slot.address)
+            }
+        } else if unsafe slot.isInitialized {
+            unsafe built.operations.pointee.move(slot.address, array)
+            unsafe element.operations.pointee.makeArray(slot.address)
+        } else {
+            let dictionary = unsafe frame - 1
+            let isTaken = unsafe built.operations.pointee.takeMember(
+                dictionary.pointee.value, dictionary.pointee.key, array)
+            if !isTaken { unsafe element.operations.pointee.makeArray(array) }
+        }
+        unsafe element.operations.pointee.elements(array) { _, count in unsafe frame.pointee.index = count }
     }
 
     /// What begins one object after another at an address; nil for plans of other types.

@@ -68,6 +68,7 @@ extension ValueMachine {
         isRecycling = false
         unsafe RecordState.forget(records)
         isInObject = false
+        continuesArray = false
         tree = nil
         unknownMembers = []
         isIntact = false

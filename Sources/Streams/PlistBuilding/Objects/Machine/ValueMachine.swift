@@ -39,6 +39,8 @@ struct ValueMachine: ~Copyable {
     var unknownMembers: [UnknownMember] = []
     /// Whether names that are those of no member are noted, and those noted in each level.
     var watchesNames = false
+    /// Whether the array to come goes on with the one that came with the same key.
+    var continuesArray = false
     var strays: [(count: Int, names: [String], near: [(name: String, member: Int)], areAttributes: Bool)] = []
     /// Gets them instead, one by one, if anyone does.
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?

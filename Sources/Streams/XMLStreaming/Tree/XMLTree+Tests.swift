@@ -62,8 +62,16 @@ extension XMLTreeTests: SelfTesting {
                 tree.documentNode.children.map(\.kind), [.comment, .element, .processingInstruction], "the document")
             let range = root.first("n:c")?.byteRange ?? 0..<0
             expectEqual(String(decoding: Array(document.utf8)[range], as: UTF8.self).prefix(6), "<n:c x", "the place")
+            expectEqual(tree.bytes[range].prefix(6), Array("<n:c x".utf8)[...], "the place in the bytes of the tree")
             expectNil(tree.expansionFailure, "elements that were made later")
         }
+        let declaration = Array("<?xml version='1.0' encoding='latin1'?>".utf8)
+        let latin = try XMLTree(declaration + Array("<a>".utf8) + [0xE9] + Array("<b/></a>".utf8))
+        expectNil(latin.root.first("b")?.byteRange, "a place in another encoding")
+        let changed = try XMLTree("<a>x<b/></a>")
+        expectEqual(changed.root.first("b")?.byteRange, 4..<8, "a place before a change")
+        try changed.root.firstChild?.setText("longer")
+        expectNil(changed.root.first("b")?.byteRange, "a place after a change")
         let spaces = try XMLTree("<a> <b> </b> </a>", options: XMLTreeOptions(keepsWhitespace: true))
         expectEqual(spaces.root.children.map(\.kind), [.text, .element, .text], "white space that is kept")
         let none = try XMLTree("<a> <b> </b> </a>")

@@ -29,7 +29,7 @@ public final class XMLTree {
     private let original: [UInt8]?
     let declarationPlace: Range<Int>?
     /// Whether the document says that it is in another encoding than UTF-8, or is.
-    private let isOfOtherEncoding: Bool
+    let isOfOtherEncoding: Bool
     let isStandalone: Bool?
     /// What the document type declares, which is read once.
     let types: DocumentTypes?

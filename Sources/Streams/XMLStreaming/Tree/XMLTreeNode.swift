@@ -58,9 +58,12 @@ public struct XMLTreeNode: Hashable {
         kind == .element && localName == local && self.namespace == namespace
     }
 
-    /// The bytes of the node in the document, in its UTF-8 form, which changes do not change; nil for what was inserted, and for what is
-    /// in the replacement text of an entity.
-    public var byteRange: Range<Int>? { node.flags.contains(.hasNoPlace) ? nil : node.place }
+    /// Where the node is in the ``XMLTree/bytes`` of the tree.
+    ///
+    /// Nil for what is in the replacement text of an entity, if the document isn't in UTF-8, and from the first change of the tree on.
+    public var byteRange: Range<Int>? {
+        node.flags.contains(.hasNoPlace) || tree.isOfOtherEncoding || tree.isChanged ? nil : node.place
+    }
 
     /// Whether the node, or one around it, was removed.
     public var isRemoved: Bool {

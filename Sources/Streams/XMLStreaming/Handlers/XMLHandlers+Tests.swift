@@ -86,13 +86,20 @@ extension XMLHandlersTests: SelfTesting {
         try handlers.onText("people/person/name", of: target, \.title)
         try handlers.readXML(document)
         expectEqual(target.title, "<B>", "the member")
+        // Nothing is kept of elements that a handler is done with, whatever its last expression returns.
+        var names: Set<String> = []
+        var counting = XMLHandlers()
+        try counting.onElement("people/person") { person in names.insert(person.name) }
+        try counting.readXML(document)
+        expectEqual(names, ["person"], "names")
+        expectTrue(counting.values.isEmpty, "values")
     }
 
     /// As a document does: strings that are equal may be two names.
     private static func testTellsNamesByTheirBytes() throws {
         var handlers = XMLHandlers()
-        try handlers.onElement("//\u{E9}") { element in element.text }
-        try handlers.onElement("//e\u{301}") { element in element.text }
+        try handlers.collectElement("//\u{E9}") { element in element.text }
+        try handlers.collectElement("//e\u{301}") { element in element.text }
         try handlers.onElement("a") { element in
             expectEqual(try element.values("e\u{301}", as: String.self), ["2", "3"], "decomposed")
             expectEqual(try element.value("\u{E9}", as: String.self), "1", "composed")
@@ -102,15 +109,15 @@ extension XMLHandlersTests: SelfTesting {
 
     private static func testHandsValuesToTheHandlerAround() throws {
         var handlers = XMLHandlers()
-        try handlers.onElement("//name") { name in name.text }
-        try handlers.onElement("//phone") { phone in Int(phone.text) }
-        try handlers.onElement("people/person") { person in
+        try handlers.collectElement("//name") { name in name.text }
+        try handlers.collectElement("//phone") { phone in Int(phone.text) }
+        try handlers.collectElement("people/person") { person in
             let id = person.attribute("id").flatMap { Int($0) } ?? 0
             return Person(
                 id: id, name: try person.value("name") ?? "",
                 phone: try person.values("phone", as: Int.self).map { "\($0)" })
         }
-        try handlers.onElement("people") { people in
+        try handlers.collectElement("people") { people in
             expectNil(try people.value("nobody", as: Int.self), "a value that is not there")
             expectThrows(StreamError.self, "a value of another type") { _ = try people.value("person", as: Int.self) }
             return try people.values("person", as: Person.self)
@@ -149,22 +156,21 @@ extension XMLHandlersTests: SelfTesting {
 
     private static func testBindsElementsToTypes() throws {
         let lines = try log(document.replacingBold()) { handlers, log in
-            try handlers.onObject("people/person", Person.self) { (person: Person) in
+            try handlers.onObject("people/person", Person.self) { person in
+                guard person.id > 0 else { return }
                 log.lines.append("\(person.id) \(person.phone)")
             }
             try handlers.onText("people/person/phone") { log.lines.append("phone \($0)") }
         }
         expectEqual(lines, ["phone 1", "phone 2", "1 [\"1\", \"2\"]", "2 []"], "calls")
         var handlers = XMLHandlers()
-        try handlers.onObject("people/person", Person.self) { (person: Person) -> Person? in
-            person.id == 2 ? person : nil
-        }
-        try handlers.onElement("people") { people in try people.values("person", as: Person.self) }
+        try handlers.collectObject("people/person", Person.self) { person in person.id == 2 ? person : nil }
+        try handlers.collectElement("people") { people in try people.values("person", as: Person.self) }
         try handlers.readXML(document.replacingBold())
         expectTrue(handlers.values.first?.value as? [Person] == [Person(id: 2, name: "<B>")], "values")
         var nested = XMLHandlers()
         var count = 0
-        try nested.onObject("//a", PropertyList.self) { (list: PropertyList) in
+        try nested.onObject("//a", PropertyList.self) { list in
             count += 1
             expectEqual(list.description, #"{"a": {"b": "1"}}"#, "the outer one")
         }
@@ -202,11 +208,11 @@ extension XMLHandlersTests: SelfTesting {
             ),
             (
                 "$.people.person", .unrepresentable, "an error of the value",
-                { try $0.onElement("people/person") { (_) -> Void in throw StreamError(.unrepresentable, "m") } }
+                { try $0.onElement("people/person") { _ in throw StreamError(.unrepresentable, "m") } }
             ),
             (
                 "$.people.person.name", .typeMismatch, "a bound type",
-                { try $0.onObject("people/person", Person.self) { (_: Person) in } }
+                { try $0.onObject("people/person", Person.self) { _ in } }
             ),
         ]
         for (path, kind, name, declare) in rows {
@@ -289,7 +295,7 @@ extension XMLHandlersTests: SelfTesting {
             var handlers = XMLHandlers()
             handlers.maxBufferedBytes = limit
             var count = 0
-            try handlers.onElement("//*") { (_: CollectedElement) -> Void in count += 1 }
+            try handlers.onElement("//*") { _ in count += 1 }
             // What is closed or abandoned counts no more.
             for round in 1...(depth > 1_000 ? 1 : 2) {
                 var thrown: StreamError?

@@ -9,13 +9,14 @@ public import PlistStreaming
 /// var handlers = XMLHandlers()
 /// try handlers.onText("people/person/name") { name in print(name) }
 /// try handlers.onAttribute("people/person/@id") { id in print(id) }
-/// try handlers.onElement("people/person") { person in person.text.count }      // a value
+/// try handlers.collectElement("people/person") { person in person.text.count }
 /// try handlers.onElement("people") { people in print(try people.values("person", as: Int.self)) }
 /// try handlers.readXML(.file("people.xml"))
 /// ```
 ///
-/// An element is reduced to the value that its handler returns; the handler of the next element around it that has one gets it. Of the
-/// outermost such elements there are ``values``. So memory is that of the elements that are open, and of the values that handlers return.
+/// The functions that begin with `on` declare what is done. Those that begin with `collect` declare what is made of an element: the
+/// handler of the next element around it gets the value, and those of the outermost elements are in ``values``. So memory is that of the
+/// elements that are open, and of the values that were collected.
 /// Elements that no path leads to or through are skipped at the reader's full speed.
 ///
 /// A path begins at the root: `people/person`; `*` is any name, `//` any elements between: `//name`, `people//name`. An attribute is the
@@ -80,7 +81,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     /// Declares what is made of elements: a value, which the handler around gets, or nil.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
-    public mutating func onElement<Value>(
+    public mutating func collectElement<Value>(
         _ path: String, _ reduce: @escaping (CollectedElement) throws -> Value?
     ) throws(StreamError) {
         try add(path, isAttribute: false, .reduce { content in try reduce(content).map { $0 as Any } })
@@ -104,7 +105,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onText(_ path: String, _ body: @escaping (String) throws -> Void) throws(StreamError) {
-        try onElement(path) { (content: CollectedElement) -> Void in try body(content.text) }
+        try onElement(path) { content in try body(content.text) }
     }
 
     /// Declares the member of an object that the text of elements is assigned to.
@@ -134,7 +135,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///   - reduce: Gets each value, and returns what the handler around is to get, or nil.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element, and for a type that cannot be
     ///   bound.
-    public mutating func onObject<Value: StreamValue, Result>(
+    public mutating func collectObject<Value: StreamValue, Result>(
         _ path: String, _ type: Value.Type, objectOptions: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), _ reduce: @escaping (Value) throws -> Result?
     ) throws(StreamError) {

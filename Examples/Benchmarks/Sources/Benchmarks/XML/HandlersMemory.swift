@@ -64,7 +64,7 @@ private func handlers(_ sums: Sums) throws(StreamError) -> XMLHandlers {
     var handlers = XMLHandlers()
     try handlers.onAttribute("feed/entry/@id") { sums.identifiers += Int($0) ?? 0 }
     try handlers.onText("feed/entry/title") { sums.titleBytes += $0.utf8.count }
-    try handlers.onObject("feed/entry/place", Place.self) { (place: Place) in
+    try handlers.onObject("feed/entry/place", Place.self) { place in
         sums.places += place.north * 1_000 + place.east
     }
     return handlers

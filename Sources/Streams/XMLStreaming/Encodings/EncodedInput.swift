@@ -28,6 +28,8 @@ struct EncodedInput: ~Copyable {
     var isFinal = false
     /// Whether the bytes are characters of strings, in UTF-8 whatever they say.
     private(set) var isText = false
+    /// The encoding of the bytes whatever they say.
+    var known: XMLEncoding?
     /// Bytes that wait for others, or that come before those of the chunk.
     private var undecoded = KeptStack<UInt8>()
     private var isHeld = false
@@ -102,7 +104,7 @@ struct EncodedInput: ~Copyable {
     private mutating func detect(_ chunk: RawSpan) -> Piece? {
         while true {
             if let found = XMLEncoding.detect(undecoded.bytes, isLast: isFinal) {
-                guard let encoding = isText ? .utf8 : found.encoding else {
+                guard let encoding = isText ? .utf8 : known ?? found.encoding else {
                     return Piece(problem: Problem(kind: .invalidText, message: "the encoding is not supported"))
                 }
                 self.encoding = encoding

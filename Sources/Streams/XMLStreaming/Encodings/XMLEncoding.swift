@@ -3,8 +3,19 @@
 import PlistStreaming
 
 /// An encoding that a document may be in.
-enum XMLEncoding: Sendable, Hashable {
-    case utf8, utf16LittleEndian, utf16BigEndian, latin1, windows1252, ascii
+public enum XMLEncoding: Sendable, Hashable {
+    /// UTF-8.
+    case utf8
+    /// UTF-16, the low byte of each unit first.
+    case utf16LittleEndian
+    /// UTF-16, the high byte of each unit first.
+    case utf16BigEndian
+    /// ISO-8859-1.
+    case latin1
+    /// Windows-1252, which some documents call ISO-8859-1.
+    case windows1252
+    /// ASCII.
+    case ascii
 
     // SPEC: XML 1.0, appendix F.1.
     /// What the first bytes say: the encoding and the bytes of its mark; nil if there are too few, and no encoding for one that is not
@@ -123,7 +134,7 @@ enum XMLEncoding: Sendable, Hashable {
 import InClassTesting
 
 extension XMLEncoding: SelfTesting {
-    static var testSelectors: TestSelectors {
+    public static var testSelectors: TestSelectors {
         [
             "testDetectsTheFirstBytes": testDetectsTheFirstBytes,
             "testDecodes": testDecodes,

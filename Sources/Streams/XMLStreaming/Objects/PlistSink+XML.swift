@@ -26,7 +26,7 @@ extension PlistSink where Self: ~Copyable {
     }
 
     /// Puts this sink behind one of XML for as long as a closure runs.
-    private mutating func receive(
+    mutating func receive(
         _ options: XMLObjectOptions, _ read: (inout XMLRecordAdapter<Self>) throws(StreamError) -> Void
     ) throws(StreamError) {
         var messages = XMLRecordAdapter(self, options: options)

@@ -13,8 +13,20 @@
 /// ```
 ///
 /// An array gets the children of the root element; a structure, a class or a dictionary gets the root element itself. Members are
-/// attributes or child elements, and arrays are repeated elements. Writers write members as child elements; nil and empty arrays
-/// are omitted. ``XMLRecordAdapter`` and ``XMLHandlers`` read documents of other shapes, and ``XMLTree`` keeps everything of a document.
+/// attributes or child elements, and arrays are repeated elements. ``XMLRecordAdapter`` and ``XMLHandlers`` read documents of other shapes, and ``XMLTree`` keeps everything of a document.
+///
+/// ### What is written
+///
+/// The type that was written reads the same value:
+///
+/// - A member is a child element, or an attribute if its key begins with ``XMLObjectOptions/attributePrefix``. The member
+///   ``XMLObjectOptions/textKey`` is the text.
+/// - An array is its elements, each in an element with the name of the member. An array at the root has elements ``recordName``.
+/// - Data is base64, and a date is text such as `2026-11-25T10:00:00Z`, with up to nine digits behind the seconds.
+/// - Nil members and empty arrays are omitted, and read as the defaults of members. `WritingOptions(nilMembers: .writeNull)` writes nil
+///   as an element with `xsi:nil="true"`. So is null elsewhere.
+///
+/// Arrays in arrays, keys that aren't names of elements, characters that XML excludes, and infinite numbers are refused.
 public struct XML: DefaultFormat {
     /// How documents are read.
     public var reader: XMLReaderOptions
@@ -29,6 +41,13 @@ public struct XML: DefaultFormat {
 
     /// Creates the format with its default options.
     public init() { self.init(reader: XMLReaderOptions()) }
+
+    /// Creates the format for documents in an encoding, whatever they declare.
+    ///
+    /// ```swift
+    /// let list = try XML(encoding: .windows1252).propertyList(from: mislabelled)
+    /// ```
+    public init(encoding: XMLEncoding) { self.init(reader: XMLReaderOptions(encoding: encoding)) }
 
     /// Creates the format.
     public init(
@@ -56,7 +75,7 @@ public struct XML: DefaultFormat {
     /// Writes contents as elements.
     ///
     /// - Throws: `unrepresentable` for an array in an array, a name that no element can have, a character that XML excludes, an
-    ///   infinite number and null in an array.
+    ///   infinite number, and white space as the text of an element with children.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in

@@ -21,6 +21,8 @@ public struct XMLReaderOptions: Sendable {
         case reject
     }
 
+    /// The encoding of documents whose bytes or declarations say something else, or nothing; nil for what they say.
+    public var encoding: XMLEncoding?
     /// The bounds of the input: depth of elements, bytes of each tag, comment, instruction or document type, and of all.
     ///
     /// What entities and defaults add to a tag has the same bound as the tag itself.
@@ -51,6 +53,7 @@ public struct XMLReaderOptions: Sendable {
     /// Creates options.
     ///
     /// - Parameters:
+    ///   - encoding: The encoding, whatever documents declare; nil for what they declare.
     ///   - limits: 1,024 elements deep and 64 MiB a tag or comment unless given.
     ///   - knowsNamespaces: Whether prefixes must be declared.
     ///   - documentTypes: Whether they are read or refused.
@@ -63,6 +66,7 @@ public struct XMLReaderOptions: Sendable {
     ///   - expansionByteLimit: 1 MiB unless given.
     ///   - expansionFactorLimit: 20 unless given.
     public init(
+        encoding: XMLEncoding? = nil,
         limits: StreamLimits = .standard,
         knowsNamespaces: Bool = true,
         documentTypes: DocumentTypes = .read,
@@ -75,6 +79,7 @@ public struct XMLReaderOptions: Sendable {
         expansionByteLimit: Int = 1 << 20,
         expansionFactorLimit: Int = 20
     ) {
+        self.encoding = encoding
         self.limits = limits
         self.knowsNamespaces = knowsNamespaces
         self.documentTypes = documentTypes

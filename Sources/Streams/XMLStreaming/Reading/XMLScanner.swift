@@ -59,6 +59,7 @@ struct XMLScanner: ~Copyable {
     init(options: XMLReaderOptions) {
         self.options = options
         tokenizer = XMLTokenizer(options: options)
+        input.known = options.encoding
     }
 
     /// Begins a chunk; the last one was used up.
@@ -325,7 +326,7 @@ struct XMLScanner: ~Copyable {
     /// Obeys the declaration: what comes behind it is in the encoding that it says.
     private mutating func setEncoding(_ chunk: RawSpan) throws(StreamError) {
         let range = tokenizer.encodingRange
-        guard !range.isEmpty, !input.isText else { return }
+        guard !range.isEmpty, !input.isText, input.known == nil else { return }
         let name = String(xml: unscopedText(of: chunk).extracting(range))
         let meant = XMLEncoding.named(name)
         guard !meant.isEmpty else {

@@ -45,6 +45,7 @@ enum DocumentText {
     }
 
     private static func encoding(of bytes: [UInt8], _ options: XMLReaderOptions) -> XMLEncoding? {
+        if let encoding = options.encoding { return encoding }
         // What begins with a tag, a comment or a document type, is in UTF-8.
         let declaresNothing =
             bytes.count >= 2 && bytes[0] == UInt8(ascii: "<") && bytes[1] != UInt8(ascii: "?") && bytes[1] != 0

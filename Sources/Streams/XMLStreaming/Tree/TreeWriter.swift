@@ -33,21 +33,22 @@ struct TreeWriter {
         if tree.declarationPlace != nil { try WrittenText.appendDeclaration(tree.isStandalone, to: &output) }
     }
 
-    /// Writes the document.
+    /// Writes the document, or a node.
     ///
     /// - Complexity: O(*n*) in what is written, without recursion.
-    mutating func write(to output: inout ByteOutput) throws(StreamError) {
-        var node: Int32 = 0
+    mutating func write(from root: Int32 = 0, to output: inout ByteOutput) throws(StreamError) {
+        var node = root
+        if root != 0 { cursor = memory.nodes[Int(root)].place.lowerBound }
         while true {
             if try enter(node, &output) {
                 node = memory.nodes[Int(node)].firstChild
                 continue
             }
-            while node != 0, memory.nodes[Int(node)].next < 0 {
+            while node != root, memory.nodes[Int(node)].next < 0 {
                 node = memory.nodes[Int(node)].parent
                 try leave(node, &output)
             }
-            if node == 0 { return }
+            if node == root { return }
             node = memory.nodes[Int(node)].next
         }
     }

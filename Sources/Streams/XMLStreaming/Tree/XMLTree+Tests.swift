@@ -10,6 +10,8 @@ extension XMLTreeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsItsWay": testFindsItsWay,
+            "testFindsPathsAndShowsElements": testFindsPathsAndShowsElements,
+            "testKnowsEncodings": testKnowsEncodings, "testDecodesElements": testDecodesElements,
             "testKnowsNamespaces": testKnowsNamespaces,
             "testWritesBackByteForByte": testWritesBackByteForByte,
             "testRefusesToLoseEntities": testRefusesToLoseEntities,
@@ -76,6 +78,83 @@ extension XMLTreeTests: SelfTesting {
         expectEqual(spaces.root.children.map(\.kind), [.text, .element, .text], "white space that is kept")
         let none = try XMLTree("<a> <b> </b> </a>")
         expectEqual(none.root.children.map(\.text), [" "], "white space that is no text between tags")
+    }
+
+    private static func testFindsPathsAndShowsElements() throws {
+        let text =
+            "<rss><channel><a/></channel><channel><item><t>1</t></item><item><t>2<b/></t><e></e></item></channel></rss>"
+        for depth in [Int.max, 1] {
+            let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
+            expectEqual(tree.root["channel/item/t"]?.text, "1", "the first of some")
+            expectEqual(tree.root["channel/item/e"]?.path, "/rss/channel[2]/item[2]/e", "one in a later element")
+            expectNil(tree.root["channel/x"], "no such element")
+            expectNil(tree.root[""], "no path")
+            expectEqual(tree.root["channel"]?.xml, "<channel><a/></channel>", "an element")
+            let item = try requireNotNil(tree.root["channel/item/e"]?.parent)
+            expectEqual(item.xml, "<item><t>2<b/></t><e></e></item>", "an element that is not changed")
+            expectEqual(item["t/b"]?.isExpanded, false, "an empty-element tag")
+            expectEqual(item["e"]?.isExpanded, true, "two tags")
+            try item.first("t")?.setText("a < b")
+            try item.first("e")?.remove()
+            expectEqual(item.xml, "<item><t>a &lt; b</t></item>", "a changed element")
+            expectEqual(item["t"]?.firstChild?.xml, "a &lt; b", "a changed text")
+            expectEqual(tree.root["channel"]?.xml, "<channel><a/></channel>", "another one")
+            try item.insertElement("n").insertElement("m").insertText("x")
+            expectEqual(item["n"]?.xml, "<n><m>x</m></n>", "a new element")
+            expectEqual(item["n"]?.isExpanded, true, "a new element with a child")
+            expectEqual(tree.documentNode.xml, tree.text, "the document")
+        }
+        let entity = try XMLTree("<!DOCTYPE a [<!ENTITY e '<b>x</b>'>]><a>&e; <c/></a>")
+        expectEqual(entity.root["b"]?.xml, "<b>x</b>", "an element of an entity")
+    }
+
+    private static func testKnowsEncodings() throws {
+        let declared = Array("<?xml version='1.0' encoding='utf-8'?><a>".utf8) + [0x93, 0xE9] + Array("</a>".utf8)
+        expectThrows(StreamError.self, "bytes that are not UTF-8") { _ = try XMLTree(declared) }
+        let tree = try XMLTree(
+            declared, options: XMLTreeOptions(reader: XMLReaderOptions(encoding: .windows1252)))
+        expectEqual(tree.root.text, "\u{201C}\u{E9}", "an encoding that is given")
+        expectEqual(tree.encoding, .windows1252, "the encoding")
+        expectEqual(tree.bytes, declared, "the bytes")
+        expectEqual(try XML(encoding: .windows1252).decode(String.self, from: declared), "\u{201C}\u{E9}", "a value")
+        let utf16 = "<?xml version='1.0' encoding='utf-8'?><a>\u{E9}</a>".utf16
+            .flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        expectEqual(try XML(encoding: .utf16LittleEndian).decode(String.self, from: utf16), "\u{E9}", "UTF-16")
+        for (text, encoding) in [("<a/>", XMLEncoding.utf8), ("<?xml version='1.0' encoding='latin1'?><a/>", .latin1)] {
+            expectEqual(try XMLTree(Array(text.utf8)).encoding, encoding, text)
+            expectEqual(try XMLTree(text).encoding, .utf8, "the string \(text)")
+        }
+    }
+
+    private static func testDecodesElements() throws {
+        struct Item: StreamObject, Equatable { var id = 0, t = "", tag: [String] = [], at = Place() }
+        struct Place: StreamObject, Equatable { var x: Double? = nil }
+        struct Coded: Decodable, Equatable { var id: Int, tag: [String] }
+        let text = """
+            <!DOCTYPE r [<!ENTITY e 'E&#38;amp;'>]><r xmlns:p='u'><!--c--><p:item p:id='7'> <tag>a</tag><p:t>1 &e;<![CDATA[<]]></p:t>
+            <tag>b</tag><at><x> 0.5 </x></at><?i?></p:item><p:item id='8'><tag/></p:item></r>
+            """
+        for depth in [Int.max, 1] {
+            let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
+            let item = try requireNotNil(tree.root.first("p:item"))
+            let value = Item(id: 7, t: "1 E&<", tag: ["a", "b"], at: Place(x: 0.5))
+            expectEqual(try item.decode(Item.self), value, "a bound type")
+            expectEqual(try item.decode(Coded.self), Coded(id: 7, tag: ["a", "b"]), "a Codable type")
+            expectEqual(try tree.root.elements("p:item").map { try $0.decode(Coded.self).id }, [7, 8], "each element")
+            expectEqual(try item.first("tag")?.decode(String.self), "a", "a string")
+            expectEqual(
+                try item.decode(PropertyList.self, as: XML(objects: XMLObjectOptions(attributePrefix: "@")))
+                    .description,
+                #"{"@id": "7", "tag": ["a", "b"], "t": "1 E&<", "at": {"x": " 0.5 "}}"#, "a property list")
+            try item.first("tag")?.setText("c")
+            expectEqual(try item.decode(Item.self).tag, ["c", "b"], "a changed element")
+            let error = expectThrows(StreamError.self, "a value that does not fit") {
+                try item.setAttribute("p:id", "x")
+                _ = try item.decode(Item.self)
+            }
+            expectEqual(error?.path?.description, "$.id", "the path")
+            expectThrows(StreamError.self, "a comment") { _ = try tree.root.firstChild?.decode(Item.self) }
+        }
     }
 
     private static func testKnowsNamespaces() throws {

@@ -25,6 +25,8 @@ public final class XMLTree {
     /// The bytes of the document, in UTF-8.
     let document: [UInt8]
     let options: XMLTreeOptions
+    /// The encoding that the document was read in; UTF-8 for a string.
+    public let encoding: XMLEncoding
     /// The bytes of the document where they are not UTF-8.
     private let original: [UInt8]?
     let declarationPlace: Range<Int>?
@@ -56,6 +58,7 @@ public final class XMLTree {
         try bytes.withRawSpan { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &builder) }
         try scanner.finish(into: &builder)
         (types, isStandalone) = (scanner.tokenizer.types, scanner.tokenizer.isStandalone)
+        encoding = scanner.input.encoding ?? .utf8
         declarationPlace = builder.declarationPlace
         isOfOtherEncoding = original != nil || builder.declaresOtherEncoding
         memory = builder.memory
@@ -116,6 +119,15 @@ public final class XMLTree {
         var writer = TreeWriter(self, removals: removals)
         if isOfOtherEncoding { try writer.writeDeclaration(of: self, to: &output) }
         try writer.write(to: &output)
+    }
+
+    /// A node as it is written.
+    func xml(of node: Int32) -> String {
+        var output = ByteOutput(capacity: 1024)
+        var writer = TreeWriter(self, removals: removals)
+        // Only descriptors refuse bytes.
+        try? writer.write(from: node, to: &output)
+        return String(decoding: output.bytes, as: UTF8.self)
     }
 
     /// Makes the nodes within an element that were not made yet.

@@ -65,6 +65,21 @@ public struct XMLTreeNode: Hashable {
         node.flags.contains(.hasNoPlace) || tree.isOfOtherEncoding || tree.isChanged ? nil : node.place
     }
 
+    /// A Boolean value that indicates whether an element has an end tag, `<a></a>` and not `<a/>`, where the tree is written.
+    public var isExpanded: Bool {
+        kind == .element
+            && (node.firstChild >= 0 || node.flags.isDisjoint(with: [.isEmptyTag, .hasNoPlace]))
+    }
+
+    /// The node as it is written, without what is around it.
+    ///
+    /// The declarations of namespaces in the elements around it are not repeated.
+    /// - Complexity: O(*n*) in the bytes of the node, and in the number of removals from the tree.
+    public var xml: String {
+        guard kind != .document else { return tree.text }
+        return tree.xml(of: index)
+    }
+
     /// Whether the node, or one around it, was removed.
     public var isRemoved: Bool {
         var index = index
@@ -131,6 +146,20 @@ public struct XMLTreeNode: Hashable {
     /// The first child that is an element with a name in a namespace, or nil.
     public func first(_ local: String, in namespace: String) -> XMLTreeNode? {
         children.first { $0.isNamed(local, in: namespace) }
+    }
+
+    /// The first element at a path of names, as they are spelled, below this node: `tree.root["channel/item/title"]`.
+    ///
+    /// - Returns: The first one in the order of the document, or nil.
+    /// - Complexity: O(*n*) in the children of the elements on the way.
+    public subscript(path: String) -> XMLTreeNode? {
+        let slash = path.firstIndex(of: "/")
+        guard let slash else { return first(path) }
+        let rest = String(path[path.index(after: slash)...])
+        for element in elements(String(path[..<slash])) {
+            if let found = element[rest] { return found }
+        }
+        return nil
     }
 
     private func number(of name: String) -> Int32? {

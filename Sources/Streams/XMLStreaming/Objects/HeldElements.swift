@@ -7,7 +7,7 @@ import PlistStreaming
 struct HeldElements: ~Copyable {
     /// An element or an attribute.
     struct Node: BitwiseCopyable {
-        let name: Int32
+        var name: Int32
         /// The number of the URI of the namespace, -1 for none.
         let namespace: Int32
         let isAttribute: Bool
@@ -19,12 +19,15 @@ struct HeldElements: ~Copyable {
         var isRepeat = false
         /// Whether a child is no attribute.
         var hasElements = false
+        /// One more than the number of the prefix that the name is spelled with and that is not in it, 0 for none.
+        var prefix: UInt16 = 0
         var firstChild: Int32 = -1
         var next: Int32 = -1
         /// The next sibling with the same name.
         var nextSame: Int32 = -1
         /// The first of several pieces of text.
         var firstPiece: Int32 = -1
+        /// Where the text begins; of several pieces, the number of the last one.
         var textStart = 0
         var textCount = 0
     }
@@ -39,7 +42,6 @@ struct HeldElements: ~Copyable {
     private struct OpenElement: BitwiseCopyable {
         var node: Int32
         var lastChild: Int32 = -1
-        var lastPiece: Int32 = -1
         /// Where the text since the last tag begins.
         var runStart: Int
     }
@@ -50,6 +52,8 @@ struct HeldElements: ~Copyable {
         var child: Int32 = -1
     }
 
+    /// The bytes of what is before the names of attributes in keys.
+    private let attributePrefixCount: Int
     private(set) var nodes = KeptStack<Node>()
     private(set) var text = KeptStack<UInt8>()
     private(set) var pieces = KeptStack<Piece>()
@@ -68,6 +72,8 @@ struct HeldElements: ~Copyable {
     /// followed them.
     private(set) var movedCount = 0
 
+    init(attributePrefixCount: Int) { self.attributePrefixCount = attributePrefixCount }
+
     /// Whether an element is open.
     var isOpen: Bool { !open.isEmpty }
     /// Whether nothing is held.
@@ -79,13 +85,13 @@ struct HeldElements: ~Copyable {
     }
 
     /// Opens an element.
-    mutating func begin(_ name: Int32, namespace: Int32) {
+    mutating func begin(_ name: Int32, namespace: Int32, prefix: UInt16) {
         if isOpen {
             // The text of an element is its last member.
             if endRun() { movedCount += 1 }
             nodes[innermost].hasElements = true
         }
-        append(Node(name: name, namespace: namespace, isAttribute: false))
+        append(Node(name: name, namespace: namespace, isAttribute: false, prefix: prefix))
         open.append(OpenElement(node: Int32(nodes.count - 1), runStart: text.count))
     }
 
@@ -106,8 +112,8 @@ struct HeldElements: ~Copyable {
     }
 
     /// Adds an attribute to the element that was opened last.
-    mutating func addAttribute(_ name: Int32, namespace: Int32, value: RawSpan) {
-        var node = Node(name: name, namespace: namespace, isAttribute: true)
+    mutating func addAttribute(_ name: Int32, namespace: Int32, prefix: UInt16, value: RawSpan) {
+        var node = Node(name: name, namespace: namespace, isAttribute: true, prefix: prefix)
         (node.textStart, node.textCount) = (text.count, value.byteCount)
         append(value)
         append(node)
@@ -121,12 +127,17 @@ struct HeldElements: ~Copyable {
             if last >= 0 { nodes[Int(last)].next = index } else { nodes[innermost].firstChild = index }
             open[open.count - 1].lastChild = index
         } else {
-            if lastRoot >= 0 { nodes[Int(lastRoot)].next = index }
-            (rootBefore, lastRoot) = (lastRoot, index)
-            rootCount += 1
-            lastStart = (text.count, pieces.count)
+            linkRoot(index)
         }
         nodes.append(node)
+    }
+
+    @inline(never)
+    private mutating func linkRoot(_ index: Int32) {
+        if lastRoot >= 0 { nodes[Int(lastRoot)].next = index }
+        (rootBefore, lastRoot) = (lastRoot, index)
+        rootCount += 1
+        lastStart = (text.count, pieces.count)
     }
 
     /// Adds a piece of text to the innermost open element.
@@ -149,15 +160,16 @@ struct HeldElements: ~Copyable {
     }
 
     /// Adds a piece to the text of an element that has some.
+    @inline(never)
     private mutating func addPiece(to index: Int, _ start: Int) {
         if !nodes[index].isMixed {
             nodes[index].isMixed = true
             nodes[index].firstPiece = Int32(pieces.count)
-            open[open.count - 1].lastPiece = Int32(pieces.count)
             pieces.append(Piece(start: nodes[index].textStart, count: nodes[index].textCount))
+            nodes[index].textStart = pieces.count - 1
         }
-        pieces[Int(open[open.count - 1].lastPiece)].next = Int32(pieces.count)
-        open[open.count - 1].lastPiece = Int32(pieces.count)
+        pieces[nodes[index].textStart].next = Int32(pieces.count)
+        nodes[index].textStart = pieces.count
         pieces.append(Piece(start: start, count: text.count - start))
         nodes[index].textCount += text.count - start
     }
@@ -170,7 +182,7 @@ struct HeldElements: ~Copyable {
     /// Closes the innermost element, and links its children by their names.
     ///
     /// - Returns: Whether it was the outermost one.
-    mutating func end() -> Bool {
+    mutating func end(_ names: inout NameTable) -> Bool {
         let last = open[open.count - 1]
         let index = Int(last.node)
         if nodes[index].hasElements {
@@ -179,16 +191,56 @@ struct HeldElements: ~Copyable {
             // Whitespace is text where there are no elements.
             setText(of: index, last.runStart)
         }
-        if last.lastChild >= 0, last.lastChild != nodes[index].firstChild { link(from: nodes[index].firstChild) }
+        if last.lastChild >= 0, last.lastChild != nodes[index].firstChild {
+            linkSpelled(from: nodes[index].firstChild, &names)
+        }
         open.removeAll(from: open.count - 1)
         guard isOpen else { return true }
         open[open.count - 1].runStart = text.count
         return false
     }
 
+    /// Links elements that follow each other by their names, which get their prefixes where they would not differ.
+    @inline(__always)  // PERF: XML/objects; once an element with children.
+    private mutating func linkSpelled(from first: Int32, _ names: inout NameTable) {
+        let moved = movedCount
+        guard link(from: first) else { return }
+        movedCount = moved
+        spell(from: first, &names)
+        _ = link(from: first)
+    }
+
+    @inline(never)
+    private mutating func spell(from first: Int32, _ names: inout NameTable) {
+        var plain: [Int32: Int32] = [:]
+        var child = first
+        while child >= 0 {
+            let node = nodes[Int(child)]
+            if node.prefix == 0 { plain[node.name] = node.namespace }
+            child = node.next
+        }
+        child = first
+        while child >= 0 {
+            var node = nodes[Int(child)]
+            (node.isRepeat, node.nextSame) = (false, -1)
+            if node.prefix > 0, let namespace = plain[node.name], namespace != node.namespace {
+                var name = Array(names.string(node.name).utf8)
+                let prefix = Array(names.string(Int32(node.prefix) - 1).utf8) + [UInt8(ascii: ":")]
+                name.insert(contentsOf: prefix, at: node.isAttribute ? attributePrefixCount : 0)
+                node.name = name.withRawSpan { names.number(of: $0) }
+                node.prefix = 0
+            }
+            nodes[Int(child)] = node
+            child = node.next
+        }
+    }
+
     /// Links elements that follow each other by their names.
-    private mutating func link(from first: Int32) {
+    ///
+    /// - Returns: Whether some have one name in several namespaces.
+    private mutating func link(from first: Int32) -> Bool {
         elementCount += 1
+        var hasClash = false
         var child = first
         var previous: Int32 = -1
         while child >= 0 {
@@ -196,6 +248,7 @@ struct HeldElements: ~Copyable {
             let name = Int(node.name)
             while lastOfName.count <= name { lastOfName.append(LastChild()) }
             if lastOfName[name].element == elementCount {
+                if nodes[Int(lastOfName[name].child)].namespace != node.namespace { hasClash = true }
                 nodes[Int(lastOfName[name].child)].nextSame = child
                 nodes[Int(child)].isRepeat = true
                 if lastOfName[name].child != previous { movedCount += 1 }
@@ -204,14 +257,29 @@ struct HeldElements: ~Copyable {
             previous = child
             child = node.next
         }
+        return hasClash
+    }
+
+    /// The text of an element that comes in several pieces.
+    func joinedText(of node: Node) -> [UInt8] {
+        var joined: [UInt8] = []
+        joined.reserveCapacity(node.textCount)
+        var index = node.firstPiece
+        while index >= 0 {
+            let piece = pieces[Int(index)]
+            // SAFETY: the bytes are copied within the closure.
+            unsafe text.bytes.part(piece.start, piece.count).withUnsafeBytes { unsafe joined.append(contentsOf: $0) }
+            index = piece.next
+        }
+        return joined
     }
 
     // MARK: Several outermost elements
 
     /// Links the outermost elements by their names, without the last one if that is open.
-    mutating func linkRoots() {
+    mutating func linkRoots(_ names: inout NameTable) {
         if isOpen { nodes[Int(rootBefore)].next = -1 }
-        if rootCount > 1 { link(from: 0) }
+        if rootCount > 1 { linkSpelled(from: 0, &names) }
     }
 
     /// The name of outermost elements with others between them, if there is one.
@@ -230,6 +298,7 @@ struct HeldElements: ~Copyable {
     /// Forgets all outermost elements but the last one, which is open.
     ///
     /// - Complexity: O(*n*) in the nodes and the text of that one.
+    @inline(never)
     mutating func removeCompleteRoots() {
         let shift = lastRoot
         for index in Int(shift)..<nodes.count {
@@ -238,7 +307,7 @@ struct HeldElements: ~Copyable {
             if node.next >= 0 { node.next -= shift }
             if node.nextSame >= 0 { node.nextSame -= shift }
             if node.firstPiece >= 0 { node.firstPiece -= Int32(lastStart.piece) }
-            node.textStart = max(0, node.textStart - lastStart.text)
+            node.textStart = max(0, node.textStart - (node.isMixed ? lastStart.piece : lastStart.text))
             nodes[index - Int(shift)] = node
         }
         nodes.removeAll(from: nodes.count - Int(shift))
@@ -254,7 +323,6 @@ struct HeldElements: ~Copyable {
         for index in 0..<open.count {
             open[index].node -= shift
             if open[index].lastChild >= 0 { open[index].lastChild -= shift }
-            if open[index].lastPiece >= 0 { open[index].lastPiece -= Int32(lastStart.piece) }
             open[index].runStart -= lastStart.text
         }
         (rootCount, rootBefore, lastRoot, lastStart) = (1, -1, 0, (0, 0))
@@ -274,14 +342,12 @@ struct HeldElements: ~Copyable {
 struct HeldRecord: ~Escapable, BitwiseCopyable {
     let nodes: Span<HeldElements.Node>
     let text: RawSpan
-    let pieces: Span<HeldElements.Piece>
 
     /// Lends what is held; nothing may be added to it, or removed, as long as this is used.
     @unsafe @_lifetime(immortal)
     init(unscoped held: borrowing HeldElements) {
         nodes = unsafe held.nodes.unscopedSpan
         text = unsafe held.text.unscopedBytes
-        pieces = unsafe held.pieces.unscopedSpan
     }
 
     subscript(index: Int32) -> HeldElements.Node { nodes[Int(index)] }
@@ -289,20 +355,6 @@ struct HeldRecord: ~Escapable, BitwiseCopyable {
     /// The text of an element or an attribute, unless it comes in several pieces.
     @_lifetime(copy self)
     func text(of node: HeldElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
-
-    /// The text of an element that comes in several pieces.
-    func joinedText(of node: HeldElements.Node) -> [UInt8] {
-        var joined: [UInt8] = []
-        joined.reserveCapacity(node.textCount)
-        var index = node.firstPiece
-        while index >= 0 {
-            let piece = pieces[Int(index)]
-            // SAFETY: the bytes are copied within the closure.
-            unsafe text.part(piece.start, piece.count).withUnsafeBytes { unsafe joined.append(contentsOf: $0) }
-            index = piece.next
-        }
-        return joined
-    }
 
     /// Whether the text of an element is more than white space.
     func hasText(_ node: HeldElements.Node) -> Bool { node.isMixed || !text(of: node).isXMLWhitespace }

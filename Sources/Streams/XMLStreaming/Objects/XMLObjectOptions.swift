@@ -4,7 +4,11 @@
 public struct XMLObjectOptions: Sendable, Hashable {
     /// What names become keys.
     public enum Names: Sendable, Hashable {
-        /// Names without their prefixes. Two names of one element that differ only in their namespaces are an error.
+        /// Names without their prefixes.
+        ///
+        /// If names in one element differ only in their namespaces, the one without a prefix is the key, and others are spelled with
+        /// theirs: `title` and `media:title`. If all have prefixes, or the one without comes later than records that were sent, that
+        /// is an error.
         case local
         /// Names as they are spelled.
         case qualified

@@ -70,8 +70,13 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         _ node: HeldElements.Node, _ record: borrowing HeldRecord
     ) throws(StreamError) {
         let expected = sink.expectedValue()
-        guard node.isMixed else { return try ElementScalar.send(record.text(of: node), as: expected, to: &sink) }
-        try record.joinedText(of: node).withRawSpan { (text) throws(StreamError) in
+        if node.isMixed { return try sendJoinedText(node, expected) }
+        try ElementScalar.send(record.text(of: node), as: expected, to: &sink)
+    }
+
+    @inline(never)
+    private mutating func sendJoinedText(_ node: HeldElements.Node, _ expected: ExpectedValue) throws(StreamError) {
+        try held.joinedText(of: node).withRawSpan { (text) throws(StreamError) in
             try ElementScalar.send(text, as: expected, to: &sink)
         }
     }
@@ -212,6 +217,9 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     }
 
     func namespaceClash(_ name: Int32) -> StreamError {
-        failure(.duplicateKey, "names of two namespaces have one key, \(ShownText.quoted(names.string(name).utf8))")
+        failure(
+            .duplicateKey,
+            "names of two namespaces have one key, \(ShownText.quoted(names.string(name).utf8)); set names to .qualified "
+                + "to tell them apart")
     }
 }

@@ -51,7 +51,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     var marks: [UInt8] = []
     /// The number of the key of text.
     let textName: Int32
-    var held = HeldElements()
+    var held: HeldElements
     private var levels: [OpenLevel] = []
     /// Whether the content of an element that nobody wants is skipped.
     private var isSkipping = false
@@ -71,6 +71,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     public init(_ sink: consuming Sink, options: XMLObjectOptions = XMLObjectOptions()) {
         self.sink = sink
         self.options = options
+        held = HeldElements(attributePrefixCount: options.attributePrefix.utf8.count)
         (isQualified, hasAttributePrefix) = (options.names == .qualified, !options.attributePrefix.isEmpty)
         var names = NameTable()
         var marked: [(String, UInt8)] = options.wrappedArrays.map { ($0, 2) }
@@ -106,14 +107,55 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         name.namespace.byteCount == 0 ? -1 : names.number(of: name.namespace)
     }
 
+    /// The number of a name with its prefix.
+    private mutating func spelledNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
+        key = isAttribute ? Array(options.attributePrefix.utf8) : []
+        // SAFETY: the bytes are copied within the closure.
+        unsafe name.qualified.withUnsafeBytes { unsafe key.append(contentsOf: $0) }
+        return unsafe key.withUnsafeBytes { unsafe names.number(of: $0.bytes) }
+    }
+
+    /// One more than the number of a prefix that is not in the key, 0 for none.
+    private mutating func prefixNumber(_ name: borrowing XMLName) -> UInt16 {
+        guard !isQualified, name.prefixCount > 0 else { return 0 }
+        let number = names.number(of: name.prefix)
+        return number < Int32(UInt16.max) ? UInt16(number + 1) : 0
+    }
+
+    /// The number of the key of a child, with its prefix if what came before has the name in another namespace.
+    @inline(never)
+    private mutating func childNumber(_ name: borrowing XMLName) -> Int32 {
+        let number = keyNumber(name, isAttribute: false)
+        guard !isQualified, name.prefixCount > 0, let earlier = levels[levels.count - 1].seen[number],
+            earlier.namespace != namespaceNumber(name)
+        else { return number }
+        return spelledNumber(name, isAttribute: false)
+    }
+
+    /// The number of the key of an attribute, with its prefix if another one has the name without one.
+    private mutating func attributeNumber(_ index: Int, of attributes: borrowing XMLAttributes) -> Int32 {
+        let name = attributes[index].name
+        if !isQualified, name.prefixCount > 0 {
+            for other in 0..<attributes.count
+            where attributes[other].name.prefixCount == 0 && attributes[other].name.local.hasSameBytes(as: name.local) {
+                return spelledNumber(name, isAttribute: true)
+            }
+        }
+        return keyNumber(name, isAttribute: true)
+    }
+
     // MARK: Messages of the reader
 
     /// Sends what the element begins, or begins to hold it.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
-        if held.isOpen {
-            try hold(tag)
-            return .content
-        }
+        guard held.isOpen else { return try startOutsideRecord(tag) }
+        try hold(tag)
+        return .content
+    }
+
+    // PERF: XML/objects; apart, so that what is done for each element of a record is part of the reader's loop.
+    @inline(never)
+    private mutating func startOutsideRecord(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         guard let last = levels.indices.last else { return try beginRoot(tag) }
         levels[last].hasElements = true
         if try endTextRun() { movedTextCount += 1 }
@@ -123,7 +165,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             return .content
         }
         try decideForDictionary()
-        let name = keyNumber(tag.name, isAttribute: false)
+        let name = childNumber(tag.name)
         if isAroundAnyRecords {
             if mark(name) & 2 == 0 { return try startRecord(tag, name) }
             try sendHeldRecords()
@@ -286,12 +328,17 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if held.isOpen {
             // At the tag, which is at one place however the text before it is divided.
             if held.isInNil, held.hasText { throw contentOfNil() }
-            guard held.end() else { return }
-            if let level = levels.last, level.run == .held || level.isHolding { return }
-            try sendHeld()
+            if held.end(&names) { try endRecord() }
         } else {
             try endLevel()
         }
+    }
+
+    @inline(never)
+    private mutating func endRecord() throws(StreamError) {
+        let last = levels.count - 1
+        if last >= 0, levels[last].isHolding || levels[last].run == .held { return }
+        try sendHeld()
     }
 
     /// Ends the dictionary around the root, if there is one.
@@ -326,7 +373,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         try decideForDictionary()
         for index in 0..<attributeCount {
             let attribute = tag.attributes[index]
-            let name = keyNumber(attribute.name, isAttribute: true)
+            let name = attributeNumber(index, of: tag.attributes)
             let last = levels.count - 1
             if levels[last].unwanted.contains(name) { continue }
             if attribute.hasSkippedEntity { throw lack(of: attribute) }
@@ -412,9 +459,11 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
 
     /// Begins a record. Those of the first name are sent as they come, from the second one on. Others are held until the end, since more
     /// of their names may come behind others.
+    @inline(never)
     private mutating func startRecord(_ tag: borrowing XMLStartTag, _ name: Int32) throws(StreamError) -> XMLInterest {
         let last = levels.count - 1
-        if levels[last].isHolding, held.rootCount == 1, levels[last].heldName == name, levels[last].run != .array {
+        let isSecond = levels[last].isHolding && held.rootCount == 1 && levels[last].heldName == name
+        if isSecond, levels[last].run != .array, held.nodes[0].namespace == namespaceNumber(tag.name) {
             try sendHeldRecords(beforeMoreOf: name)
         }
         let isInRun = levels[last].run == .array && levels[last].runName == name
@@ -424,17 +473,18 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if !isInRun, let earlier = levels[last].seen[name] {
             throw earlier.isAttribute ? attributeClash(name) : tooFarApart(name)
         }
-        try hold(tag)
+        try hold(tag, as: name)
         return .content
     }
 
     /// Sends the records that are held, by their names: first those of the array that is open.
     ///
     /// - Parameter next: The name of more records to come. If it is that of the last record, their array stays open.
+    @inline(never)
     private mutating func sendHeldRecords(beforeMoreOf next: Int32 = -1) throws(StreamError) {
         let last = levels.count - 1
         levels[last].isHolding = false
-        held.linkRoots()
+        held.linkRoots(&names)
         // SAFETY: while they are sent, nothing is held besides.
         let record = unsafe HeldRecord(unscoped: held)
         let first: Int32 = held.isEmpty ? -1 : 0
@@ -477,13 +527,16 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     }
 
     /// Holds less, where more than the limit is held: records that are complete are sent, if those of each name are side by side.
+    @inline(never)
     private mutating func holdLess() throws(StreamError) {
         if let last = levels.indices.last, levels[last].isHolding, held.rootCount > 1 {
             let (name, open) = (levels[last].heldName, levels[last].run == .array ? levels[last].runName : -1)
             if let name = held.interleavedName(after: open) { throw tooFarApart(name) }
             try sendHeldRecords(beforeMoreOf: name)
             held.removeCompleteRoots()
-            levels[last].isHolding = levels[last].run != .array || levels[last].runName != name
+            levels[last].isHolding =
+                levels[last].run != .array || levels[last].runName != name
+                || held.nodes[0].namespace != levels[last].runNamespace
         }
         if held.byteCount + names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
     }
@@ -507,10 +560,12 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return false
     }
 
-    private mutating func hold(_ tag: borrowing XMLStartTag) throws(StreamError) {
+    private mutating func hold(_ tag: borrowing XMLStartTag, as number: Int32 = -1) throws(StreamError) {
         if held.isInNil { throw contentOfNil() }
         let name = tag.name
-        held.begin(keyNumber(name, isAttribute: false), namespace: namespaceNumber(name))
+        held.begin(
+            number < 0 ? keyNumber(name, isAttribute: false) : number, namespace: namespaceNumber(name),
+            prefix: prefixNumber(name))
         let attributes = tag.attributes
         for index in 0..<attributes.count {
             let attribute = attributes[index]
@@ -520,7 +575,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
                 if attribute.hasSkippedEntity { throw lack(of: attribute) }
                 let name = attribute.name
                 held.addAttribute(
-                    keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
+                    keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), prefix: prefixNumber(name),
+                    value: attribute.value)
             }
         }
         if held.byteCount + names.byteCount > options.maxBufferedBytes { try holdLess() }

@@ -7,7 +7,10 @@ public import PlistStreaming
 extension XMLTreeNode {
     /// Decodes a value of a bound type from an element, as it is now.
     ///
-    /// - Parameter format: How elements become values.
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - format: How elements become values.
+    ///   - options: What to do with unknown and missing members, nulls and names.
     /// - Throws: `misuse` for a node that isn't an element; the error of a value that doesn't fit, with its path in the element.
     /// - Complexity: O(*n*) in what is within the element.
     public func decode<Value: StreamValue>(
@@ -18,7 +21,10 @@ extension XMLTreeNode {
 
     /// Decodes a value of a `Decodable` type from an element, as it is now.
     ///
-    /// - Parameter format: How elements become values.
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - format: How elements become values.
+    ///   - options: How values are decoded.
     /// - Throws: `misuse` for a node that isn't an element; `DecodingError` and what the type throws for values that don't fit.
     /// - Complexity: O(*n*) in what is within the element.
     @_disfavoredOverload

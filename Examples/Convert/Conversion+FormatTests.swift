@@ -22,6 +22,8 @@ extension ConversionFormatTests: SelfTesting {
             "testReadsTheRowsOfAStatement": testReadsTheRowsOfAStatement,
             "testReadsAnyXML": testReadsAnyXML,
             "testMakesTablesOfRecordsInXML": testMakesTablesOfRecordsInXML,
+            "testSelectsRecordsByPath": testSelectsRecordsByPath,
+            "testKeepsColumnsOfTablesWithoutRows": testKeepsColumnsOfTablesWithoutRows,
             "testNamesWhatXMLLoses": testNamesWhatXMLLoses,
             "testReadsEscapesOfARepresentation": testReadsEscapesOfARepresentation,
             "testPlacesErrorsInTheirTexts": testPlacesErrorsInTheirTexts,
@@ -39,6 +41,10 @@ extension ConversionFormatTests: SelfTesting {
     /// What a command writes to a file with another ending, and its warnings.
     private static func converted(
         _ input: String, to ending: String, _ options: String...
+    ) throws -> (text: String, warnings: [String]) { try converted(input, to: ending, options) }
+
+    private static func converted(
+        _ input: String, to ending: String, _ options: [String]
     ) throws -> (text: String, warnings: [String]) {
         let output = "\(try temporaryDirectory())/out.\(ending)"
         let conversion = Conversion(try Arguments([input, output, "--replace"] + options), isDurable: false)
@@ -342,13 +348,62 @@ extension ConversionFormatTests: SelfTesting {
         expectEqual(try converted(database, to: "json").text, #"{"p":[{"@a":"1"}],"q":[{"@a":"2"}]}"#, "two tables")
         for ending in ["csv", "jsonl"] {
             for (text, words) in [
-                ("<db><p a='1'/><q a='2'/></db>", "another member"), ("<db v='1'><p/></db>", "an array of records"),
-                ("<db>x</db>", "an array of records"),
+                ("<db><p a='1'/><q a='2'/></db>", "another member"), ("<db>x</db>", "an array of records"),
             ] {
                 let found = message(try file("in.xml", text), to: ending) ?? ""
                 expectTrue(found.hasPrefix("in:1:") && found.contains(words), "\(text) to \(ending): \(found)")
             }
         }
+        let versioned = try file("in.xml", "<db v='1' w='2'><p a='1'/><p a='2'/></db>")
+        let found = try converted(versioned, to: "csv")
+        expectEqual(found.text, "@a\r\n\"1\"\r\n\"2\"\r\n", "records beside attributes of the root")
+        expectTrue(
+            found.warnings.contains(#"$["@v"]: attributes of the root are left out (and 1 more)"#),
+            "\(found.warnings)")
+    }
+
+    /// Records within a document, by their path.
+    private static func testSelectsRecordsByPath() throws {
+        let feed =
+            "<rss version='2.0'><channel><title>t</title><item><a>1</a></item><item><a>2</a></item></channel></rss>"
+        let rows: [(String, String, String, [String], String)] = [
+            ("in.xml", feed, "csv", ["--records", "channel/item"], "a\r\n\"1\"\r\n\"2\"\r\n"),
+            ("in.xml", feed, "json", ["--records", "channel/item"], #"[{"a":"1"},{"a":"2"}]"#),
+            ("in.json", #"{"version":1,"list":[{"a":1},{"a":2}]}"#, "csv", ["--records", "list"], "a\r\n1\r\n2\r\n"),
+            (
+                "in.json", #"{"version":1,"list":[{"a":1},{"a":2}]}"#, "jsonl", ["--records", "list"],
+                "{\"a\":1}\n{\"a\":2}\n"
+            ),
+            ("in.jsonl", "{\"r\":{\"a\":1}}\n{\"r\":[{\"a\":2}]}\n", "json", ["--records=r"], #"[{"a":1},{"a":2}]"#),
+        ]
+        for (name, text, ending, options, expected) in rows {
+            expectEqual(try converted(try file(name, text), to: ending, options).text, expected, "\(text) to \(ending)")
+        }
+        let database = "\(try temporaryDirectory())/feed.db"
+        try Conversion.run(try file("in.xml", feed), database, "--records", "channel/item", "--table", "items")
+        expectEqual(try converted(database, to: "json").text, #"[{"a":"1"},{"a":"2"}]"#, "a table")
+        let error = expectThrows(StreamError.self, "no records") {
+            _ = try converted(try file("in.json", "{}"), to: "csv", ["--records", "list"])
+        }
+        expectEqual(error?.message, "expected records at \"list\", found none", "message")
+    }
+
+    /// Tables without rows keep their columns.
+    private static func testKeepsColumnsOfTablesWithoutRows() throws {
+        let input = try file("in.csv", "a,\"b c\"\n")
+        expectEqual(try converted(input, to: "tsv").text, "a\tb c\r\n", "a header")
+        expectEqual(try converted(input, to: "json").text, "[]", "no records")
+        let database = "\(try temporaryDirectory())/empty.db"
+        try Conversion.run(input, database)
+        expectEqual(try converted(database, to: "csv").text, "a,b c\r\n", "a table without rows")
+        try Conversion.run(input, database, "--append")
+        let query = try converted(database, to: "csv", ["--query", "SELECT a AS x FROM rows WHERE 0"])
+        expectEqual(query.text, "x\r\n", "a query without rows")
+        let semicolons = try file("in.csv", "a;b\n1;2,5\n")
+        expectEqual(
+            try converted(semicolons, to: "csv", ["--delimiter", ";", "--to-delimiter", "\\t"]).text,
+            "a\tb\r\n1\t2,5\r\n",
+            "another delimiter for OUT")
     }
 
     /// What is in a document and in no value is named, once, at the place of the first.

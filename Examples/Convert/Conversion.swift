@@ -78,7 +78,11 @@ struct Conversion {
         let input = try TextSource(arguments, warnings)
         let output = try OutputFile(path: arguments.output, options: outputOptions())
         let target = TextOutput(descriptor: output.descriptor, arguments, warnings)
-        if arguments.from.isJSON, arguments.to.isJSON { try target.writeJSON(input) } else { try target.write(input) }
+        if arguments.from.isJSON, arguments.to.isJSON, arguments.records == nil {
+            try target.writeJSON(input)
+        } else {
+            try target.write(input)
+        }
         try output.commit()
     }
 
@@ -148,7 +152,8 @@ struct Conversion {
             let input = try TextSource(arguments, warnings)
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
-                    connection, table: arguments.table, isSequence: arguments.from.isSequence,
+                    connection, table: arguments.table,
+                    isSequence: arguments.from.isSequence && arguments.records == nil,
                     isOfFields: arguments.from.isDelimited, warnings: warnings)
                 try input.send(to: writer)
                 try writer.finish()

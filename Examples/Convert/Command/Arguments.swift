@@ -29,10 +29,14 @@ struct Arguments: Equatable {
     var table: String?
     var query: String?
     var columns: [String]?
+    /// The path to the records in IN.
+    var records: String?
     /// What the fields of IN are, those of columns that are named and all others.
     var fieldTypes: [String: CSVFieldType] = [:]
     var fieldType: CSVFieldType = .inferred
     var delimiter: UInt8?
+    /// What is between the fields of OUT, if it isn't the same as in IN.
+    var writtenDelimiter: UInt8?
     var hasHeader: Bool = true
     var existing: ExistingOutput = .keep
     var wantsHelp: Bool = false
@@ -45,8 +49,8 @@ struct Arguments: Equatable {
 
     static let help = """
         usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME | --query SQL] [--columns NAMES]
-                       [--types TYPES] [--replace | --append] [--pretty] [--sort-keys] [--delimiter CHARACTER]
-                       [--no-header]
+                       [--records PATH] [--types TYPES] [--replace | --append] [--pretty] [--sort-keys]
+                       [--delimiter CHARACTER] [--to-delimiter CHARACTER] [--no-header]
 
         Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
         streams. The formats are those of the endings, unless they are given; json for the standard streams.
@@ -57,6 +61,8 @@ struct Arguments: Equatable {
           --query SQL     what is read of a sqlite database: the rows of one statement that only reads
           --columns NAMES the columns, separated by commas, in their order: those that are read of csv, tsv and of one
                           table of a database, or else those that are written to csv and tsv
+          --records PATH  keys with slashes between them: what is there is the array of records that is converted, such
+                          as channel/item of a feed in xml; the root of xml has no name in it
           --types TYPES   the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
                           NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
           --replace       replace a database that is there
@@ -64,6 +70,7 @@ struct Arguments: Equatable {
           --pretty        one line for each element and member, indented (json, xml, openstep)
           --sort-keys     members in the order of their names; holds one outermost dictionary in memory (json)
           --delimiter C   what is between the fields of csv
+          --to-delimiter C  what is between the fields of csv in OUT, if IN has another delimiter
           --no-header     the first record of csv and tsv has no names; records are arrays
           -h, --help      print this
 
@@ -107,14 +114,14 @@ struct Arguments: Equatable {
         """
 
     private static let options = [
-        "--from", "--to", "--table", "--query", "--columns", "--types", "--delimiter", "--no-header", "--replace",
-        "--append",
+        "--from", "--to", "--table", "--query", "--columns", "--records", "--types", "--delimiter", "--to-delimiter",
+        "--no-header", "--replace", "--append",
         "--pretty", "--sort-keys", "--help",
     ]
     /// Those that have a value.
     private static let valued = [
         "--from": "a format", "--to": "a format", "--table": "a name", "--query": "a statement", "--columns": "names",
-        "--types": "types", "--delimiter": "a character",
+        "--records": "a path", "--types": "types", "--delimiter": "a character", "--to-delimiter": "a character",
     ]
 
     /// The types of fields by their names in `--types`.
@@ -179,6 +186,7 @@ struct Arguments: Equatable {
         switch option {
         case "--table": table = value
         case "--query": query = value
+        case "--records": records = value
         case "--columns":
             let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
             // By bytes, as columns are told apart.
@@ -191,9 +199,9 @@ struct Arguments: Equatable {
         default:
             let byte = value == "\\t" ? 0x09 : value.utf8.first ?? 0
             guard value.utf8.count == 1 || value == "\\t", byte < 0x80, ![0x0A, 0x0D, 0x22].contains(byte) else {
-                throw UsageError(message: "the option --delimiter needs one character of ASCII, got '\(value)'")
+                throw UsageError(message: "the option \(option) needs one character of ASCII, got '\(value)'")
             }
-            delimiter = byte
+            if option == "--delimiter" { delimiter = byte } else { writtenDelimiter = byte }
         }
     }
 
@@ -250,6 +258,12 @@ struct Arguments: Equatable {
         if !hasHeader, !isDelimited { throw UsageError(message: "the option --no-header needs csv or tsv on one side") }
         if fieldType != .inferred || !fieldTypes.isEmpty, !from.isDelimited {
             throw UsageError(message: "the option --types needs csv or tsv as IN")
+        }
+        if records != nil, from == .sqlite || from.isDelimited {
+            throw UsageError(message: "the option --records needs json, xml or a property list as IN")
+        }
+        if writtenDelimiter != nil, to != .csv {
+            throw UsageError(message: "the option --to-delimiter needs csv as OUT")
         }
         if delimiter != nil, from != .csv, to != .csv {
             throw UsageError(message: "the option --delimiter needs csv on one side")

@@ -8,6 +8,8 @@ import StringTables
 protocol RowTable: AnyObject {
     var name: String { get }
     var rowCount: Int { get }
+    /// Makes columns that the rows to come have, if there are any.
+    func expect(_ columns: [String]) throws(StreamError)
     /// Puts a row into the table.
     func insert(_ row: [RowValue]) throws(StreamError)
     /// Ends it, and says what of its rows was changed.
@@ -15,6 +17,9 @@ protocol RowTable: AnyObject {
 }
 
 extension RowTable {
+    /// Does nothing: the table has its columns.
+    func expect(_ columns: [String]) throws(StreamError) {}
+
     func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
 }
 

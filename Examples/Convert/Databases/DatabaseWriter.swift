@@ -46,6 +46,9 @@ final class DatabaseWriter: ValueSink {
     private var nested: JSONWriter?
     private var nestedDepth = 0
 
+    /// The names of the columns, if they are known before the rows.
+    private var expectedColumns: [String] = []
+
     /// Whether integers beyond 64 bits with a sign are fields, which have a text.
     private let isOfFields: Bool
 
@@ -63,6 +66,11 @@ final class DatabaseWriter: ValueSink {
 
     /// Gives all tables their types.
     func finish() throws(StreamError) {
+        if names.isEmpty, !expectedColumns.isEmpty {
+            let table = try makeTable()
+            current = table
+            try table.expect(expectedColumns)
+        }
         if names.isEmpty {
             throw StreamError(
                 .unrepresentable, "expected at least one row, since a table needs columns; found none")
@@ -149,6 +157,8 @@ final class DatabaseWriter: ValueSink {
     }
 
     // MARK: Containers
+
+    override func expectColumns(_ names: [String]) { if depth == 0 { expectedColumns = names } }
 
     override func beginArray() throws(StreamError) {
         if try beginNested(isArray: true) { return }

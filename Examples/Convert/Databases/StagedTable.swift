@@ -70,6 +70,10 @@ final class StagedTable: RowTable {
         self.stage = "temp.\(stage)"
     }
 
+    func expect(_ columns: [String]) throws(StreamError) {
+        do throws(SQLiteError) { try add(columns) } catch { throw error.streamError(.cannotWrite) }
+    }
+
     func insert(_ row: [RowValue]) throws(StreamError) {
         var member: String?
         do throws(SQLiteError) { try stage(row, &member) } catch {

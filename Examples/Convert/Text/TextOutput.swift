@@ -71,7 +71,7 @@ struct TextOutput {
 
     private var delimitedOptions: CSVWriterOptions {
         CSVWriterOptions(
-            dialect: arguments.dialect(of: arguments.to), columns: arguments.writtenColumns,
+            dialect: arguments.dialect(of: arguments.to, isWritten: true), columns: arguments.writtenColumns,
             unknownMembers: arguments.writtenColumns == nil ? .reject : .ignore)
     }
 
@@ -79,7 +79,7 @@ struct TextOutput {
         _ source: borrowing Source, to writer: consuming Writer
     ) throws(StreamError) {
         let sink = WriterSink(writer, arguments, warnings)
-        let isArray = arguments.from.isSequence && arguments.to != .jsonLines
+        let isArray = arguments.from.isSequence && arguments.to != .jsonLines && arguments.records == nil
         if isArray { try sink.beginArray() }
         try source.send(to: sink)
         if isArray { try sink.endArray() }

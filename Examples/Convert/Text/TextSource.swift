@@ -54,6 +54,13 @@ struct TextSource: ValueSource, ~Copyable {
     }
 
     func send(to sink: ValueSink) throws(StreamError) {
+        guard let path = arguments.records else { return try sendAll(to: sink) }
+        let records = RecordSelection(sink, path: path)
+        try sendAll(to: records)
+        try records.finish()
+    }
+
+    private func sendAll(to sink: ValueSink) throws(StreamError) {
         defer { progress.finish() }
         var sink = sink
         switch arguments.from {
@@ -76,7 +83,10 @@ struct TextSource: ValueSource, ~Copyable {
     private func sendXML(to sink: ValueSink) throws(StreamError) {
         // A table has no place for the name of the root; that of its children is the table's.
         let isTable = arguments.to == .sqlite || arguments.to.isDelimited || arguments.to == .jsonLines
-        var values = XMLValues(sink, isTable: isTable)
+        let hasRecords = isTable && arguments.records == nil
+        var values = XMLValues(
+            hasRecords ? RootAttributes(sink, warnings) : sink, isTable: isTable || arguments.records != nil,
+            hasRecords: hasRecords)
         try values.readXML(file)
         guard let words = values.leftOut.words, let offset = values.leftOut.firstOffset else { return }
         // A stream cannot be read again.
@@ -148,9 +158,10 @@ struct TextSource: ValueSource, ~Copyable {
 
 extension Arguments {
     /// The dialect of delimited text; what is said of it holds for both sides where there are two.
-    func dialect(of format: Format) -> CSVDialect {
+    func dialect(of format: Format, isWritten: Bool = false) -> CSVDialect {
         let usual = format == .tsv ? UInt8(ascii: "\t") : UInt8(ascii: ",")
-        return CSVDialect(delimiter: format == .csv ? delimiter ?? usual : usual, hasHeader: hasHeader)
+        let chosen = isWritten ? writtenDelimiter ?? delimiter : delimiter
+        return CSVDialect(delimiter: format == .csv ? chosen ?? usual : usual, hasHeader: hasHeader)
     }
 }
 

@@ -31,6 +31,7 @@ class ValueSink: PlistSink {
     func writeData(_ bytes: RawSpan) throws(StreamError) {}
     func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
     func cancel(with error: StreamError) {}
+    func expectColumns(_ names: [String]) throws(StreamError) {}
 }
 
 /// What the sink at the end of a conversion has to be told.
@@ -99,7 +100,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         isOfDatabase = arguments.from == .sqlite
         needsNames = gaps.hasColumns && arguments.hasHeader && arguments.writtenColumns == nil
         progress = isOfDatabase ? Progress(total: nil, unit: "rows") : nil
-        passesElements = arguments.to == .jsonLines && !arguments.from.isSequence
+        passesElements = arguments.to == .jsonLines && (arguments.records != nil || !arguments.from.isSequence)
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
         columnCount = columns?.count
         super.init()
@@ -272,6 +273,11 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     override func writeString(_ utf8: RawSpan) throws(StreamError) {
         try beginValue()
         try writer.writeString(utf8)
+    }
+
+    override func expectColumns(_ names: [String]) throws(StreamError) {
+        if columnCount == nil, path.depth == 0 { columnCount = names.count }
+        try writer.expectColumns(names)
     }
 
     override func cancel(with error: StreamError) {

@@ -17,11 +17,13 @@ struct XMLValues: XMLSink, ~Copyable {
 
     /// Creates a sink before another one.
     ///
-    /// - Parameter isTable: Whether the children of the root are records, and its name is none of a member.
-    init(_ sink: ValueSink, isTable: Bool) {
+    /// - Parameters:
+    ///   - isTable: Whether the name of the root is none of a member.
+    ///   - hasRecords: Whether the children of the root are records.
+    init(_ sink: ValueSink, isTable: Bool, hasRecords: Bool) {
         self.isTable = isTable
         let options = XMLObjectOptions(
-            names: .qualified, root: isTable ? .value : .member, arrays: isTable ? .records : .repeated,
+            names: .qualified, root: isTable ? .value : .member, arrays: hasRecords ? .records : .repeated,
             attributePrefix: "@")
         messages = XMLRecordAdapter(sink, options: options)
         representation = RepresentationState(sink)
@@ -32,7 +34,9 @@ struct XMLValues: XMLSink, ~Copyable {
         isRepresentation = isOfValues
         guard isTable, !isOfValues else { return }
         leftOut.add(.rootName, at: tag.place)
-        messages.sink.rootDictionary = .table
+        var sink = messages.sink
+        while let passing = sink as? PassingSink { sink = passing.target }
+        sink.rootDictionary = .table
     }
 
     mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {

@@ -56,6 +56,7 @@ extension CSVCursor {
     /// Begins the array of the records, and compares the names of the columns with those that the sink wants.
     @inlinable
     func begin<Sink: PlistSink & ~Copyable>(_ sink: inout Sink) throws(StreamError) {
+        if let names = sentNames { try sink.expectColumns(names) }
         try sink.beginArray()
         hasBegun = true
         if let names = takeNamesToCheck(), let problem = sink.problem(ofHeader: names) { throw refused(problem) }

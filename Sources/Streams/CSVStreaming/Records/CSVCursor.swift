@@ -236,6 +236,9 @@ final class CSVCursor {
         return names
     }
 
+    /// The names of the members of each record, if records are dictionaries.
+    @usableFromInline var sentNames: [String]? { header.map { options.columns ?? $0.names } }
+
     /// The error of a name that no sink wants, at its place in the header.
     @usableFromInline
     func refused(_ problem: NameProblem) -> StreamError {

@@ -38,6 +38,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     private var state: State = .root
     private var isInArray: Bool = false
     private(set) var recordCount: Int = 0
+    private var hasHeader: Bool = false
     /// The column of the value to come; -1 for one that is left out.
     private var column: Int = -1
     /// The column that probably comes next.
@@ -99,10 +100,8 @@ public struct CSVWriter: PlistSink, ~Copyable {
     ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func finish() throws(StreamError) {
         guard state == .ended || state == .root else { throw StreamError(.misuse, "finished within an open container") }
-        if !columns.isBegun, options.columns != nil {
-            try begin(named: true)
-            try writeHeader()
-        }
+        if !columns.isBegun, options.columns != nil { try begin(named: true) }
+        if recordCount == 0 { try writeHeader() }
         try output.flush()
     }
 
@@ -111,7 +110,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         output.removeAll()
         forgetRecord()
         columns = Columns()
-        (state, isInArray, recordCount) = (.root, false, 0)
+        (state, isInArray, recordCount, hasHeader) = (.root, false, 0, false)
     }
 
     /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
@@ -134,6 +133,16 @@ public struct CSVWriter: PlistSink, ~Copyable {
 
     /// True.
     public static var hasColumns: Bool { true }
+
+    /// Makes columns of the names, unless the options have columns; so the text has a header also without records.
+    public mutating func expectColumns(_ names: [String]) throws(StreamError) {
+        guard state == .root, recordCount == 0, !columns.isBegun, options.columns == nil else { return }
+        var made = Columns()
+        (made.isBegun, made.isOpen) = (true, false)
+        // Records whose names come twice are refused with their place.
+        for name in names where !made.add(Array(name.utf8)) { return }
+        if made.count > 0 { columns = made }
+    }
 
     /// Opens the array of records, or a record that is an array.
     public mutating func beginArray() throws(StreamError) {
@@ -327,7 +336,8 @@ public struct CSVWriter: PlistSink, ~Copyable {
     }
 
     private mutating func writeHeader() throws(StreamError) {
-        guard options.dialect.hasHeader, !columns.names.isEmpty else { return }
+        guard options.dialect.hasHeader, !columns.names.isEmpty, !hasHeader else { return }
+        hasHeader = true
         var names = ByteOutput()
         for (index, name) in columns.names.enumerated() {
             if index > 0 { try names.append(options.dialect.delimiter) }

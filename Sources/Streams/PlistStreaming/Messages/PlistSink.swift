@@ -91,6 +91,12 @@ public protocol PlistSink: ~Copyable {
     /// - Parameter error: What ended the stream, a request to stop included.
     mutating func cancel(with error: StreamError)
 
+    /// Receives the names of the columns before the array of records that have them, also if there are no records.
+    ///
+    /// Readers of tables call it, such as those of CSV and SQLite. It is no message: a sink that needs no names ignores it, which is the
+    /// default, and one that passes messages on passes this on as well.
+    mutating func expectColumns(_ names: [String]) throws(StreamError)
+
     /// A Boolean value that indicates whether the dictionaries that this sink receives are records with columns, so that members
     /// that are nil should be sent as null. False by default.
     static var hasColumns: Bool { get }
@@ -112,6 +118,10 @@ public protocol PlistSink: ~Copyable {
 }
 
 extension PlistSink where Self: ~Copyable {
+    /// Does nothing.
+    @inlinable
+    public mutating func expectColumns(_ names: [String]) throws(StreamError) {}
+
     /// False.
     @inlinable
     public static var hasColumns: Bool { false }

@@ -67,6 +67,9 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
         try target.endDictionary()
     }
 
+    /// Passes the names on.
+    public mutating func expectColumns(_ names: [String]) throws(StreamError) { try target.expectColumns(names) }
+
     /// Forgets the open containers, and passes the notice on.
     public mutating func cancel(with error: StreamError) {
         open = []

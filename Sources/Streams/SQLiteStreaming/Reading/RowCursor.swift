@@ -55,6 +55,8 @@ struct RowState {
 /// A class, since a compiler crashes on the deinitializer of a noncopyable structure in a function that is inlined elsewhere.
 @usableFromInline @safe
 final class RowCursor {
+    /// The keys of the columns.
+    @usableFromInline private(set) var keys: [String] = []
     // PERF: SQLite/reading; by address, since each access of a variable of a class is checked while the program runs.
     @usableFromInline let state: UnsafeMutablePointer<RowState>
     @usableFromInline let omitsNulls: Bool
@@ -117,7 +119,7 @@ final class RowCursor {
 
     /// Prepares for the columns that all rows have.
     func makeColumns(_ columns: RowColumns) throws(StreamError) {
-        let keys = try options.keys(for: columns.names)
+        keys = try options.keys(for: columns.names)
         unsafe state.pointee.columns.deallocate()
         unsafe state.pointee.columns = .allocate(capacity: keys.count)
         for (index, key) in keys.enumerated() {

@@ -161,12 +161,16 @@ final class RowScan {
             let isSent = try run { () throws(StreamError) in
                 if !isBegun {
                     isBegun = true
+                    try sink.expectColumns(cursor.keys)
                     try sink.beginArray()
                 }
                 try cursor.sendRow(to: &sink)
             }
             guard isSent else { return false }
-            if !isBegun { try sink.beginArray() }
+            if !isBegun {
+                try sink.expectColumns(cursor.keys)
+                try sink.beginArray()
+            }
             try cursor.endLoan(of: &sink)
             try sink.endArray()
             return true

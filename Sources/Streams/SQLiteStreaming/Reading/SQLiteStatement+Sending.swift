@@ -20,6 +20,7 @@ extension SQLiteStatement {
         defer { cursor.end() }
         do throws(StreamError) {
             var isRow = try cursor.next()
+            try sink.expectColumns(isRow ? cursor.keys : columnNames)
             try sink.beginArray()
             while isRow {
                 try cursor.sendRow(to: &sink)

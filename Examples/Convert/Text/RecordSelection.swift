@@ -1,0 +1,218 @@
+// Choosing records within a document: those at a path, and those beside the attributes of a root.
+
+import PlistStreaming
+
+/// A sink that passes all messages on to another one.
+class PassingSink: ValueSink {
+    let target: ValueSink
+
+    init(_ target: ValueSink) {
+        self.target = target
+        super.init()
+    }
+
+    /// Receives a scalar.
+    func pass(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        var sink = target
+        try scalar.send(to: &sink)
+    }
+
+    override func beginArray() throws(StreamError) { try target.beginArray() }
+    override func endArray() throws(StreamError) { try target.endArray() }
+    override func beginDictionary() throws(StreamError) { try target.beginDictionary() }
+    override func endDictionary() throws(StreamError) { try target.endDictionary() }
+    override func writeKey(_ utf8: RawSpan) throws(StreamError) { try target.writeKey(utf8) }
+    override func writeNull() throws(StreamError) { try pass(.null) }
+    override func writeBool(_ value: Bool) throws(StreamError) { try pass(.bool(value)) }
+    override func writeInteger(_ value: Int64) throws(StreamError) { try pass(.integer(value)) }
+    override func writeUnsigned(_ value: UInt64) throws(StreamError) { try pass(.unsigned(value)) }
+    override func writeReal(_ value: Double) throws(StreamError) { try pass(.real(value)) }
+    override func writeNumber(text: RawSpan) throws(StreamError) { try pass(.number(text)) }
+    override func writeString(_ utf8: RawSpan) throws(StreamError) { try pass(.string(utf8)) }
+    override func writeData(_ bytes: RawSpan) throws(StreamError) { try pass(.data(bytes)) }
+    override func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try pass(.date(seconds)) }
+    override func expectColumns(_ names: [String]) throws(StreamError) { try target.expectColumns(names) }
+    override func cancel(with error: StreamError) { target.cancel(with: error) }
+}
+
+/// A sink that sends the values at a path as one array, and leaves out everything else.
+///
+/// Each name of the path is a key. Arrays on the way are gone through, and the elements of an array at its end are records.
+final class RecordSelection: PassingSink {
+    private let names: [[UInt8]]
+    private let path: String
+    /// For each open container outside the records, the number of names that its way has; -1 for another way.
+    private var open: [Int] = []
+    /// The number of names that the way to the value to come has.
+    private var matched = 0
+    /// The number of open containers within a record.
+    private var depth = 0
+    private var count = 0
+    private var hasBegun = false
+
+    /// Creates a sink.
+    ///
+    /// - Parameter path: Keys with slashes between them.
+    init(_ target: ValueSink, path: String) {
+        self.path = path
+        names = path.split(separator: "/").map { Array($0.utf8) }
+        super.init(target)
+    }
+
+    /// Ends the array.
+    ///
+    /// - Throws: `unrepresentable` if no value is at the path.
+    func finish() throws(StreamError) {
+        guard count > 0 else {
+            throw StreamError(.unrepresentable, "expected records at \(path.debugDescription), found none")
+        }
+        try target.endArray()
+    }
+
+    private func beginRecord() throws(StreamError) {
+        if !hasBegun { try target.beginArray() }
+        hasBegun = true
+        count += 1
+    }
+
+    /// Begins a container, and returns whether it is a record or in one.
+    private func begin(isArray: Bool) throws(StreamError) -> Bool {
+        if depth == 0 {
+            // An array at the path is that of the records, one within it is a record.
+            guard matched == names.count, !isArray || open.last == names.count else {
+                open.append(matched)
+                if !isArray { matched = -1 }
+                return false
+            }
+            try beginRecord()
+        }
+        depth += 1
+        return true
+    }
+
+    /// Ends a container, and returns whether it is a record or in one.
+    private func end() -> Bool {
+        if depth > 0 {
+            depth -= 1
+            return true
+        }
+        matched = open.popLast() ?? 0
+        return false
+    }
+
+    override func beginArray() throws(StreamError) { if try begin(isArray: true) { try target.beginArray() } }
+    override func endArray() throws(StreamError) { if end() { try target.endArray() } }
+    override func beginDictionary() throws(StreamError) {
+        if try begin(isArray: false) { try target.beginDictionary() }
+    }
+    override func endDictionary() throws(StreamError) { if end() { try target.endDictionary() } }
+
+    override func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        if depth > 0 { return try target.writeKey(utf8) }
+        let around = open.last ?? 0
+        let isNext = around >= 0 && around < names.count && names[around] == Array(copying: utf8)
+        matched = isNext ? around + 1 : -1
+    }
+
+    override func pass(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        if depth == 0 {
+            guard matched == names.count else { return }
+            try beginRecord()
+        }
+        try super.pass(scalar)
+    }
+
+    override func expectColumns(_ names: [String]) {}
+}
+
+/// A sink that leaves out the attributes of the root of a document whose children are records.
+final class RootAttributes: PassingSink {
+    private let warnings: Warnings
+    private var depth = 0
+    private var isAttribute = false
+
+    init(_ target: ValueSink, _ warnings: Warnings) {
+        self.warnings = warnings
+        super.init(target)
+    }
+
+    override func beginArray() throws(StreamError) {
+        depth += 1
+        try target.beginArray()
+    }
+    override func endArray() throws(StreamError) {
+        depth -= 1
+        try target.endArray()
+    }
+    override func beginDictionary() throws(StreamError) {
+        depth += 1
+        try target.beginDictionary()
+    }
+    override func endDictionary() throws(StreamError) {
+        depth -= 1
+        try target.endDictionary()
+    }
+
+    override func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        isAttribute = depth == 1 && utf8.byteCount > 1 && utf8.byte(at: 0) == UInt8(ascii: "@")
+        guard isAttribute else { return try target.writeKey(utf8) }
+        warnings.add("attributes of the root are left out", at: StreamPath([.key(String(validating: utf8) ?? "")]))
+    }
+
+    override func pass(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        if isAttribute {
+            isAttribute = false
+        } else {
+            try super.pass(scalar)
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import JSONStreaming
+
+extension RecordSelection: SelfTesting {
+    static var testSelectors: TestSelectors { ["testSelectsRecords": testSelectsRecords] }
+
+    /// A sink that is a trace.
+    private final class Trace: PassingSink {
+        var trace = EventTrace()
+        init() { super.init(ValueSink()) }
+        override func beginArray() throws(StreamError) { try trace.beginArray() }
+        override func endArray() throws(StreamError) { try trace.endArray() }
+        override func beginDictionary() throws(StreamError) { try trace.beginDictionary() }
+        override func endDictionary() throws(StreamError) { try trace.endDictionary() }
+        override func writeKey(_ utf8: RawSpan) throws(StreamError) { try trace.writeKey(utf8) }
+        override func pass(_ scalar: borrowing StreamScalar) throws(StreamError) { try scalar.send(to: &trace) }
+    }
+
+    private static func testSelectsRecords() throws {
+        let rows = [
+            (
+                "list", #"{"version":1,"list":[{"a":1},[2],3],"more":{"list":4}}"#,
+                #"[ { key "a" integer 1 } [ integer 2 ] integer 3 ]"#
+            ),
+            ("a/b", #"{"b":1,"a":{"b":{"c":[]},"a":{"b":2}}}"#, #"[ { key "c" [ ] } ]"#),
+            (
+                "a/b", #"[{"a":[{"b":1},{"b":[2,3]},{"c":4}]},{"a":{"b":5}}]"#,
+                "[ integer 1 integer 2 integer 3 integer 5 ]"
+            ),
+            ("a", #"{"a":{"a":{"a":1}}}"#, #"[ { key "a" { key "a" integer 1 } } ]"#),
+        ]
+        for (path, text, expected) in rows {
+            let trace = Trace()
+            var sink = RecordSelection(trace, path: path)
+            try sink.readJSON(text)
+            try sink.finish()
+            expectEqual(trace.trace.text, expected, "\(path) of \(text)")
+        }
+        var sink = RecordSelection(ValueSink(), path: "a/b")
+        try sink.readJSON(#"{"a":{"c":1},"b":2}"#)
+        let error = expectThrows(StreamError.self, "no record") { try sink.finish() }
+        expectEqual(error?.message, "expected records at \"a/b\", found none", "message")
+    }
+}
+#endif

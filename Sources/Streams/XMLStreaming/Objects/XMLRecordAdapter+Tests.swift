@@ -356,12 +356,20 @@ extension XMLRecordAdapterTests: SelfTesting {
             ("<a>" + String(repeating: x + y, count: 40) + "</a>", "$.y"),
             ("<a>" + String(repeating: x, count: 40) + String(repeating: y, count: 40) + x + "</a>", "$.x"),
             ("<a><t/>" + String(repeating: x, count: 40) + "<t/></a>", "$.t"),
+            (
+                "<a xmlns:p='u'><p:t/><t/>" + String(repeating: x, count: 40) + "<p:t/><z/></a>", "$[\"p:t\"]"
+            ),
         ] {
             let error = expectThrows(StreamError.self, text) { _ = try trace(text) }
             expectEqual(error?.kind, .limitExceeded, "kind for \(text)")
             expectTrue(error?.message.contains("maxBufferedBytes") == true, "the option for \(text)")
             expectEqual(error?.path?.description, path, "path for \(text)")
         }
+        // A name in two namespaces is never one array.
+        let clash = expectThrows(StreamError.self, "namespaces") {
+            _ = try trace("<a xmlns:p='u'><t/><x/><p:x/>" + String(repeating: "<p:x>\(x)</p:x>", count: 40) + "</a>")
+        }
+        expectEqual(clash?.kind, .limitExceeded, "\(clash?.message ?? "")")
         // Values that are handed over one by one need no memory, in any order.
         var count = 0
         var stream = try RecordStream<Line>(depth: 2, options: BuilderOptions(checksNames: false)) { _ in count += 1 }

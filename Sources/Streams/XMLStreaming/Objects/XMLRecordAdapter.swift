@@ -219,7 +219,9 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             if earlier.isAttribute != isAttribute { throw attributeClash(name) }
             if options.names == .local, earlier.namespace != namespace { throw namespaceClash(name) }
             // Sinks of types can go on with an array; others get each key once.
-            if levels[last].expected.kind != .dictionary { throw repeatedElement(name) }
+            guard levels[last].expected.kind == .dictionary else {
+                throw isAroundAnyRecords ? tooFarApart(name) : repeatedElement(name)
+            }
         }
         try sendKey(name)
         return earlier != nil
@@ -502,7 +504,11 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         index = first
         while index >= 0 {
             let node = record[index]
-            if !node.isRepeat, node.name != sent { try sendRecords(index, record, staysOpen: node.name == next) }
+            if !node.isRepeat, node.name != sent {
+                var later = node.name == next ? node.next : -1
+                while later >= 0, record[later].isRepeat || record[later].name == sent { later = record[later].next }
+                try sendRecords(index, record, staysOpen: node.name == next && later < 0)
+            }
             index = node.next
         }
         if !held.isOpen { held.removeAll() }

@@ -116,8 +116,13 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     }
 
     /// One more than the number of a prefix that is not in the key, 0 for none.
+    @inline(__always)  // PERF: XML/objects; once an element and attribute, few of which have a prefix.
     private mutating func prefixNumber(_ name: borrowing XMLName) -> UInt16 {
-        guard !isQualified, name.prefixCount > 0 else { return 0 }
+        !isQualified && name.prefixCount > 0 ? numberOfPrefix(name) : 0
+    }
+
+    @inline(never)
+    private mutating func numberOfPrefix(_ name: borrowing XMLName) -> UInt16 {
         let number = names.number(of: name.prefix)
         return number < Int32(UInt16.max) ? UInt16(number + 1) : 0
     }

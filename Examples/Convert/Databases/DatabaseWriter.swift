@@ -248,28 +248,33 @@ final class DatabaseWriter: ValueSink {
 
     // MARK: Values
 
-    override func writeNull() throws(StreamError) {
-        if nestedDepth > 0 { try nested?.writeNull() } else { try store(.null) }
-    }
-    override func writeBool(_ value: Bool) throws(StreamError) {
-        if nestedDepth > 0 { try nested?.writeBool(value) } else { try store(.integer(value ? 1 : 0), .bool) }
-    }
-    override func writeInteger(_ value: Int64) throws(StreamError) {
-        if nestedDepth > 0 { try nested?.writeInteger(value) } else { try store(.integer(value)) }
-    }
-    override func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        if nestedDepth > 0 { return try nested?.writeUnsigned(value) ?? () }
-        guard let integer = Int64(exactly: value) else {
-            if isOfFields { return try store(.text("\(value)")) }
-            throw refusal(of: "expected an integer below 2^63, found \(value)")
+    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        if nestedDepth > 0 {
+            // An error ends the conversion, and the text with it.
+            guard var writer = nested.take() else { return }
+            try scalar.send(to: &writer)
+            nested = consume writer
+            return
         }
-        try store(.integer(integer))
+        switch scalar {
+        case .null: try store(.null)
+        case .bool(let value): try store(.integer(value ? 1 : 0), .bool)
+        case .integer(let value): try store(.integer(value))
+        case .unsigned(let value):
+            guard let integer = Int64(exactly: value) else {
+                if isOfFields { return try store(.text("\(value)")) }
+                throw refusal(of: "expected an integer below 2^63, found \(value)")
+            }
+            try store(.integer(integer))
+        case .real(let value): try store(.real(value))
+        case .number(let text): try storeNumber(text)
+        case .string(let utf8): try store(.text(String(validating: utf8) ?? ""))
+        case .data(let bytes): try store(.blob(Array(copying: bytes)))
+        case .date(let seconds): try storeDate(seconds)
+        }
     }
-    override func writeReal(_ value: Double) throws(StreamError) {
-        if nestedDepth > 0 { try nested?.writeReal(value) } else { try store(.real(value)) }
-    }
-    override func writeNumber(text: RawSpan) throws(StreamError) {
-        if nestedDepth > 0 { return try nested?.writeNumber(text: text) ?? () }
+
+    private func storeNumber(_ text: RawSpan) throws(StreamError) {
         let kept: NumberText.Kept
         do throws(StreamError) { kept = try NumberText.kept(text) } catch { throw refusal(of: error.message) }
         switch kept {
@@ -283,14 +288,8 @@ final class DatabaseWriter: ValueSink {
         case .real(let value): try store(.real(value))
         }
     }
-    override func writeString(_ utf8: RawSpan) throws(StreamError) {
-        if nestedDepth > 0 { try nested?.writeString(utf8) } else { try store(.text(String(validating: utf8) ?? "")) }
-    }
-    override func writeData(_ bytes: RawSpan) throws(StreamError) {
-        if nestedDepth > 0 { try nested?.writeData(bytes) } else { try store(.blob(Array(copying: bytes))) }
-    }
-    override func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        if nestedDepth > 0 { return try nested?.writeDate(secondsSince2001: seconds) ?? () }
+
+    private func storeDate(_ seconds: Double) throws(StreamError) {
         guard seconds.isFinite else { throw refusal(of: "expected a date of a finite number of seconds") }
         // Unix time, which SQLite's date functions take.
         let time = seconds + 978_307_200

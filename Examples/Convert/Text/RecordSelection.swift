@@ -11,26 +11,12 @@ class PassingSink: ValueSink {
         super.init()
     }
 
-    /// Receives a scalar.
-    func pass(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        var sink = target
-        try scalar.send(to: &sink)
-    }
-
+    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try target.write(scalar) }
     override func beginArray() throws(StreamError) { try target.beginArray() }
     override func endArray() throws(StreamError) { try target.endArray() }
     override func beginDictionary() throws(StreamError) { try target.beginDictionary() }
     override func endDictionary() throws(StreamError) { try target.endDictionary() }
     override func writeKey(_ utf8: RawSpan) throws(StreamError) { try target.writeKey(utf8) }
-    override func writeNull() throws(StreamError) { try pass(.null) }
-    override func writeBool(_ value: Bool) throws(StreamError) { try pass(.bool(value)) }
-    override func writeInteger(_ value: Int64) throws(StreamError) { try pass(.integer(value)) }
-    override func writeUnsigned(_ value: UInt64) throws(StreamError) { try pass(.unsigned(value)) }
-    override func writeReal(_ value: Double) throws(StreamError) { try pass(.real(value)) }
-    override func writeNumber(text: RawSpan) throws(StreamError) { try pass(.number(text)) }
-    override func writeString(_ utf8: RawSpan) throws(StreamError) { try pass(.string(utf8)) }
-    override func writeData(_ bytes: RawSpan) throws(StreamError) { try pass(.data(bytes)) }
-    override func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try pass(.date(seconds)) }
     override func expectColumns(_ names: [String]) throws(StreamError) { try target.expectColumns(names) }
     override func cancel(with error: StreamError) { target.cancel(with: error) }
 }
@@ -114,12 +100,12 @@ final class RecordSelection: PassingSink {
         matched = isNext ? around + 1 : -1
     }
 
-    override func pass(_ scalar: borrowing StreamScalar) throws(StreamError) {
+    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         if depth == 0 {
             guard matched == names.count else { return }
             try beginRecord()
         }
-        try super.pass(scalar)
+        try super.write(scalar)
     }
 
     override func expectColumns(_ names: [String]) {}
@@ -159,11 +145,11 @@ final class RootAttributes: PassingSink {
         warnings.add("attributes of the root are left out", at: StreamPath([.key(String(validating: utf8) ?? "")]))
     }
 
-    override func pass(_ scalar: borrowing StreamScalar) throws(StreamError) {
+    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         if isAttribute {
             isAttribute = false
         } else {
-            try super.pass(scalar)
+            try super.write(scalar)
         }
     }
 }
@@ -186,7 +172,7 @@ extension RecordSelection: SelfTesting {
         override func beginDictionary() throws(StreamError) { try trace.beginDictionary() }
         override func endDictionary() throws(StreamError) { try trace.endDictionary() }
         override func writeKey(_ utf8: RawSpan) throws(StreamError) { try trace.writeKey(utf8) }
-        override func pass(_ scalar: borrowing StreamScalar) throws(StreamError) { try scalar.send(to: &trace) }
+        override func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try scalar.send(to: &trace) }
     }
 
     private static func testSelectsRecords() throws {

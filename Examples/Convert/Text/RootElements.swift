@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// A sink that passes on the elements of a root array as roots, and any other root as it is.
-struct RootElements<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
+struct RootElements<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
     var target: Target
     private var depth: Int = 0
     private var isInRootArray: Bool = false
@@ -33,17 +33,7 @@ struct RootElements<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     }
 
     mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try target.writeKey(utf8) }
-    mutating func writeNull() throws(StreamError) { try target.writeNull() }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { try target.writeBool(value) }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { try target.writeInteger(value) }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try target.writeUnsigned(value) }
-    mutating func writeReal(_ value: Double) throws(StreamError) { try target.writeReal(value) }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { try target.writeNumber(text: text) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try target.writeString(utf8) }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try target.writeData(bytes) }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try target.writeDate(secondsSince2001: seconds)
-    }
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try scalar.send(to: &target) }
 }
 
 // MARK: - In-class tests

@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// A sink that is called by reference; subclasses say what becomes of the messages.
-class ValueSink: PlistSink {
+class ValueSink: ScalarSink {
     /// What a dictionary at the root is for those who write one table.
     enum RootDictionary {
         /// A value as any other.
@@ -21,15 +21,7 @@ class ValueSink: PlistSink {
     func beginDictionary() throws(StreamError) {}
     func endDictionary() throws(StreamError) {}
     func writeKey(_ utf8: RawSpan) throws(StreamError) {}
-    func writeNull() throws(StreamError) {}
-    func writeBool(_ value: Bool) throws(StreamError) {}
-    func writeInteger(_ value: Int64) throws(StreamError) {}
-    func writeUnsigned(_ value: UInt64) throws(StreamError) {}
-    func writeReal(_ value: Double) throws(StreamError) {}
-    func writeNumber(text: RawSpan) throws(StreamError) {}
-    func writeString(_ utf8: RawSpan) throws(StreamError) {}
-    func writeData(_ bytes: RawSpan) throws(StreamError) {}
-    func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
+    func write(_ scalar: borrowing StreamScalar) throws(StreamError) {}
     func cancel(with error: StreamError) {}
     func expectColumns(_ names: [String]) throws(StreamError) {}
 }
@@ -211,11 +203,24 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
 
     // MARK: Values
 
-    override func writeNull() throws(StreamError) {
-        guard gaps.nulls == .leftOut else {
-            try beginValue()
-            return try writer.writeNull()
+    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        if case .null = copy scalar, gaps.nulls == .leftOut { return try leaveNullOut() }
+        try beginValue()
+        switch copy scalar {
+        case .data where !gaps.hasData:
+            let what = isOfDatabase ? "blobs of the column \(path.keyText)" : "data"
+            warnings.add("\(what) become text, in base64", at: path.streamPath)
+        case .date(let seconds): warnOfDate(seconds)
+        case .number(let text):
+            if gaps.roundsNumbers, !NumberText.isInteger(text), case .integer = try? NumberText.kept(text) {
+                warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: path.streamPath)
+            }
+        default: break
         }
+        try scalar.send(to: &writer)
+    }
+
+    private func leaveNullOut() throws(StreamError) {
         guard hasKey else {
             path.beginValue()
             throw StreamError(
@@ -225,17 +230,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         warnings.add("members that are null are left out", at: path.streamPath)
     }
 
-    override func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try beginValue()
-        if !gaps.hasData {
-            let what = isOfDatabase ? "blobs of the column \(path.keyText)" : "data"
-            warnings.add("\(what) become text, in base64", at: path.streamPath)
-        }
-        try writer.writeData(bytes)
-    }
-
-    override func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try beginValue()
+    private func warnOfDate(_ seconds: Double) {
         switch gaps.dates {
         case .kept: break
         case .text: warnings.add("dates become text", at: path.streamPath)
@@ -244,35 +239,6 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
                 warnings.add("the fractions of seconds of dates are left out", at: path.streamPath)
             }
         }
-        try writer.writeDate(secondsSince2001: seconds)
-    }
-
-    override func writeBool(_ value: Bool) throws(StreamError) {
-        try beginValue()
-        try writer.writeBool(value)
-    }
-    override func writeInteger(_ value: Int64) throws(StreamError) {
-        try beginValue()
-        try writer.writeInteger(value)
-    }
-    override func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try beginValue()
-        try writer.writeUnsigned(value)
-    }
-    override func writeReal(_ value: Double) throws(StreamError) {
-        try beginValue()
-        try writer.writeReal(value)
-    }
-    override func writeNumber(text: RawSpan) throws(StreamError) {
-        try beginValue()
-        if gaps.roundsNumbers, !NumberText.isInteger(text), case .integer = try? NumberText.kept(text) {
-            warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: path.streamPath)
-        }
-        try writer.writeNumber(text: text)
-    }
-    override func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try beginValue()
-        try writer.writeString(utf8)
     }
 
     override func expectColumns(_ names: [String]) throws(StreamError) {

@@ -39,7 +39,7 @@ enum XMLRepresentation {
 }
 
 /// A sink that writes values as `json-to-xml` does.
-struct XMLRepresentationWriter: TextWriter, ~Copyable {
+struct XMLRepresentationWriter: TextWriter, ScalarSink, ~Copyable {
     private var writer: XMLWriter
     private var key: String?
     private var isEmpty = true
@@ -75,28 +75,28 @@ struct XMLRepresentationWriter: TextWriter, ~Copyable {
     mutating func beginDictionary() throws(StreamError) { try begin("map") }
     mutating func endDictionary() throws(StreamError) { try writer.endElement() }
     mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try Self.text(utf8) }
-    mutating func writeNull() throws(StreamError) { try write("null", "") }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { try write("boolean", value ? "true" : "false") }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { try write("number", "\(value)") }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try write("number", "\(value)") }
-    mutating func writeReal(_ value: Double) throws(StreamError) {
-        guard value.isFinite else { throw StreamError(.unrepresentable, "there is no number for \(value)") }
-        try write("number", NumberText.text(of: value))
-    }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { try write("number", Self.text(text)) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        let text = try Self.text(utf8)
-        let escaped = XMLRepresentation.escaped(text)
-        try write("string", escaped ?? text, isEscaped: escaped != nil)
-    }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try write("string", Base64Text.string(of: bytes))
-    }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
-            throw StreamError(.unrepresentable, "a date has a year from 0 to 9999")
+
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        switch scalar {
+        case .null: try write("null", "")
+        case .bool(let value): try write("boolean", value ? "true" : "false")
+        case .integer(let value): try write("number", "\(value)")
+        case .unsigned(let value): try write("number", "\(value)")
+        case .real(let value):
+            guard value.isFinite else { throw StreamError(.unrepresentable, "there is no number for \(value)") }
+            try write("number", NumberText.text(of: value))
+        case .number(let text): try write("number", Self.text(text))
+        case .string(let utf8):
+            let text = try Self.text(utf8)
+            let escaped = XMLRepresentation.escaped(text)
+            try write("string", escaped ?? text, isEscaped: escaped != nil)
+        case .data(let bytes): try write("string", Base64Text.string(of: bytes))
+        case .date(let seconds):
+            guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
+                throw StreamError(.unrepresentable, "a date has a year from 0 to 9999")
+            }
+            try write("string", text)
         }
-        try write("string", text)
     }
 
     private static func text(_ utf8: RawSpan) throws(StreamError) -> String {

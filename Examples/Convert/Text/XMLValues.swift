@@ -94,7 +94,7 @@ struct RepresentationState {
         case map, array, string, number, boolean, null
     }
 
-    let sink: ValueSink
+    var sink: ValueSink
     private var open: [Kind] = []
     private var text: [UInt8] = []
     private var isEscaped = false

@@ -48,6 +48,14 @@ import XMLStreaming
             try JSONLines.decode([Money].self, from: "{\"amount\":1234567890123456.78}")
         }
         #expect(try CSV.decode([Money].self, from: "amount\n1234567890123456.78\n") == exact)
+        for format in [XMLPropertyList(), BinaryPropertyList(), OpenStepPropertyList()] as [any StreamFormat] {
+            #expect(throws: StreamError.self, "\(format)") { try format.encode(exact) }
+            let short = [Money(amount: Decimal(string: "1.25")!), Money(amount: 12_345)]
+            #expect(try decoded(format, try format.encode(short)) == short, "\(format)")
+        }
+        func decoded(_ format: some StreamFormat, _ data: Data) throws -> [Money] {
+            try format.decode([Money].self, from: data)
+        }
         var found: [Money] = []
         try JSON.decodeEach(Money.self, from: "[{\"amount\":123456789.012345},{\"amount\":0.1}]") { found.append($0) }
         #expect(found.map { "\($0.amount)" } == ["123456789.012345", "0.1"])

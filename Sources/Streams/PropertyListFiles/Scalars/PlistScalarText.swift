@@ -178,7 +178,7 @@ extension PlistScalarText: SelfTesting {
         for (text, expected) in [
             ("18446744073709551616", "18446744073709551616"), ("-0", "real -0.0"), ("1.5", "real 1.5"), ("7", "7"),
             ("1.0", "real 1.0"), ("1e3", "real 1000.0"), ("-0.0", "real -0.0"),
-            ("12345678901234567.0", "real 1.2345678901234568e+16"),
+            ("12345678901234568.0", "real 1.2345678901234568e+16"),
             ("2.6684676428008918e+17", "real 2.6684676428008918e+17"),
         ] { expectEqual(try written(text), expected, text) }
         for (text, kind) in [

@@ -19,8 +19,22 @@ package struct RecordTape: ScalarSink, ~Copyable {
         _ type: Value.Type, of format: some StreamFormat, _ options: DecodingOptions,
         _ receive: @escaping (Value) throws(StreamError) -> Void
     ) {
-        tape = DecodingTape(for: format)
-        context = DecodingContext(options: options, DecodingTape(for: format))
+        self.init(type, on: DecodingTape(for: format), options, receive)
+    }
+
+    /// Creates a sink for values whose types are marked and whose reals are exact.
+    package init<Value: Decodable>(
+        _ type: Value.Type, options: DecodingOptions, _ receive: @escaping (Value) throws(StreamError) -> Void
+    ) {
+        self.init(type, on: DecodingTape(), options, receive)
+    }
+
+    private init<Value: Decodable>(
+        _ type: Value.Type, on tape: consuming DecodingTape, _ options: DecodingOptions,
+        _ receive: @escaping (Value) throws(StreamError) -> Void
+    ) {
+        context = DecodingContext(options: options, tape.emptied())
+        self.tape = tape
         decode = { (context, tape, number) throws(StreamError) in
             let value: Value
             do {

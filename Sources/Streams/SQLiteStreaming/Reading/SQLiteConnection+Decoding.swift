@@ -30,6 +30,29 @@ extension SQLiteConnection {
         }
         return try tape.decode([Row].self, options: decodingOptions)
     }
+
+    /// Runs a statement and decodes its first row as a value of a `Decodable` type, or returns nil if there is no row.
+    ///
+    /// - Throws: What ``fetchAll(_:_:as:options:decodingOptions:)`` throws.
+    @_disfavoredOverload
+    public func fetchOne<Row: Decodable>(
+        _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
+        options: SQLiteReadingOptions = SQLiteReadingOptions(), decodingOptions: DecodingOptions = DecodingOptions()
+    ) throws -> Row? {
+        var row: Row?
+        var records = RecordTape(type, options: decodingOptions) { value throws(StreamError) in
+            row = value
+            throw .stopRequest()
+        }
+        do throws(StreamError) {
+            try query(sql, parameters, options: options, into: &records)
+        } catch {
+            if error.isStopRequest { return row }
+            if error.kind == .receiverFailed, let cause = error.cause { throw cause }
+            throw SQLiteError(error)
+        }
+        return row
+    }
 }
 
 // MARK: - In-class tests
@@ -85,6 +108,15 @@ extension DecodingTests: SelfTesting {
             [expected[1]],
             "by stepping")
         expectEqual(try connection.fetchAll("SELECT * FROM albums WHERE 0", as: Album.self), [], "no rows")
+        expectEqual(try connection.fetchOne("SELECT * FROM albums", as: Album.self), expected[0], "the first row")
+        expectEqual(
+            try connection.fetchOne("SELECT * FROM albums WHERE id > ?", [1], as: Album.self), expected[1], "a row")
+        expectNil(try connection.fetchOne("SELECT * FROM albums WHERE 0", as: Album.self), "no row")
+        expectThrows(DecodingError.self, "another type") {
+            _ = try connection.fetchOne("SELECT title AS id FROM albums", as: Album.self)
+        }
+        // The statement is over, so that others may change the table.
+        try connection.execute("DROP TABLE albums")
     }
 
     private struct Bound: StreamObject, Decodable {
@@ -95,6 +127,7 @@ extension DecodingTests: SelfTesting {
 
     private static func testPrefersBindings() throws {
         expectEqual(try albums().fetchAll("SELECT id FROM albums", as: Bound.self).map(\.id), [1, 2], "ids")
+        expectEqual(try albums().fetchOne("SELECT id FROM albums", as: Bound.self)?.id, 1, "the first one")
     }
 
     private static func testTellsWhereDecodingFails() throws {

@@ -169,6 +169,19 @@ extension SQLiteConnection {
         try statement.bind(parameters)
         return try SQLiteRows(statement, options, builderOptions)
     }
+
+    /// Runs a statement and returns its first row as a value of a type, or nil if there is no row.
+    ///
+    /// ```swift
+    /// let oldest = try connection.fetchOne("SELECT * FROM artists ORDER BY born", as: Artist.self)
+    /// ```
+    /// - Throws: What ``fetchCursor(_:_:as:options:builderOptions:)`` throws, and the error of a row that is no such value.
+    public func fetchOne<Row: StreamValue>(
+        _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
+        options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
+    ) throws(SQLiteError) -> Row? {
+        try fetchCursor(sql, parameters, as: type, options: options, builderOptions: builderOptions).next()
+    }
 }
 
 // MARK: - In-class tests

@@ -13,7 +13,8 @@ public import PlistStreaming
 ///
 /// A path goes through structures, objects and optionals. A value of the member's own type is read and set as it is, an object by
 /// reference. Other values are converted as builders convert what comes in a stream: an integer is also a real, a string is also a
-/// date, a `PropertyList` is any value. A number isn't text. Swift's rules for accesses that overlap hold as for `person.address.zip`.
+/// date, a `PropertyList` is any value. A number isn't text. Properties of objects are copied, set in the copy, and put back; the process
+/// stops as with `person.name` if a caller is modifying one of them.
 @safe
 public struct PropertyBinding<Root: StreamObject> {
     /// The names of the members on the way, with points between them.
@@ -161,23 +162,33 @@ public struct PropertyBinding<Root: StreamObject> {
     private func read(
         _ step: Step, of address: UnsafeRawPointer, _ body: (UnsafeRawPointer) throws(StreamError) -> Void
     ) throws(StreamError) {
-        // SAFETY: a member with an offset lies there in the structure or object; all others have functions, which store a value in
-        // the memory that ends it.
-        if step.offset >= 0, !step.layout.isClass || step.layout.declared == nil {
-            let base = unsafe UnsafeRawPointer(
-                step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
-            let member = unsafe base + step.offset
-            guard step.layout.isClass else { return try unsafe body(member) }
-            return try unsafe ObjectAccess.access(member, isModification: false) { () throws(StreamError) in
-                try unsafe body(member)
-            }
+        // SAFETY: a member with an offset lies there in the structure. All others are copied: what is called with a part of an object
+        // could replace the property.
+        if step.offset >= 0, !step.layout.isClass {
+            let members = unsafe step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address))
+            return try unsafe body(UnsafeRawPointer(members) + step.offset)
         }
-        guard let declared = step.layout.declared?[step.index] else { return }
         try unsafe ValueMachine.withTemporary(step.plan.operations) { (memory) throws(StreamError) in
-            unsafe declared.get(address, memory)
+            unsafe get(step, of: address, memory)
             defer { unsafe step.plan.operations.pointee.deinitialize(memory) }
             try unsafe body(UnsafeRawPointer(memory))
         }
+    }
+
+    /// Initializes memory with the value of a property that is declared or belongs to an object.
+    private func get(_ step: Step, of address: UnsafeRawPointer, _ memory: UnsafeMutableRawPointer) {
+        if let declared = step.layout.declared?[step.index] { return unsafe declared.get(address, memory) }
+        let member = unsafe step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)) + step.offset
+        unsafe ObjectAccess.check(member)
+        unsafe step.plan.operations.pointee.copy(member, memory)
+    }
+
+    /// Moves a value from memory to a property that is declared or belongs to an object.
+    private func put(_ memory: UnsafeMutableRawPointer, _ step: Step, of address: UnsafeMutableRawPointer) {
+        if let declared = step.layout.declared?[step.index] { return unsafe declared.set(memory, address) }
+        let member = unsafe step.layout.members(ofValueAt: address) + step.offset
+        unsafe ObjectAccess.check(member, isModification: true)
+        unsafe step.plan.operations.pointee.replace(memory, member)
     }
 
     // MARK: Setting
@@ -242,25 +253,19 @@ public struct PropertyBinding<Root: StreamObject> {
         do throws(StreamError) {
             let operations = unsafe step.plan.operations
             // SAFETY: as for reading; what is moved out of a temporary is not ended there.
-            if step.offset >= 0, step.layout.declared == nil {
+            if step.offset >= 0, !step.layout.isClass, step.layout.declared == nil {
                 let member = unsafe step.layout.members(ofValueAt: address) + step.offset
-                guard step.layout.isClass else {
-                    return try unsafe setInside(step, steps.dropFirst(), member, store)
-                }
-                return try unsafe ObjectAccess.access(member, isModification: true) { () throws(StreamError) in
-                    try unsafe setInside(step, steps.dropFirst(), member, store)
-                }
+                return try unsafe setInside(step, steps.dropFirst(), member, store)
             }
-            guard let declared = step.layout.declared?[step.index] else { return }
             try unsafe ValueMachine.withTemporary(operations) { (memory) throws(StreamError) in
-                unsafe declared.get(address, memory)
+                unsafe get(step, of: address, memory)
                 do throws(StreamError) {
                     try unsafe setInside(step, steps.dropFirst(), memory, store)
                 } catch {
                     unsafe operations.pointee.deinitialize(memory)
                     throw error
                 }
-                unsafe declared.set(memory, address)
+                unsafe put(memory, step, of: address)
             }
         } catch {
             throw error.within(.key(step.name))
@@ -377,7 +382,7 @@ extension PropertyBindingTests: SelfTesting {
             "testListsMembers": testListsMembers,
             "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
             "testReadsObjectsBesideOtherAccesses": testReadsObjectsBesideOtherAccesses,
-            "testTrapsForSettersThatModifyTheirObject": testTrapsForSettersThatModifyTheirObject,
+            "testSurvivesAccessorsThatModifyTheirObject": testSurvivesAccessorsThatModifyTheirObject,
             "testKeepsTheIdentityOfObjects": testKeepsTheIdentityOfObjects,
         ]
     }
@@ -503,7 +508,10 @@ extension PropertyBindingTests: SelfTesting {
     private struct Selfish: StreamObject {
         var items = ["a text of more than fifteen bytes"]
         var first: String {
-            get { items[0] }
+            get {
+                unsafe SelfishOwner.shared.inner = Selfish()
+                return items[0]
+            }
             set {
                 modify(&items[0]) { unsafe SelfishOwner.shared.inner = Selfish() }
                 items[0] = newValue
@@ -518,12 +526,13 @@ extension PropertyBindingTests: SelfTesting {
         init() {}
     }
 
-    private static func testTrapsForSettersThatModifyTheirObject() throws {
+    private static func testSurvivesAccessorsThatModifyTheirObject() throws {
         let binding = try PropertyBinding<SelfishOwner>("inner.first")
-        expectExit(.signal(SIGABRT), "a setter that replaces its structure") {
-            var owner = unsafe SelfishOwner.shared
-            try? binding.set("x", of: &owner)
-        }
+        var owner = unsafe SelfishOwner.shared
+        try binding.set("x", of: &owner)
+        expectEqual(owner.inner.items, ["x"], "what was set after the setter replaced its structure")
+        expectEqual(try binding.value(of: owner), "x", "what a getter returns that replaces its structure")
+        expectEqual(owner.inner.items, ["a text of more than fifteen bytes"], "the property after the getter")
     }
 
     private static func testKeepsTheIdentityOfObjects() throws {

@@ -61,25 +61,6 @@ package enum ObjectAccess {
     }
 }
 
-extension ObjectAccess {
-    /// Calls a closure during an access to a property, and stops the process, with the runtime's message, if it overlaps with another
-    /// one.
-    static func access(
-        _ property: UnsafeRawPointer, isModification: Bool, _ body: () throws(StreamError) -> Void
-    ) throws(StreamError) {
-        var note = Note(0, 0, 0)
-        var thrown: StreamError?
-        unsafe withUnsafeMutablePointer(to: &note) { note in
-            // SAFETY: a note has three words, and stays where it is until its access ends.
-            unsafe swift_beginAccess(property, note, (isModification ? modification : 0) | isNoted, nil)
-            // Where the checks are switched off, nothing is noted.
-            defer { if unsafe note.pointee.address != 0 { unsafe swift_endAccess(note) } }
-            do throws(StreamError) { try body() } catch { thrown = error }
-        }
-        if let thrown { throw thrown }
-    }
-}
-
 extension ObjectLayout {
     /// Stops the process, as reading the properties would, if a caller is modifying a member of an object that is about to be read.
     ///

@@ -166,7 +166,7 @@ final class DecodingContext {
             } else {
                 let options = context.options
                 finish(&context)
-                tape = context.tape.emptied()
+                // The other tape is empty, and stays: assigning to a parameter here leaks in optimized code of Swift 6.3.
                 context = DecodingContext(options: options, tape.emptied())
             }
         }

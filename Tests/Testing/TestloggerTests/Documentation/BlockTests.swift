@@ -142,12 +142,12 @@ extension PackageTests.BlockTests {
             let package = FixturePackage(at: follower.folder.appending(path: "Examples/QuickStart"))
             follower.folder = package.folder
             try package.write(Self.broken.get(), to: Self.stack)
-            try follower.runs(asShownWith: 1, 0)
+            try follower.runs(asShownWith: 1)
             try follower.runs("swift run", 1)
             try follower.runs("IN_CLASS_TESTS_OFF=1 swift build", 0)
-            let results = try follower.runs(1, 1, 1, 1, 0)
-            #expect(results[1].output.contains("passed Stack.testPush ("), "\(results[1])")
-            for part in results[2...3] { #expect(part.output.contains("\n1 test, 0 passed, 1 failed ("), "\(part)") }
+            let results = try follower.runs(1, 1, 1, 1, 1, 0)
+            #expect(results[2].output.contains("passed Stack.testPush ("), "\(results[2])")
+            for part in results[3...4] { #expect(part.output.contains("\n1 test, 0 passed, 1 failed ("), "\(part)") }
             try package.write(Self.shown.get(), to: Self.stack)
             let green = try follower.runs("swift build", 0)
             #expect(!green.text.contains("passed"), "a green build is quiet: \(green)")

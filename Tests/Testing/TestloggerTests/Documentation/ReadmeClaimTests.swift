@@ -1,5 +1,5 @@
-// The sentences of the README about greenness and safety, each run as it stands there, on a module of one file. Where a
-// sentence changes, its claim is to be looked at here.
+// What README and the articles say about results and safety, each sentence tested on a module of one file. If a sentence
+// changes, check its claim here.
 
 import Foundation
 import Testing
@@ -8,15 +8,15 @@ import Testing
 extension TestloggerTests {
     @Suite(.serialized)
     struct ReadmeClaimTests {
-        private static let readme = Result {
-            try String(contentsOf: Fixtures.checkout.appending(path: "README.md"), encoding: .utf8)
-                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        private static let articles = Result {
+            try Article.all.get().map { $0.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
         }
 
-        /// Requires that the README says this, line ends apart.
+        /// Requires that README or an article says this, ignoring line ends.
         private func claim(_ words: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
             #expect(
-                try Self.readme.get().contains(words), "not in the README: \(words)", sourceLocation: sourceLocation)
+                try Self.articles.get().contains { $0.contains(words) }, "in no article: \(words)",
+                sourceLocation: sourceLocation)
         }
 
         /// Compiles a file with a list of tests, of this type.
@@ -43,7 +43,7 @@ extension TestloggerTests {
         // MARK: Lists
 
         @Test func nothingIsForgottenInSilence() throws {
-            try claim("Nothing can be forgotten in silence: an entry without a function does not compile;")
+            try claim("An entry without a function does not compile.")
             let refused = #expect(throws: ProgramError.self) {
                 try compile(#""testOne": testOne, "testGone": testGone"#, "static func testOne() {}")
             }
@@ -51,8 +51,8 @@ extension TestloggerTests {
             #expect(text.contains("Source.swift:5:") && text.contains("cannot find 'testGone' in scope"), "\(text)")
 
             // The scan of sources needs the description that a build makes; what it prints is a golden.
-            try claim("a function `test…` that is in no list is a warning at its declaration with a fix-it;")
-            try claim("a name listed twice is an error, and so is an entry that does not run:")
+            try claim("A function `test…` that is in no list is a warning at its declaration")
+            try claim("A name that is listed twice is an error")
             let golden = try String(
                 contentsOf: Fixtures.checkout.appending(path: "Tests/Testing/TestloggerTests/Goldens/lists.txt"),
                 encoding: .utf8)
@@ -68,8 +68,8 @@ extension TestloggerTests {
 
         @Test func aMisbehaviourCostsItsTestOnly() throws {
             try claim(
-                "A crash, a hang, a stack overflow or a call of `exit` costs exactly the test that did it, "
-                    + "is reported at its line, and the rest run.")
+                "A crash, hang, stack overflow or call of `exit` fails only the current test, at its line. "
+                    + "The remaining tests still run.")
             let members = """
                 static func testCrashes() { var list: [Int] = []; list.removeLast() }
                 static func testHangs() { while getpid() > 0 {} }
@@ -96,8 +96,7 @@ extension TestloggerTests {
 
         @Test func noTestFindsWhatAnotherHasChanged() throws {
             try claim(
-                "When a test has changed its process (output, folder, environment, limits, handlers, masks), the next one "
-                    + "runs in a new process;")
+                "When a test has changed the state of its process, the next test runs in a new process")
             let members = """
                 static func testChanges() {
                     close(1)
@@ -137,7 +136,7 @@ extension TestloggerTests {
         }
 
         @Test func nothingOutlivesTheRun() throws {
-            try claim("nothing that it starts outlives the run (on Linux)")
+            try claim("Processes that a test starts do not outlive the run;")
             let mark = "1\(Int.random(in: 100_000..<900_000))"
             let members = """
                 static func testStarts() { expectEqual(popen("setsid sleep \(mark) & sleep \(mark)", "r") == nil, false) }
@@ -152,7 +151,7 @@ extension TestloggerTests {
         }
 
         @Test func outputIsKeptForFailures() throws {
-            try claim("What tests print is kept and shown only with a failure.")
+            try claim("What a test prints to standard output and standard error is shown only with a failure.")
             let members = """
                 static func testPasses() { print("of the test that passes") }
                 static func testFails() { print("of the test that fails"); fail("on purpose") }
@@ -167,8 +166,8 @@ extension TestloggerTests {
 
         @Test func exitStatusesAreThoseThatAreNamed() throws {
             try claim(
-                "Exit status of `testlogger-tool`, which a build leaves in its folder: 0 passed, 1 failed, 2 wrong command line, "
-                    + "3 could not run, 4 nothing to run.")
+                "| 0 | all tests passed | | 1 | a test failed | | 2 | the command line is wrong | "
+                    + "| 3 | the tests could not run | | 4 | there is nothing to run |")
             #expect(try run(#""testOne": testOne"#, "static func testOne() {}").status == 0)
             #expect(try run(#""testOne": testOne"#, #"static func testOne() { fail("on purpose") }"#).status == 1)
             #expect(try run(#""testOne": testOne"#, "static func testOne() {}", "--nothing").status == 2)
@@ -182,7 +181,7 @@ extension TestloggerTests {
         // MARK: Releases
 
         @Test func releasesHoldNothing() throws {
-            try claim("Nothing of this is in what you ship.")
+            try claim("Tests are not included in release builds")
             let source = Fixtures.checkout.appending(path: "Examples/QuickStart/Sources/Stacks/Stack.swift")
             let text = try String(contentsOf: source, encoding: .utf8)
             let start = try #require(text.firstRange(of: "// MARK: - In-class tests"))

@@ -79,7 +79,7 @@ struct LocalPackages {
 // MARK: Targets whose tests can't run
 
 extension LocalPackages {
-    /// Whether another target that may have the plugin depends on a target, so that its tests run there.
+    /// Returns whether another target that may have the plugin depends on a target, so that its tests run there.
     func isReachedByPlugin(_ target: any Target) -> Bool {
         guard let owner = owner(of: target) else { return false }
         let manifest = ManifestText(folder: owner.directoryURL)
@@ -112,12 +112,12 @@ extension LocalPackages {
 }
 
 extension Package {
-    /// Whether this is the package of the library and of these plugins.
+    /// A Boolean value that indicates whether this is the package of the library and of these plugins.
     var isTester: Bool { targets.contains { $0.isTestingLibrary } }
 }
 
 extension Target {
-    /// Whether this is the library that tests import.
+    /// A Boolean value that indicates whether this is the library that tests import.
     var isTestingLibrary: Bool { (self as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
 
     var isMacro: Bool { (self as? any SourceModuleTarget)?.kind == .macro }

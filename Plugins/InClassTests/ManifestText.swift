@@ -20,7 +20,7 @@ struct ManifestText {
         return "\(path):\(max(1, lines.count)):\((lines.last?.utf8.count ?? 0) + 1)"
     }
 
-    /// Whether a target may have the plugin: only a declaration that can be read and doesn't name it says no.
+    /// Returns whether a target may have the plugin: only a declaration that can be read and doesn't name it says no.
     func mayHavePlugin(_ target: String) -> Bool {
         guard let declaration = declaration(of: target) else { return true }
         guard let plugins = declaration.firstRange(of: /\bplugins\s*:/) else { return false }

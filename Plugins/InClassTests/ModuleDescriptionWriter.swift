@@ -8,7 +8,8 @@ import PackagePlugin
 struct BuildLayout {
     /// The folder of products, such as `.build/x86_64-unknown-linux-gnu/debug`.
     let products: URL
-    /// Whether this is Swift Build's layout, one object a module, or the native one's, one object a source.
+    /// A Boolean value that indicates whether this is Swift Build's layout, one object a module, or the native one's, one
+    /// object a source.
     let isSwiftBuild: Bool
     /// How the names of natively built Swift objects end.
     private let ending: String
@@ -107,15 +108,17 @@ struct TestedModule {
         return found
     }
 
-    /// Whether the module can have tests: InClassTesting is among all that it depends on, or is the module itself.
+    /// A Boolean value that indicates whether the module can have tests: InClassTesting is among all that it depends on, or is
+    /// the module itself.
     var canHaveTests: Bool { closure.contains { $0.isTestingLibrary } }
 
-    /// Whether the module depends on InClassTesting through other targets only, most of which have no tests.
+    /// A Boolean value that indicates whether the module depends on InClassTesting through other targets only, most of which
+    /// have no tests.
     private var isIndirect: Bool {
         !target.isTestingLibrary && !target.dependencyTargets.contains { $0.isTestingLibrary }
     }
 
-    /// Whether tests are to be expected in the module.
+    /// A Boolean value that indicates whether tests are to be expected in the module.
     var mayListTests: Bool {
         !isIndirect
             || sources.contains { source in

@@ -24,10 +24,10 @@ enum PluginSystem {
 
     // MARK: Where a build puts things
 
-    /// Whether a folder of products is named in Xcode's variables, whose values a plugin is not told.
+    /// Returns whether a folder of products is named in Xcode's variables, whose values a plugin is not told.
     static func isPlaceholder(_ products: String) -> Bool { products.contains("${") }
 
-    /// Whether a folder of products is that of Swift Build, as it is in Xcode.
+    /// Returns whether a folder of products is that of Swift Build, as it is in Xcode.
     static func isSwiftBuild(products: String) -> Bool {
         isPlaceholder(products) || URL(filePath: products).deletingLastPathComponent().lastPathComponent == "Products"
     }
@@ -39,7 +39,7 @@ enum PluginSystem {
 
     // MARK: Binary targets
 
-    /// Whether a variant of a library that supports these triples is one for a machine.
+    /// Returns whether a variant of a library that supports these triples is one for a machine.
     static func supports(_ triples: [String], isMacOS: Bool = isMacOS, isARM: Bool = isARM) -> Bool {
         let architectures = isARM ? ["aarch64", "arm64"] : ["x86_64"]
         let system = isMacOS ? "apple-macos" : "linux-gnu"
@@ -134,7 +134,7 @@ enum PluginSystem {
         word.contains { " '\"*?$&|;<>()[]\\".contains($0) } ? "'\(word.replacing("'", with: "'\\''"))'" : word
     }
 
-    /// Whether this process can make files in a folder: a sandbox says so of none that it was not told of.
+    /// Returns whether this process can make files in a folder: a sandbox says so of none that it was not told of.
     static func canWrite(to folder: String) -> Bool {
         let path = "\(folder)/.testlogger-\(getpid())"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)

@@ -36,10 +36,10 @@ struct SwiftPMCommand {
         words = own
     }
 
-    /// Whether nothing is compiled to objects: an editor asks for the modules alone.
+    /// A Boolean value that indicates whether nothing is compiled to objects: an editor asks for the modules alone.
     var isForIndex: Bool { words.contains("--experimental-prepare-for-indexing") }
 
-    /// Whether the compiler leaves bitcode in place of objects.
+    /// A Boolean value that indicates whether the compiler leaves bitcode in place of objects.
     var leavesBitcode: Bool { words.contains { $0.hasPrefix("--experimental-lto-mode") } }
 
     /// The option by which a build is for another machine than the one with this triple, or nil.

@@ -144,7 +144,7 @@ package struct BlockScan: Sendable {
     }
 
     // SPEC: Unicode 16, table 3-7.
-    /// Whether UTF-8 may have a byte behind the last four.
+    /// Returns whether UTF-8 may have a byte behind the last four.
     package static func mayFollow(_ byte: UInt8, _ previous: UInt32) -> Bool {
         let (last, second, third) = (UInt8(previous >> 24), UInt8(previous >> 16 & 0xFF), UInt8(previous >> 8 & 0xFF))
         let isContinuation = byte & 0xC0 == 0x80

@@ -91,7 +91,8 @@ struct ItemContents<Item: Identifiable> {
 
     // MARK: Gaps
 
-    /// Whether half of the slots are of no use, so that closing the gaps takes constant time for each removal on average.
+    /// A Boolean value that indicates whether half of the slots are of no use, so that closing the gaps takes constant time for
+    /// each removal on average.
     var isSparse: Bool { slots.count > 16 && places.count < slots.count / 2 }
 
     /// These contents without what was removed.

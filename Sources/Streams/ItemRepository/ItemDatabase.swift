@@ -130,7 +130,8 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         return true
     }
 
-    /// Whether the column is SQLite's own number of a row: a primary key that has an index is none.
+    /// A Boolean value that indicates whether the column is SQLite's own number of a row: a primary key that has an index is
+    /// none.
     private static var hasNumbersOfRows: String {
         """
         SELECT EXISTS (SELECT 1 FROM pragma_table_info('items')

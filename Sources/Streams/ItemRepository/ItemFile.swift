@@ -93,7 +93,7 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         }
     }
 
-    /// Whether a file that is no database is of another format.
+    /// Returns whether a file that is no database is of another format.
     static func isOfAnotherFormat(_ path: String) throws(StreamError) -> Bool {
         let bytes = try Self.bytes(of: InputFile(path: path), 0) { _ in false }
         return Self.format(of: bytes) ?? .sqlite != .sqlite

@@ -42,7 +42,7 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
         self = ["<?", "<!", "<plist"].contains { hasPrefix($0, at: start) } ? .xml : .openStep
     }
 
-    /// Whether an input begins with `<`, in UTF-16 of either order; after whitespace only with a byte order mark.
+    /// Returns whether an input begins with `<`, in UTF-16 of either order; after whitespace only with a byte order mark.
     private static func isXMLInUTF16(_ bytes: RawSpan) -> Bool {
         guard bytes.byteCount >= 2 else { return false }
         let first = (bytes.byte(at: 0), bytes.byte(at: 1))

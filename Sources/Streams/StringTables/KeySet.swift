@@ -26,7 +26,7 @@ public struct KeySet: Sendable {
     var seed = KeySeed()
     /// The number of places for which the seed was drawn anew; once for each, so that insertion stays O(1).
     var reseededPlaceCount = 0
-    /// Whether a seed is sought under which no two keys meet.
+    /// A Boolean value that indicates whether a seed is sought under which no two keys meet.
     private(set) var seeksSeed = true
     /// What is compared of each key, by its number; the first one equals no key.
     var entries = Self.noEntries
@@ -48,7 +48,7 @@ public struct KeySet: Sendable {
         var number: Int { Int(truncatingIfNeeded: bits & 0xFFFF_FFFF) }
 
         // PERF: Linearity/JSON, tree, keys; other keys that a look-up passes stay out of the processor's caches.
-        /// Whether the key may be the one with this hash.
+        /// Returns whether the key may be the one with this hash.
         @inline(__always)
         func mayHold(_ hash: UInt64) -> Bool { (bits ^ hash) & ~0xFFFF_FFFF == 0 }
     }

@@ -61,10 +61,10 @@ package struct TestResult: Equatable, Sendable {
         self.outcome = outcome
     }
 
-    /// Whether there is nothing to say of the test but that it passed.
+    /// A Boolean value that indicates whether there is nothing to say of the test but that it passed.
     package var isPlainPass: Bool { outcome == .passed && issues.isEmpty && earlierAttempts.isEmpty }
 
-    /// Whether the test passed, but not at the first attempt.
+    /// A Boolean value that indicates whether the test passed, but not at the first attempt.
     package var isFlaky: Bool { outcome == .passed && earlierAttempts.contains { $0.outcome == .failed } }
 }
 
@@ -94,7 +94,7 @@ package enum RunEvent: Sendable {
     case moduleIssue(module: String, TestIssue)
     case warning(SourceWarning)
 
-    /// Whether the event makes the run red.
+    /// A Boolean value that indicates whether the event makes the run red.
     package var isFailure: Bool {
         switch self {
         case .ended(let result): result.outcome == .failed

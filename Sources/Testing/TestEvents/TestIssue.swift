@@ -79,6 +79,6 @@ package struct TestIssue: Equatable, Sendable {
         path.isEmpty || line < 1 ? nil : SourcePlace(path: path, line: line, column: max(column, 1))
     }
 
-    /// Whether it compares nothing: `fail` has only a message.
+    /// A Boolean value that indicates whether it compares nothing: `fail` has only a message.
     package var isPlain: Bool { kind == .expectation && got.isEmpty && expected.isEmpty }
 }

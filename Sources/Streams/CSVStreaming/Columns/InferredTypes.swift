@@ -86,7 +86,7 @@ struct InferredTypes: Sendable {
         return found
     }
 
-    /// Whether a double stands for a number and no other one of as many digits.
+    /// Returns whether a double stands for a number and no other one of as many digits.
     private static func isReal(_ number: DecimalNumber, _ text: RawSpan) -> Bool {
         guard let value = NumberText.real(text, as: Double.self), value != 0, !number.isTruncated else { return false }
         // SPEC: IEEE 754; a decimal of 15 digits comes back from a double that is not subnormal.

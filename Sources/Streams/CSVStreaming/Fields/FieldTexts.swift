@@ -31,7 +31,7 @@ final class FieldTexts {
         return unsafe withoutQuotes(text, range.lowerBound - Int(batch.records[record].start), record, batch)
     }
 
-    /// Whether a field is in quotes.
+    /// Returns whether a field is in quotes.
     func isQuoted(_ field: Int, in record: Int, _ batch: RecordBatch) -> Bool {
         let range = unsafe batch.range(of: field, in: record)
         return unsafe range.count > 0

@@ -13,7 +13,7 @@ public struct CSVDialect: Sendable, Hashable {
     public let quote: UInt8?
     /// The byte that begins a line which is no record; nil where no line is a comment.
     public let comment: UInt8?
-    /// Whether the first record has the names of the fields.
+    /// A Boolean value that indicates whether the first record has the names of the fields.
     public var hasHeader: Bool
 
     /// Creates a dialect.

@@ -92,7 +92,7 @@ public struct CSVReaderOptions: Sendable {
     public var duplicateNames: DuplicateNames
     /// The encoding of the text.
     public var encoding: Encoding
-    /// Whether a byte order mark before the first byte is skipped; else it is text.
+    /// A Boolean value that indicates whether a byte order mark before the first byte is skipped; else it is text.
     public var skipsByteOrderMark: Bool
     /// The bounds of the input. Those of strings count the bytes of a field with its quotes, those of depth none.
     public var limits: StreamLimits
@@ -102,14 +102,15 @@ public struct CSVReaderOptions: Sendable {
     public var fieldLimit: Int
     /// What the fields of each of `columns` become where no sink says otherwise, as columns of known types want them.
     var kinds: [FieldKind] = []
-    /// Whether what is read becomes columns, of which no two have the same name.
+    /// A Boolean value that indicates whether what is read becomes columns, of which no two have the same name.
     var isForColumns: Bool = false
-    /// Whether every byte goes through the plain machine, which tests compare with the fast one.
+    /// A Boolean value that indicates whether every byte goes through the plain machine, which tests compare with the fast one.
     package var usesPlainScan: Bool = false
     /// The number of blocks that the fast machine begins with, which tests make small.
     package var firstBlockCount: Int = 16
 
-    /// Whether a sink that lends memory gets messages all the same, which tests compare with what is stored.
+    /// A Boolean value that indicates whether a sink that lends memory gets messages all the same, which tests compare with
+    /// what is stored.
     package var usesMessages: Bool = false
 
     /// Creates options; without arguments for RFC 4180 with a header, whose fields are strings.

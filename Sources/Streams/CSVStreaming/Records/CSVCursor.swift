@@ -27,13 +27,13 @@ final class CSVCursor {
     @usableFromInline let texts: FieldTexts
     /// The names of the columns, once they are known; nil where records are arrays.
     private(set) var header: CSVHeader?
-    /// Whether records have names, and so are dictionaries.
+    /// A Boolean value that indicates whether records have names, and so are dictionaries.
     @usableFromInline let hasNames: Bool
     /// The number of fields that records have; -1 as long as nobody knows.
     @usableFromInline private(set) var width = -1
     @usableFromInline private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
 
-    /// Whether the columns are the fields in their order.
+    /// A Boolean value that indicates whether the columns are the fields in their order.
     @usableFromInline private(set) var isInOrder = true
 
     /// The record at hand in the batch.
@@ -42,24 +42,24 @@ final class CSVCursor {
     @usableFromInline var row = -1
     /// The number of records of the batch.
     var count = 0
-    /// Whether the end of the input was told.
+    /// A Boolean value that indicates whether the end of the input was told.
     private var isFinished = false
     /// Where the names of the header are, until they were compared with those that the sink wants.
     private var headerPositions: [StreamPosition] = []
-    /// Whether the names of the columns are to be compared: not again in a later part of a text.
+    /// A Boolean value that indicates whether the names of the columns are to be compared: not again in a later part of a text.
     private var checksHeader: Bool
-    /// Whether the array of the records is begun.
+    /// A Boolean value that indicates whether the array of the records is begun.
     @usableFromInline var hasBegun = false
 
     // What a sink has lent; see CSVCursor+Loan.
     @usableFromInline var mayBorrow = true
     @usableFromInline var isLent = false
     @usableFromInline var rest = CSVCursor.untried
-    /// Whether it is known what the sink wants.
+    /// A Boolean value that indicates whether it is known what the sink wants.
     @usableFromInline var hasResolved = false
-    /// Whether no record of the batch was found that cannot be stored column by column.
+    /// A Boolean value that indicates whether no record of the batch was found that cannot be stored column by column.
     var mayFillColumns = false
-    /// Whether fields that no one wants are looked at as well, which only messages do.
+    /// A Boolean value that indicates whether fields that no one wants are looked at as well, which only messages do.
     var isStrict = false
     let loan: UnsafeMutablePointer<RowLoan>
 
@@ -294,7 +294,7 @@ final class CSVCursor {
         try unsafe message(columns[index].field, in: record, columns[index].kind, columns[index].shape)
     }
 
-    /// Whether the fields of a column are text, unless a sink expects another type.
+    /// Returns whether the fields of a column are text, unless a sink expects another type.
     @usableFromInline
     func isPlainText(_ index: Int) -> Bool {
         unsafe columns[index].kind == .text(emptyIsNull: false) && columns[index].shape == nil

@@ -11,10 +11,10 @@ struct RowFiller {
     private let records: UnsafeMutablePointer<RecordState>
     private let isInitialized: Bool
     private let quote: Int
-    /// Whether a short text may be stored as it is, and whether it has to be ASCII for that.
+    /// A Boolean value that indicates whether a short text may be stored as it is, and whether it has to be ASCII for that.
     private let knowsStrings: Bool
     private let isUTF8: Bool
-    /// Whether the columns are the fields in their order.
+    /// A Boolean value that indicates whether the columns are the fields in their order.
     private let isInOrder: Bool
     /// The last offset from which three words may be loaded.
     private let last: Int

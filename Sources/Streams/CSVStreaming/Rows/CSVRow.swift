@@ -44,7 +44,7 @@ public struct CSVRow: ~Copyable, ~Escapable {
         }
     }
 
-    /// Whether a field is in quotes, by which an empty text is told from none.
+    /// Returns whether a field is in quotes, by which an empty text is told from none.
     ///
     /// - Precondition: The index is in `0..<count`.
     public func isQuoted(at field: Int) -> Bool {
@@ -90,7 +90,7 @@ public struct CSVRow: ~Copyable, ~Escapable {
         return NumberText.real(self[field], as: Double.self)
     }
 
-    /// Whether a field is an integer of up to 16 digits without a sign.
+    /// Returns whether a field is an integer of up to 16 digits without a sign.
     @inline(__always)  // PERF: CSV/columns; once a field.
     func isShortInteger(at field: Int) -> Bool {
         let range = unsafe batch.range(of: field, in: record)

@@ -62,7 +62,7 @@ private struct BlockRecords {
     /// The number of records, and the offset behind the end of the last one.
     private(set) var count = 0
     private(set) var end = 0
-    /// Whether something was found that only the plain machine knows.
+    /// A Boolean value that indicates whether something was found that only the plain machine knows.
     private(set) var isStopped = false
     /// The words of a block that no class has, for the ends of fields and of lines.
     private static var fieldWord: Int { 4 }

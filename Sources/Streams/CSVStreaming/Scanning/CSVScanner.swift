@@ -26,12 +26,13 @@ final class CSVScanner {
     /// -1 where there is none.
     let quote: Int
     let comment: Int
-    /// Whether numbers may be looked for in the bytes of a field before anybody asks whether it is in quotes.
+    /// A Boolean value that indicates whether numbers may be looked for in the bytes of a field before anybody asks whether it
+    /// is in quotes.
     private let allowsShortNumbers: Bool
     let recordLimit: Int
     let fieldLimit: Int
     let allowsBlocks: Bool
-    /// Whether lines without a byte are records, which have one field.
+    /// A Boolean value that indicates whether lines without a byte are records, which have one field.
     @usableFromInline var keepsBlankLines = false
 
     var state: State
@@ -54,7 +55,7 @@ final class CSVScanner {
     var fieldCount = 0
     /// The bytes of a record that earlier chunks have begun.
     var pending: [UInt8] = []
-    /// Whether the record at hand is in `pending` as far as the chunk.
+    /// A Boolean value that indicates whether the record at hand is in `pending` as far as the chunk.
     private var isCut = false
 
     /// The records found last.

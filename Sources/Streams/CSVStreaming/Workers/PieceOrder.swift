@@ -24,7 +24,7 @@ final class PieceOrder: Sendable {
         for continuation in stopped.values { continuation.resume(returning: nil) }
     }
 
-    /// Whether a piece before has an error.
+    /// Returns whether a piece before has an error.
     func hasFailed(before index: Int) -> Bool { lock.withLock { unsafe firstFailure < index } }
 
     /// Notes how much is in a piece.

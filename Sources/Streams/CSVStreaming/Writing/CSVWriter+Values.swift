@@ -138,7 +138,7 @@ struct FieldQuoting {
         return false
     }
 
-    /// Whether a bare text would be read as null, a Boolean or a number.
+    /// Returns whether a bare text would be read as null, a Boolean or a number.
     private func isAmbiguous(_ text: RawSpan) -> Bool {
         guard text.byteCount > 0 else { return true }
         switch text.byte(at: 0) {

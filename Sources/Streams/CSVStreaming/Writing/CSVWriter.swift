@@ -50,11 +50,11 @@ public struct CSVWriter: PlistSink, ~Copyable {
         /// The last record in which each has a value, from 0; -1 for none.
         var lastRecords: [Int] = []
         var count = 0
-        /// Whether records are dictionaries.
+        /// A Boolean value that indicates whether records are dictionaries.
         var areNamed = true
-        /// Whether the first record decides.
+        /// A Boolean value that indicates whether the first record decides.
         var isOpen = true
-        /// Whether a record is begun.
+        /// A Boolean value that indicates whether a record is begun.
         var isBegun = false
 
         mutating func add(_ name: [UInt8]) -> Bool {
@@ -381,6 +381,6 @@ public struct CSVWriter: PlistSink, ~Copyable {
         return error.located(at: path)
     }
 
-    /// Whether the field at hand is the first one of its line.
+    /// A Boolean value that indicates whether the field at hand is the first one of its line.
     var isFirstColumn: Bool { column == 0 }
 }

@@ -55,7 +55,7 @@ enum DecimalRounding {
         scaled.multipliedFullWidth(by: powers.reciprocalOfFive(fractionCount)).high
     }
 
-    /// Whether a product decides.
+    /// Returns whether a product decides.
     @inlinable @inline(__always)
     static func isCertain(_ product: UInt64) -> Bool { product & 0x1F != 0x1F }
 

@@ -96,7 +96,7 @@ extension JSONNumber {
         return (true, first &+ 1 &+ digitCount, value)
     }
 
-    /// Whether a byte that follows digits begins an exponent.
+    /// Returns whether a byte that follows digits begins an exponent.
     @inlinable @inline(__always)  // PERF: see above.
     static func isExponent(_ byte: UInt8) -> Bool { byte | 0x20 == UInt8(ascii: "e") }
 

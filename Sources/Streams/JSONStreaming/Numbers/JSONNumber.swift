@@ -110,7 +110,7 @@ enum JSONNumber {
         return Plain(end: number.end, isReal: true, bits: (number.isNegative ? -magnitude : magnitude).bitPattern)
     }
 
-    /// Whether the digits of a fraction are at most 19 without the zeros before the first other digit.
+    /// Returns whether the digits of a fraction are at most 19 without the zeros before the first other digit.
     @inline(never)
     private static func hasFewDigits(_ bytes: RawSpan, _ start: Int, _ end: Int) -> Bool {
         var zero = start

@@ -16,11 +16,13 @@ public struct JSONReaderOptions: Sendable {
 
     /// The bounds of the input.
     public var limits: StreamLimits
-    /// Whether the input is a sequence of values separated by whitespace, as in JSON lines, and not one value.
+    /// A Boolean value that indicates whether the input is a sequence of values separated by whitespace, as in JSON lines, and
+    /// not one value.
     public var allowsMultipleValues: Bool
     /// What becomes of members of one object that have the same name.
     public var duplicateKeys: DuplicateKeys
-    /// Whether every byte goes through the plain machine, which tests compare with the fast loop.
+    /// A Boolean value that indicates whether every byte goes through the plain machine, which tests compare with the fast
+    /// loop.
     package var usesPlainScan: Bool = false
 
     /// Creates options.

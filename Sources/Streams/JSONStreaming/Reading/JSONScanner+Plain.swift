@@ -111,7 +111,7 @@ extension JSONScanner {
         scratch.removeAll(keepingCapacity: scratch.capacity <= 1 << 16)
     }
 
-    /// Whether the end of the input would complete a number.
+    /// A Boolean value that indicates whether the end of the input would complete a number.
     @usableFromInline var isInNumber: Bool {
         switch state {
         case .zero, .integer, .fraction, .exponentDigits: true

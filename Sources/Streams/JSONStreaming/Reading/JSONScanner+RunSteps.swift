@@ -35,9 +35,11 @@ extension JSONScanner {
         @usableFromInline var member: Int = 0
         @usableFromInline var context: Int = 0
         @usableFromInline var expected: Int = 0
-        /// Whether the sink had no memory for the last array, and so will take its neighbours as messages as well.
+        /// A Boolean value that indicates whether the sink had no memory for the last array, and so will take its neighbours as
+        /// messages as well.
         @usableFromInline var sendsArrays: Bool = false
-        /// Whether records of this chunk were stored through the sink's memory, which keeps what it knows of the text.
+        /// A Boolean value that indicates whether records of this chunk were stored through the sink's memory, which keeps what
+        /// it knows of the text.
         @usableFromInline var hasStored: Bool = false
         @usableFromInline var end: RunStop = .value
 

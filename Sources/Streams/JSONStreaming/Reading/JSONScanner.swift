@@ -124,7 +124,7 @@ public struct JSONScanner: Sendable {
     }
 
     // PERF: JSONTyped/documents; of a text of 150 bytes, the fast loop would leave a third to the plain machine.
-    /// Whether a last chunk is to be scanned with spaces behind it: it is short, and no limit is within it.
+    /// Returns whether a last chunk is to be scanned with spaces behind it: it is short, and no limit is within it.
     @usableFromInline
     func canPad(_ byteCount: Int) -> Bool {
         allowsRuns && byteCount <= Self.paddedCount && byteCount <= options.limits.totalByteCount - chunkOffset
@@ -202,7 +202,8 @@ public struct JSONScanner: Sendable {
         chunkPlace.offset += bytes.byteCount
     }
 
-    /// Whether the fast loop can start: between tokens, but not between the name and the value of a member.
+    /// A Boolean value that indicates whether the fast loop can start: between tokens, but not between the name and the value
+    /// of a member.
     @usableFromInline var canStartRuns: Bool {
         switch state {
         case .firstElement, .firstKey, .key, .afterValue, .beforeRoot: true

@@ -43,7 +43,8 @@ struct MemberHints: Sendable {
     @usableFromInline var depth = 0
     @usableFromInline var levels: UInt64 = 0
     // PERF: JSONReader in chunks; links made from a wrong place would miss in every dictionary from then on.
-    /// Whether the plain machine may have gone through members since, at the end of a chunk, so that the place is unknown.
+    /// A Boolean value that indicates whether the plain machine may have gone through members since, at the end of a chunk, so
+    /// that the place is unknown.
     @usableFromInline var isLost = false
 
     /// The offset in the whole input from which on members are learnt: after the beginning, since small documents have
@@ -174,7 +175,7 @@ struct MemberHints: Sendable {
     }
 
     // PERF: see above; two words decide for up to 16 bytes.
-    /// Whether the text of a hint stands at an offset that has 8 bytes behind it; longer ones must end before `last`.
+    /// Returns whether the text of a hint stands at an offset that has 8 bytes behind it; longer ones must end before `last`.
     @inlinable @inline(__always)
     func matches(_ hint: Hint, _ bytes: RawSpan, at offset: Int, last: Int) -> Bool {
         let count = Int(hint.count)

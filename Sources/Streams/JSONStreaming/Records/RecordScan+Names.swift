@@ -122,7 +122,7 @@ extension RecordScan {
         (seen & (1 &<< UInt64(truncatingIfNeeded: index)) == 0 ? index : -1, offset)
     }
 
-    /// Whether a name of more than 16 bytes is at the offset, the first 16 of which are; all of it is within the span.
+    /// Returns whether a name of more than 16 bytes is at the offset, the first 16 of which are; all of it is within the span.
     private static func isName(_ bytes: RawSpan, _ offset: Int, _ member: UnsafeMutablePointer<RecordMember>) -> Bool {
         for place in unsafe 16..<member.pointee.length {
             let byte = unsafe member.pointee.text.load(fromByteOffset: place, as: UInt8.self)
@@ -133,7 +133,7 @@ extension RecordScan {
 
     // MARK: Whitespace and names
 
-    /// Whether the text before a member is the one that was before it in an earlier record.
+    /// Returns whether the text before a member is the one that was before it in an earlier record.
     @inline(__always)  // PERF: JSONTyped/catalogue; once a member.
     static func matches(
         _ prefix: UnsafeMutablePointer<RepeatedPrefix>, _ member: UnsafeMutablePointer<RecordMember>, _ bytes: RawSpan,

@@ -13,9 +13,10 @@ struct RecordScan {
     struct End {
         /// The offset behind the last complete record, or behind the last stored member of the open one.
         @usableFromInline let offset: Int
-        /// Whether a record is begun and not complete.
+        /// A Boolean value that indicates whether a record is begun and not complete.
         @usableFromInline let isOpen: Bool
-        /// Whether a member of the open record is stored; without one the offset is behind its brace.
+        /// A Boolean value that indicates whether a member of the open record is stored; without one the offset is behind its
+        /// brace.
         @usableFromInline let isAfterValue: Bool
     }
 

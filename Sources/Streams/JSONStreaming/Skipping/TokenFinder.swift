@@ -43,7 +43,7 @@ struct TokenFinder: Sendable {
         state.colon = atName ? 0 : 1
     }
 
-    /// Whether the last block ended within a string.
+    /// A Boolean value that indicates whether the last block ended within a string.
     var isInString: Bool { state.inside != 0 }
 
     /// Finds the tokens of the next blocks.

@@ -54,7 +54,8 @@ extension TokenMasks {
         return true
     }
 
-    /// Whether the members are valid up to a mark at an offset and with it, apart from containers, which are known to be.
+    /// Returns whether the members are valid up to a mark at an offset and with it, apart from containers, which are known to
+    /// be.
     mutating func areValid(_ walk: MemberWalk, upTo mark: Int, _ bytes: RawSpan) -> Bool {
         let place = unsafe mark &- start
         let range = walk.rest & (.max &>> UInt64(truncatingIfNeeded: 63 &- place & 63))

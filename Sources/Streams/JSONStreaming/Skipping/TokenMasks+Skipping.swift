@@ -73,7 +73,7 @@ extension TokenMasks {
         return unsafe (start &+ quote, has(.escapes, from: place, to: quote))
     }
 
-    /// Whether the escapes from an offset to another one, both in known blocks, are valid.
+    /// Returns whether the escapes from an offset to another one, both in known blocks, are valid.
     mutating func areEscapesValid(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
         let (place, last) = unsafe (range.lowerBound &- start, range.upperBound &- start)
         var mask: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
@@ -85,7 +85,7 @@ extension TokenMasks {
         return true
     }
 
-    /// Whether numbers, literals and escapes of a block are valid.
+    /// Returns whether numbers, literals and escapes of a block are valid.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
     mutating func areValid(_ index: Int, _ range: UInt64, _ bytes: RawSpan) -> Bool {
         let base = unsafe start &+ index &* 64
@@ -98,7 +98,7 @@ extension TokenMasks {
         return unsafe escapes == 0 || areEscapes(escapes, bytes, base)
     }
 
-    /// Whether a number or a literal is at an offset, and nothing that would belong to it behind.
+    /// Returns whether a number or a literal is at an offset, and nothing that would belong to it behind.
     @inline(__always)  // PERF: JSONTyped/posts; once a number or literal.
     private static func isScalar(_ bytes: RawSpan, at start: Int) -> Bool {
         guard start <= bytes.byteCount &- JSONScanner.margin else { return false }
@@ -120,7 +120,7 @@ extension TokenMasks {
         return follower == UInt8(ascii: ",") || follower <= 0x20 || follower | 0x20 == UInt8(ascii: "}")
     }
 
-    /// Whether escapes are what RFC 8259 knows, and surrogates are pairs.
+    /// Returns whether escapes are what RFC 8259 knows, and surrogates are pairs.
     @inline(never)
     private mutating func areEscapes(_ bits: UInt64, _ bytes: RawSpan, _ base: Int) -> Bool {
         var rest = bits

@@ -20,7 +20,7 @@ struct TokenMasks {
     private(set) var start = 0
     /// The number of blocks that can be trusted.
     private(set) var count = 0
-    /// Whether the text goes on behind the blocks.
+    /// A Boolean value that indicates whether the text goes on behind the blocks.
     private(set) var hasMore = false
     /// The masks, one behind the other, each a word for each block, and a word that is no one's.
     private let words: UnsafeMutablePointer<UInt64>
@@ -122,7 +122,7 @@ struct TokenMasks {
         return .max
     }
 
-    /// Whether a bit of a mask is set from a place to another one that is known.
+    /// Returns whether a bit of a mask is set from a place to another one that is known.
     @inline(__always)  // PERF: see above.
     mutating func has(_ mask: TokenFinder.Mask, from place: Int, to last: Int) -> Bool {
         let count = last &- place

@@ -24,12 +24,13 @@ public struct JSONWriter: PlistSink, ~Copyable {
     var next: Next = .root
     private var rootCount: Int = 0
     private let indent: Int
-    /// Whether nothing but commas and colons goes between values.
+    /// A Boolean value that indicates whether nothing but commas and colons goes between values.
     let isPlainCompact: Bool
     // PERF: JSONWriter/reals, 3 of 17 ns; to ask for a static property is a call each time.
     /// The units of doubles, once a real was written.
     var units: ScaledUnits?
-    /// Whether whole numbers that are doubles are written without a point, as `JSONEncoder` writes them.
+    /// A Boolean value that indicates whether whole numbers that are doubles are written without a point, as `JSONEncoder`
+    /// writes them.
     var omitsPoints: Bool = false
     /// The dictionaries whose members are to be sorted.
     private var sorting: [MemberOrder] = []
@@ -284,11 +285,11 @@ public struct JSONWriter: PlistSink, ~Copyable {
         /// What follows a member in a dictionary, with nothing but a comma before it.
         static var plainMember: Next { Next(bits: 3) }
 
-        /// Whether a value is next in a container, and nothing goes before it but a comma.
+        /// A Boolean value that indicates whether a value is next in a container, and nothing goes before it but a comma.
         var isPlainValue: Bool { bits < 2 }
-        /// Whether a key is next, and nothing goes before it but a comma.
+        /// A Boolean value that indicates whether a key is next, and nothing goes before it but a comma.
         var isPlainKey: Bool { bits | 1 == 3 }
-        /// Whether a key is next.
+        /// A Boolean value that indicates whether a key is next.
         var isKey: Bool { bits & 2 != 0 }
         /// The number of commas before what is next.
         var commaCount: Int { Int(truncatingIfNeeded: bits & 1) }

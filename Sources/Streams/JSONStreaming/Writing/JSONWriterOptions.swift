@@ -30,13 +30,14 @@ public struct JSONWriterOptions: Sendable, Hashable {
 
     /// How the text is laid out.
     public var layout: Layout
-    /// Whether members are sorted by the UTF-8 bytes of their names; the outermost dictionary is then held in memory.
+    /// A Boolean value that indicates whether members are sorted by the UTF-8 bytes of their names; the outermost dictionary is
+    /// then held in memory.
     public var sortsKeys: Bool
     /// What becomes of NaN and the infinities.
     public var nonFinite: NonFinite
     /// What becomes of dates.
     public var dates: Dates
-    /// Whether any number of values may be written, a newline after each, as in JSON lines.
+    /// A Boolean value that indicates whether any number of values may be written, a newline after each, as in JSON lines.
     public var allowsMultipleValues: Bool
     /// The deepest nesting that is written.
     public var depthLimit: Int

@@ -32,7 +32,7 @@ public struct BuilderOptions: Sendable {
     public var keyMapping: KeyMapping
     /// What to do with a member that the type does not have.
     public var unknownMembers: UnknownMembers
-    /// Whether names are compared where those that the type does not have are ignored.
+    /// A Boolean value that indicates whether names are compared where those that the type does not have are ignored.
     ///
     /// With `true`, the default, a header of CSV of which no column is a member is an error, and so is an element of XML none of
     /// whose children and attributes is one; so is a name that differs only in case, or in space around it, from a member that does

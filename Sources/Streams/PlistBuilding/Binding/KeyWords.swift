@@ -29,14 +29,14 @@ package struct KeyWords: BitwiseCopyable {
         }
     }
 
-    /// Whether these are the words of the bytes of a key, and the bytes those from an address on.
+    /// Returns whether these are the words of the bytes of a key, and the bytes those from an address on.
     @inlinable @inline(__always)  // PERF: see above.
     package func isEqual(to other: KeyWords, _ bytes: UnsafeRawBufferPointer, _ known: UnsafeRawPointer?) -> Bool {
         guard length == other.length, first == other.first, last == other.last else { return false }
         return unsafe length <= 16 || Self.isMiddleEqual(bytes, known)
     }
 
-    /// Whether these are the words of a key, and the key has the bytes from an address on.
+    /// Returns whether these are the words of a key, and the key has the bytes from an address on.
     @inlinable @inline(__always)  // PERF: see above.
     package func isEqual(to key: RawSpan, _ known: UnsafeRawPointer?) -> Bool {
         // SAFETY: the pointer does not leave the closure.

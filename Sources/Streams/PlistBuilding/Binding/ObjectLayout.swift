@@ -23,7 +23,7 @@ struct BoundMember {
         unsafe self.plan = plan
     }
 
-    /// Whether a key is the name.
+    /// Returns whether a key is the name.
     @inline(__always)  // PERF: JSONRecords/structures; the guessed name costs two loads and no look-up.
     func isName(_ key: RawSpan) -> Bool { unsafe words.isEqual(to: key, name.baseAddress) }
 }
@@ -49,11 +49,12 @@ final class ObjectLayout {
     let allMembers: UInt64
     let requiredMembers: UInt64
     let nonOptionalMembers: UInt64
-    /// Whether a fresh value may be left uninitialized and its members be filled in one by one.
+    /// A Boolean value that indicates whether a fresh value may be left uninitialized and its members be filled in one by one.
     ///
     /// That holds for structures of which the members are the stored properties one to one, 64 at most.
     let isFilledMemberwise: Bool
-    /// Whether a value that nobody kept can be set back to its defaults, since every stored property is a member.
+    /// A Boolean value that indicates whether a value that nobody kept can be set back to its defaults, since every stored
+    /// property is a member.
     let isResettable: Bool
     /// The number of bytes from the start of the members to the end of the last one that has an offset.
     let extent: Int

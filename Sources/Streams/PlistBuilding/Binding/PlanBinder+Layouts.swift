@@ -68,7 +68,8 @@ extension PlanBinder {
             offsets: stored.map(\.offset), required: 0, declared: nil, isCovered: true)
     }
 
-    /// Whether a type may be a property wrapper, which the runtime does not tell: one that was made streamable by its owner.
+    /// Returns whether a type may be a property wrapper, which the runtime does not tell: one that was made streamable by its
+    /// owner.
     private func mayBeWrapper(_ type: any StreamValue.Type) -> Bool {
         guard type is any StreamRepresentable.Type || type is any StreamObject.Type || type is any RawRepresentable.Type
         else { return false }
@@ -115,7 +116,7 @@ extension PlanBinder {
         return stored.contains { isStored($0) && $0.offset == offset } ? offset : nil
     }
 
-    /// Whether each member is a whole stored property of its own, and each stored property is a member.
+    /// Returns whether each member is a whole stored property of its own, and each stored property is a member.
     ///
     /// Where it is not so, two members may be one property, or one of them a part of the other: then a value is made
     /// with its defaults, and members are assigned in the order in which they come, so that the last one wins.

@@ -40,7 +40,7 @@ enum StoredProperties {
         return isWhole ? properties : nil
     }
 
-    /// Whether properties are all of a structure: the runtime puts one behind the other, as near as alignment lets it.
+    /// Returns whether properties are all of a structure: the runtime puts one behind the other, as near as alignment lets it.
     private static func areWhole(_ properties: [StoredProperty], ofStructure type: Any.Type) -> Bool {
         var end = 0
         for property in properties {
@@ -52,7 +52,7 @@ enum StoredProperties {
         return end == TypeSize(of: type).size
     }
 
-    /// Whether properties are all of a class and its superclasses: each class ends where its last property does.
+    /// Returns whether properties are all of a class and its superclasses: each class ends where its last property does.
     private static func areWhole(_ properties: [StoredProperty], ofClass type: Any.Type) -> Bool {
         guard let type = type as? AnyClass else { return false }
         let ownEnd = Int(instanceExtents(type).positive)

@@ -75,11 +75,11 @@ package enum FastKind: UInt8, Sendable {
     /// A Boolean or a string of a column.
     case columnBool, columnString
 
-    /// Whether a string is stored without an optional around it.
+    /// A Boolean value that indicates whether a string is stored without an optional around it.
     @inlinable package var isText: Bool { self == .string || self == .columnString }
 
     // PERF: PropertyLists/items written, JSONRecords/writing; once a member.
-    /// Whether a scalar at an address, which must have a value of this kind, is nil.
+    /// Returns whether a scalar at an address, which must have a value of this kind, is nil.
     @inlinable @inline(__always)
     package func isNil(at address: UnsafeRawPointer) -> Bool {
         switch self {
@@ -146,7 +146,7 @@ final class StreamPlan {
     let written: UnsafeMutablePointer<MemoryForm>
     /// The machine that a builder of this type has done with, for the next one; see `ValueMachine.take`.
     let spare = SharedPlaces()
-    /// Whether this is the plan of an array of bytes, which a data message fills.
+    /// A Boolean value that indicates whether this is the plan of an array of bytes, which a data message fills.
     var isBytes = false
     /// The kind of message that a scalar of text becomes.
     var textKind = ExpectedValue.Kind.text

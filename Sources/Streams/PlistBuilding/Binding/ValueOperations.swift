@@ -10,9 +10,9 @@ struct ValueOperations {
     /// The number of bytes between values of an array.
     @usableFromInline let stride: Int
     @usableFromInline let alignment: Int
-    /// Whether values are bytes only, which need not be deinitialized.
+    /// A Boolean value that indicates whether values are bytes only, which need not be deinitialized.
     @usableFromInline let isTrivial: Bool
-    /// Whether a value lies in an optional as it is, and is all that lies there.
+    /// A Boolean value that indicates whether a value lies in an optional as it is, and is all that lies there.
     @usableFromInline let fillsOptional: Bool
     /// Ends the life of the value at an address.
     @usableFromInline let deinitialize: (UnsafeMutableRawPointer) -> Void

@@ -77,7 +77,7 @@ struct ColumnNames {
     /// The keys of rows that stand for columns, or have some within.
     var ofRows: KeySet { levels[0].keys }
 
-    /// Whether all columns are members of the row itself.
+    /// A Boolean value that indicates whether all columns are members of the row itself.
     var areFlat: Bool { levels.count == 1 }
 
     /// The steps from a row to a column.

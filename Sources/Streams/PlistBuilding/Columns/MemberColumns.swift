@@ -29,7 +29,7 @@ package struct MemberColumn: Sendable {
 @safe
 package final class MemberColumns {
     package let columns: [MemberColumn]
-    /// Whether values are references to objects.
+    /// A Boolean value that indicates whether values are references to objects.
     package let isClass: Bool
     /// The number of bytes between values of an array.
     package let stride: Int

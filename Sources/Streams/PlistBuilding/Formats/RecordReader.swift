@@ -44,9 +44,9 @@ package final class RecordReader<Value> {
     /// The bytes that wait to be read, from `offset` on.
     var waiting: [UInt8] = []
     private var offset = 0
-    /// Whether those bytes are to be read before others are waited for.
+    /// A Boolean value that indicates whether those bytes are to be read before others are waited for.
     var isReady = false
-    /// Whether nothing is to come except the values that are kept.
+    /// A Boolean value that indicates whether nothing is to come except the values that are kept.
     private(set) var isFinished = false
 
     private var reader: (any PushReader & ~Copyable)?
@@ -121,7 +121,7 @@ package final class RecordReader<Value> {
         end()
     }
 
-    /// Whether nothing is to come, neither a value nor an error.
+    /// A Boolean value that indicates whether nothing is to come, neither a value nor an error.
     var isSpent: Bool { isFinished && values.isEmpty && failure == nil }
 
     /// Gives up everything, including values and an error that were not asked for yet.

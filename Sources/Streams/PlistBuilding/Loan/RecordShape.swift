@@ -25,9 +25,9 @@ package struct RecordShape {
     package let stride: Int
     /// The number of values that fit side by side into the memory that a reader has for elements; 0 for large ones.
     package let room: Int
-    /// Whether values are bytes only, which need no end.
+    /// A Boolean value that indicates whether values are bytes only, which need no end.
     package let isTrivial: Bool
-    /// Whether a value lies in an optional as it is, so that it can be stored there at once.
+    /// A Boolean value that indicates whether a value lies in an optional as it is, so that it can be stored there at once.
     package let fillsOptional: Bool
     /// What is inside an optional, an array or a dictionary.
     package private(set) var element: UnsafePointer<RecordShape>?
@@ -77,7 +77,7 @@ package struct RecordShape {
         }
     }
 
-    /// Whether this is a container of containers.
+    /// A Boolean value that indicates whether this is a container of containers.
     package var isLarge: Bool {
         guard let element = unsafe element, unsafe kind == .array || kind == .dictionary else { return false }
         return unsafe element.pointee.kind != .scalar

@@ -91,7 +91,7 @@ struct RecordMembers {
     let count: Int
     /// One more than the index of a member, at the place of its name; 0 at the places of no name.
     let table: UnsafeMutablePointer<UInt8>
-    /// Whether these are all members, so that any other name is unknown.
+    /// A Boolean value that indicates whether these are all members, so that any other name is unknown.
     let areAll: Bool
     /// The length of the longest name in bytes.
     let longestName: Int
@@ -162,17 +162,17 @@ package struct RecordState {
     package var stride = 0
     /// The number of records that there is memory for, at least 1.
     package var room = 0
-    /// Whether members have a value before one is stored, which strings must release.
+    /// A Boolean value that indicates whether members have a value before one is stored, which strings must release.
     package var isInitialized = false
     /// The members with which a record is complete; others are for the builder to complete.
     package var complete: UInt64 = 0
-    /// Whether each record is an object of its own.
+    /// A Boolean value that indicates whether each record is an object of its own.
     package var makes = false
     /// Makes the object of a record behind the first, at the place of the reference to it.
     package var make: (UnsafeMutableRawPointer) -> Void = { _ in }
     /// Where the reference to the object of the first record is; the others lie side by side behind it.
     package var reference: UnsafeMutableRawPointer
-    /// Whether each record is handed over.
+    /// A Boolean value that indicates whether each record is handed over.
     package var delivers = false
     /// Hands over a complete record; false when the reader is to stop behind it.
     package var deliver: () -> Bool = { true }
@@ -180,11 +180,11 @@ package struct RecordState {
     package var table: UnsafeMutablePointer<UInt8>?
     /// The length of the longest of their names in bytes; a reader with a lower limit leaves all to messages.
     package var longestName = 0
-    /// Whether members that the type does not have are skipped.
+    /// A Boolean value that indicates whether members that the type does not have are skipped.
     package var skipsUnknown = false
     /// The levels of containers that may be within a record.
     package var depth = 0
-    /// Whether the record is the whole document, of which large parts are not built at once.
+    /// A Boolean value that indicates whether the record is the whole document, of which large parts are not built at once.
     package var isRoot = false
     /// The type of arrays that follow each other, when there is memory for such instead of records.
     package var arrays: UnsafePointer<RecordShape>?
@@ -220,7 +220,7 @@ package struct RecordState {
     // What the reader says.
     /// The number of complete records.
     package var doneCount = 0
-    /// Whether a record behind the complete ones is begun.
+    /// A Boolean value that indicates whether a record behind the complete ones is begun.
     package var isOpen = false
     /// The members of the open record that are stored.
     package var seen: UInt64 = 0
@@ -238,7 +238,7 @@ package struct RecordState {
     }
 
     // PERF: JSONTyped/documents; by address, so that the state is not copied for the call.
-    /// Whether a state has no more levels than so many, and no long text.
+    /// Returns whether a state has no more levels than so many, and no long text.
     static func isSmall(_ state: UnsafeMutablePointer<RecordState>, levels: Int) -> Bool {
         guard levels > 0, unsafe state.pointee.text.capacity <= elementByteCount else { return false }
         guard let inner = unsafe state.pointee.inner else { return true }
@@ -290,7 +290,7 @@ extension RecordState {
         }
     }
 
-    /// Whether records of which these members come may be complete.
+    /// Returns whether records of which these members come may be complete.
     package func mayComplete(_ seen: UInt64) -> Bool { unsafe layout != nil || complete & ~seen == 0 }
 
     /// Forgets a loan that no reader gives back.

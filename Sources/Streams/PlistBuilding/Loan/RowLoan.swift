@@ -30,7 +30,7 @@ package struct RowLoan {
     private var members: UnsafeMutablePointer<RecordMember>?
     /// Where the cells go, one for each column of the rows.
     package private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
-    /// Whether all cells that are wanted go into columns.
+    /// A Boolean value that indicates whether all cells that are wanted go into columns.
     package private(set) var isOfColumns = false
     /// The address of the row to come, or its offset in every column, and the reference to its object.
     package private(set) var base = 0

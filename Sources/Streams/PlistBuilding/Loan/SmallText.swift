@@ -5,7 +5,7 @@ import PlistStreaming
 /// Makes strings of the bytes of messages.
 @usableFromInline
 package struct SmallText: Sendable {
-    /// Whether strings of up to 15 ASCII bytes look in memory the way `smallString` makes them.
+    /// A Boolean value that indicates whether strings of up to 15 ASCII bytes look in memory the way `smallString` makes them.
     @usableFromInline package let isLayoutKnown: Bool
 
     /// Found out once, by comparing with strings of the standard library of every length.

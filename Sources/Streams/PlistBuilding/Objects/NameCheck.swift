@@ -64,7 +64,7 @@ extension ObjectLayout {
     /// The comparison of names with those of the members.
     var nameCheck: NameCheck { NameCheck(known: keys, owner: "member of \(typeName)") }
 
-    /// Whether a member is an array, so that an element without children may be an empty list.
+    /// A Boolean value that indicates whether a member is an array, so that an element without children may be an empty list.
     fileprivate var hasLists: Bool {
         unsafe members.contains { member in
             if case .array = unsafe member.plan.innermost.shape { true } else { false }
@@ -128,7 +128,7 @@ extension ValueMachine {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether two names differ only in the case of ASCII letters.
+    /// Returns whether two names differ only in the case of ASCII letters.
     fileprivate func isNear(_ other: UnsafeRawBufferPointer) -> Bool {
         count == other.count
             && indices.allSatisfy { index in
@@ -139,7 +139,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension RecordState {
-    /// Whether a name differs from that of a member only in case.
+    /// Returns whether a name differs from that of a member only in case.
     package func isNear(_ name: UnsafeRawBufferPointer) -> Bool {
         guard let members = unsafe members else { return false }
         return unsafe (0..<memberCount).contains { index in

@@ -33,7 +33,7 @@ struct ExpectedKeys: ~Copyable {
         unsafe text.removeLast(text.count)
     }
 
-    /// Whether there is a key with a number and it has these bytes.
+    /// Returns whether there is a key with a number and it has these bytes.
     @inline(__always)  // PERF: JSONTree, JSONRecords/tree, JSONRecords/foundation; once a member.
     func isKey(_ number: Int, _ key: RawSpan) -> Bool {
         guard unsafe number < entries.count else { return false }

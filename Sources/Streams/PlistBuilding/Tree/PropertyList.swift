@@ -51,7 +51,7 @@ public struct PropertyList: Sendable {
 
     // MARK: Scalars
 
-    /// Whether the value is null.
+    /// A Boolean value that indicates whether the value is null.
     public var isNull: Bool { node.tag == .null }
 
     /// The value as a Boolean, nil for any other type.

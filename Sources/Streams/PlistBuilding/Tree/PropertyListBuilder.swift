@@ -30,7 +30,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     /// The number plus 1 of the key whose value the innermost dictionary, or the array around it, is.
     private var owner = 0
     // PERF: JSONTree; keys are numbered as they come, so that ascending numbers are different ones, as in most streams.
-    /// Whether the keys of the innermost dictionary may have come twice.
+    /// A Boolean value that indicates whether the keys of the innermost dictionary may have come twice.
     private var isUnordered = false
     /// By the number of a key plus 1; the first is the start of a dictionary.
     private var keyStates = unsafe GrowingMemory<KeyState>()

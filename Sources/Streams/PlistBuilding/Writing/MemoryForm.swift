@@ -12,7 +12,8 @@ package struct MemoryFormMember {
     package let length: Int
     /// What is written; `none` for members that are no common scalars.
     package let fast: FastKind
-    /// Whether the name needs escapes, or the property has no place in memory, so that messages are sent for the member.
+    /// A Boolean value that indicates whether the name needs escapes, or the property has no place in memory, so that messages
+    /// are sent for the member.
     package let needsMessages: Bool
     /// The offset in the structure or object.
     package let offset: Int
@@ -112,7 +113,7 @@ package struct MemoryForm {
         }
     }
 
-    /// Whether values of a kind are read from memory: strings only where their memory is known.
+    /// Returns whether values of a kind are read from memory: strings only where their memory is known.
     private static func isKnown(_ fast: FastKind) -> Bool {
         switch fast {
         case .none, .value, .columnBool, .columnString: false
@@ -121,7 +122,7 @@ package struct MemoryForm {
         }
     }
 
-    /// Whether `PlanWriter` does not ask values of a kind for an encoder of their own.
+    /// Returns whether `PlanWriter` does not ask values of a kind for an encoder of their own.
     private static func winsAlways(_ fast: FastKind) -> Bool {
         fast == .integer || fast == .real || fast == .bool || fast == .string
     }
@@ -168,7 +169,7 @@ package struct ValueSource {
     /// How it lies in memory.
     package let form: UnsafePointer<MemoryForm>
     private(set) var writer: PlanWriter
-    /// Whether members that are nil are left out.
+    /// A Boolean value that indicates whether members that are nil are left out.
     package let omitsNil: Bool
 
     init(_ address: UnsafeRawPointer, _ plan: StreamPlan, _ writer: PlanWriter) {

@@ -13,7 +13,7 @@ package enum ObjectAccess {
     // swift/Runtime/ExclusivityFlags.h
     private static let (modification, isNoted) = (UInt(1), UInt(0x20))
 
-    /// Whether notes are laid out as expected. If not, every property is checked by itself.
+    /// A Boolean value that indicates whether notes are laid out as expected. If not, every property is checked by itself.
     private static let isLayoutKnown: Bool = {
         var (first, second) = (Note(0, 0, 0), Note(0, 0, 0))
         return unsafe withUnsafeMutablePointer(to: &first) { first in
@@ -33,7 +33,7 @@ package enum ObjectAccess {
     }()
 
     // PERF: JSON of objects; one look at the notes for an object instead of one for each of its properties.
-    /// Whether memory in a range may be under modification on this thread.
+    /// Returns whether memory in a range may be under modification on this thread.
     package static func isModifying(_ range: Range<UInt> = 0..<UInt.max) -> Bool {
         guard unsafe isLayoutKnown else { return true }
         var note = Note(0, 0, 0)

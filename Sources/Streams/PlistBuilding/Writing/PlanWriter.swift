@@ -35,7 +35,7 @@ struct WritingForm {
 package struct PlanWriter {
     @usableFromInline let options: WritingOptions
     // PERF: trees of objects; looked up once. What begins while a value is written ends before it goes on.
-    /// Whether a caller is modifying anything; nil until an object or a container comes.
+    /// A Boolean value that indicates whether a caller is modifying anything; nil until an object or a container comes.
     private(set) var isModifying: Bool?
 
     @usableFromInline

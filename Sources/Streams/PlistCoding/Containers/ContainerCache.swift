@@ -57,7 +57,7 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
         return unsafe (Unmanaged.passUnretained(vendor), place)
     }
 
-    /// Whether nobody but the vendor holds the container of an entry.
+    /// Returns whether nobody but the vendor holds the container of an entry.
     @inline(__always)  // PERF: see above.
     private static func isFree(_ entry: UnsafeMutablePointer<Entry>) -> Bool {
         // SAFETY: the bits are those of a reference to an object that the vendor of the entry keeps alive.
@@ -90,7 +90,7 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
         return nil
     }
 
-    /// Whether nobody but their vendors holds any of the containers.
+    /// A Boolean value that indicates whether nobody but their vendors holds any of the containers.
     var areFree: Bool {
         var rest = used
         while rest != 0 {
@@ -168,7 +168,7 @@ final class ContainerVendor<Container> {
 
 /// What the keyed containers of the standard library are in memory.
 enum ContainerLayout {
-    /// Whether both are one reference to a native object.
+    /// A Boolean value that indicates whether both are one reference to a native object.
     static let isReference: Bool = {
         // SAFETY: the containers are never asked for anything.
         let encodingPlace = UnsafeMutablePointer<EncodingPlace>.allocate(capacity: 1)
@@ -188,7 +188,7 @@ enum ContainerLayout {
     private nonisolated(unsafe) static var isFoundOut = false
     private static let lock = Lock()
 
-    /// Whether containers are references, and it pays to know that when a value has made so many that none could serve.
+    /// Returns whether containers are references, and it pays to know that when a value has made so many that none could serve.
     ///
     /// Finding it out takes as long as hundreds of containers, once a process: a value of a few does not begin that. The
     /// first container of a value is often the only one of its type.

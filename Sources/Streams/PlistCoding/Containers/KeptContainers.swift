@@ -12,7 +12,7 @@ enum KeptContainers {
         let place: UnsafeMutableRawPointer
         let owner: AnyObject
 
-        /// Whether nobody but the vendor holds the container.
+        /// Returns whether nobody but the vendor holds the container.
         mutating func isFree() -> Bool {
             // SAFETY: the bits are those of a reference to an object that the vendor keeps alive.
             unsafe withUnsafeMutablePointer(to: &container) { address in

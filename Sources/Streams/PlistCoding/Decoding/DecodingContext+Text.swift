@@ -52,27 +52,28 @@ extension DecodingContext {
         }
     }
 
-    /// Whether a text is empty in a format whose scalars are text, and stands for a missing value of a type other than text.
+    /// Returns whether a text is empty in a format whose scalars are text, and stands for a missing value of a type other than
+    /// text.
     @inline(never)
     func isEmptyText(at index: Int) -> Bool {
         guard types != .marked else { return false }
         return unsafe withBytes(of: node(index)) { unsafe trimmed($0.bytes).isEmpty }
     }
 
-    /// Whether a value is null, or an empty text in a format whose scalars are text.
+    /// Returns whether a value is null, or an empty text in a format whose scalars are text.
     @inline(__always)  // PERF: JSONTyped; once an optional member.
     func isNil(at index: Int) -> Bool {
         let node = node(index)
         return node.has(.null) || types != .marked && node.has(.string) && isEmptyText(at: index)
     }
 
-    /// Whether a value is an empty text, where a type has no value for it.
+    /// Returns whether a value is an empty text, where a type has no value for it.
     @inline(__always)  // PERF: JSONTyped; once an optional member.
     func isMissing(_ type: Any.Type, at index: Int) -> Bool {
         types != .marked && node(index).has(.string) && isNoText(type) && isEmptyText(at: index)
     }
 
-    /// Whether the empty text is no value of a type. In elements, it may be a list or an object without members.
+    /// Returns whether the empty text is no value of a type. In elements, it may be a list or an object without members.
     @inline(never)
     private func isNoText(_ type: Any.Type) -> Bool {
         switch kind(of: type) {

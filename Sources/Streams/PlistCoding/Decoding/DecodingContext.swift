@@ -29,7 +29,7 @@ final class DecodingContext {
     private let isChecked: Bool
     /// What the stream says about the types of its values.
     let types: ValueTypes
-    /// Whether reals are the nearest doubles to a text that may have more digits.
+    /// A Boolean value that indicates whether reals are the nearest doubles to a text that may have more digits.
     let hasRoundedReals: Bool
     private let isMapped: Bool
     /// How coding keys become names, where that is not by `codingKeys`.
@@ -229,7 +229,7 @@ final class DecodingContext {
         vainCount = 0
     }
 
-    /// Whether nothing was looked up that is only about one value, and all memory is little.
+    /// A Boolean value that indicates whether nothing was looked up that is only about one value, and all memory is little.
     private var isSpare: Bool {
         isChecked && numberTape == nil && ways.stepCount == 0 && !options.hasKeyFunctions && tape.isSmall
     }
@@ -327,7 +327,7 @@ final class DecodingContext {
         return number >= 0 ? number : find(key)
     }
 
-    /// Whether several keys of the tape become the coding key of this one, which is the first of them.
+    /// Returns whether several keys of the tape become the coding key of this one, which is the first of them.
     func isShared(_ number: Int) -> Bool { !canonicalKeys.isEmpty && codingKeys.shared.contains(number) }
 
     @inline(never)

@@ -79,7 +79,8 @@ public struct DecodingOptions: Sendable {
         self.userInfo = userInfo
     }
 
-    /// Whether keys are mapped by functions, of which only those who have them know what they do.
+    /// A Boolean value that indicates whether keys are mapped by functions, of which only those who have them know what they
+    /// do.
     var hasKeyFunctions: Bool {
         switch keyMapping.rule {
         case .exact, .snakeCase: false

@@ -121,7 +121,7 @@ struct EncodedKeys: ~Copyable {
 
     mutating func beginDictionary() { dictionary &+= 1 }
 
-    /// Whether a name is met in the dictionary for the first time.
+    /// Returns whether a name is met in the dictionary for the first time.
     mutating func isFirstInDictionary(_ number: UInt32) -> Bool {
         let isFirst = unsafe lastDictionary[Int(number)] != dictionary
         unsafe lastDictionary[Int(number)] = dictionary

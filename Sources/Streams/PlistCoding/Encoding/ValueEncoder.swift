@@ -15,7 +15,7 @@ struct ValueEncoder: Encoder {
     let node: UInt32
     /// The number of values around this one that are being encoded.
     let depth: UInt32
-    /// Whether keys are names of the stream already, as those of dictionaries are.
+    /// A Boolean value that indicates whether keys are names of the stream already, as those of dictionaries are.
     var hasExactKeys = false
 
     var codingPath: [any CodingKey] { tree.nodes.path(of: node) }

@@ -20,7 +20,7 @@ public struct ByteOutput: ~Copyable {
     @usableFromInline var used: Int = 0
     /// The number of bytes in memory.
     public var count: Int { used }
-    /// Whether bytes stay in memory even when the buffer is full.
+    /// A Boolean value that indicates whether bytes stay in memory even when the buffer is full.
     package var isHolding: Bool = false
     private let descriptor: Int32?
     private let bound: Int

@@ -28,7 +28,7 @@ extension RawSpan {
     }
 
     // PERF: inlinable; XML compares a name for each end tag and pair of attributes.
-    /// Whether both have the same bytes.
+    /// Returns whether both have the same bytes.
     ///
     /// - Complexity: O(*n*).
     @inlinable

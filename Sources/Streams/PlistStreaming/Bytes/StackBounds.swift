@@ -32,11 +32,11 @@ package enum StackBounds {
         return limit
     }
 
-    /// Whether recursion must end, for those who do not keep the limit.
+    /// A Boolean value that indicates whether recursion must end, for those who do not keep the limit.
     package static var isNearEnd: Bool { isBeyond(limit) }
 
     // PERF: JSONTyped; the address of the frame and a comparison, once a container.
-    /// Whether the stack has grown below an address: not far, else this is another stack than the thread's own.
+    /// Returns whether the stack has grown below an address: not far, else this is another stack than the thread's own.
     @inline(__always)
     package static func isBeyond(_ limit: UInt) -> Bool { limit &- UInt(cstack_address()) &- 1 < largestReserve }
 

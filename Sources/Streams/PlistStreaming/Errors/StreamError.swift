@@ -127,9 +127,9 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The error of another library that this one stands for, nil when there is none.
     public var cause: (any Error)? { storage.cause }
 
-    /// Whether the input ended inside a value.
+    /// A Boolean value that indicates whether the input ended inside a value.
     public var isUnexpectedEnd: Bool { kind == .unexpectedEnd }
-    /// Whether the sink asked to stop.
+    /// A Boolean value that indicates whether the sink asked to stop.
     public var isStopRequest: Bool { kind == .stopRequested }
 
     /// Returns this error with a position, unless it has one.

@@ -38,13 +38,14 @@ package struct OutputFile: ~Copyable {
 
     /// How a file is made.
     package struct Options {
-        /// Whether it has a temporary name also where none is needed.
+        /// A Boolean value that indicates whether it has a temporary name also where none is needed.
         package var isNamed = false
-        /// Whether it takes the place of a file that has other names, or an owner that it cannot have.
+        /// A Boolean value that indicates whether it takes the place of a file that has other names, or an owner that it cannot
+        /// have.
         package var replacesAnyFile = false
         /// Whose owner and permissions the file gets when there is none in its place.
         package var model: OutputPlace.FileState?
-        /// Whether to wait for the disk; tests do not.
+        /// A Boolean value that indicates whether to wait for the disk; tests do not.
         package var isDurable = true
         /// Gets the temporary name when there is a file of it, and nil when there is none any more.
         package var noteTemporaryName: (String?) -> Void = { _ in }
@@ -52,7 +53,7 @@ package struct OutputFile: ~Copyable {
         package init() {}
     }
 
-    /// Whether a file that is there must stay and get the bytes.
+    /// A Boolean value that indicates whether a file that is there must stay and get the bytes.
     private var staysItself: Bool = false
     private var isCommitted: Bool = false
     /// The path of the file that is written, for libraries that open files themselves.

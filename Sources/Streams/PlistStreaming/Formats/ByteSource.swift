@@ -165,7 +165,7 @@ package final class InputWithBeginning: ByteSource {
     /// The first bytes, all of them if there are fewer than asked for.
     package let beginning: [UInt8]
     private var rest: ByteInput
-    /// Whether nothing follows: a terminal would be asked for more after its end.
+    /// A Boolean value that indicates whether nothing follows: a terminal would be asked for more after its end.
     private let isAll: Bool
 
     /// Opens a source and reads its first bytes.

@@ -137,7 +137,7 @@ private struct CollectingReader<Format: StreamFormat, Sink: PlistSink & ~Copyabl
     var sink: Sink
     let byteLimit: Int
     var bytes: [UInt8] = []
-    /// Whether all chunks came as text.
+    /// A Boolean value that indicates whether all chunks came as text.
     var isText = true
     var failure: StreamError?
 

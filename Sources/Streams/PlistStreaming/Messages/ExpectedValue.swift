@@ -23,7 +23,7 @@ package struct ExpectedValue: Sendable, Equatable {
     }
 
     @usableFromInline package var kind: Kind
-    /// Whether null stands for a missing value.
+    /// A Boolean value that indicates whether null stands for a missing value.
     @usableFromInline package var isOptional: Bool
 
     @inlinable

@@ -15,7 +15,7 @@ public struct MessageGrammar: Sendable {
     private var nesting: NestingStack = NestingStack()
     /// The number of values at the root that are complete or begun.
     public private(set) var rootCount: Int = 0
-    /// Whether a key waits for its value.
+    /// A Boolean value that indicates whether a key waits for its value.
     public private(set) var isAfterKey: Bool = false
 
     /// Creates the state before the first message.
@@ -24,7 +24,7 @@ public struct MessageGrammar: Sendable {
     /// The number of open containers.
     public var depth: Int { nesting.depth }
 
-    /// Whether no container is open.
+    /// A Boolean value that indicates whether no container is open.
     public var isComplete: Bool { nesting.depth == 0 }
 
     /// Accepts a value, or the beginning of one.

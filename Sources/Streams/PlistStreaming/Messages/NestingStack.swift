@@ -17,10 +17,10 @@ package struct NestingStack: Sendable, Equatable {
     /// The number of open containers.
     @inlinable package var depth: Int { levelCount }
 
-    /// Whether the innermost container is a dictionary; false when none is open.
+    /// A Boolean value that indicates whether the innermost container is a dictionary; false when none is open.
     @inlinable package var isInDictionary: Bool { word & 1 != 0 }
 
-    /// Whether the innermost container is known to be an array in an array.
+    /// A Boolean value that indicates whether the innermost container is known to be an array in an array.
     @inlinable package var isInArrayOfArrays: Bool {
         // The two innermost levels, unless the word has just one of them.
         levelCount & 63 > 1 && word & 3 == 0

@@ -7,13 +7,13 @@ package struct DecimalNumber {
     /// The offset behind the number.
     package let end: Int
     package let isNegative: Bool
-    /// Whether the number is spelled with neither a fraction nor an exponent.
+    /// A Boolean value that indicates whether the number is spelled with neither a fraction nor an exponent.
     package let isInteger: Bool
     /// The first significant digits: 19, or as many as 64 bits hold; all of them, unless the number is truncated.
     package private(set) var mantissa: UInt64 = 0
     /// The power of ten to multiply the mantissa with.
     package private(set) var exponent: Int = 0
-    /// Whether there are digits behind those of the mantissa, other than zeros of a fraction.
+    /// A Boolean value that indicates whether there are digits behind those of the mantissa, other than zeros of a fraction.
     package private(set) var isTruncated: Bool = false
     /// The offsets of the digits, with the point among them, and of the point, or else of what is behind the digits.
     package let digits: Range<Int>

@@ -24,11 +24,11 @@ package struct DigitRun {
     @inlinable @inline(__always)
     package var count: Int { others.trailingZeroBitCount &>> 3 }
 
-    /// Whether all eight are digits.
+    /// A Boolean value that indicates whether all eight are digits.
     @inlinable @inline(__always)
     package var areAllDigits: Bool { others == 0 }
 
-    /// Whether the first byte is the digit 0.
+    /// A Boolean value that indicates whether the first byte is the digit 0.
     @inlinable @inline(__always)
     package var startsWithZero: Bool { digits & 0xFF == 0 }
 

@@ -12,7 +12,7 @@ package enum MisleadingDouble {
     package static var lowBits: UInt64 { (1 << 28) - 1 }
 
     // PERF: JSONReader/coordinates; one comparison of bits for nearly every number.
-    /// Whether a double below 2^24 in magnitude misleads about mantissa / 10^fractionCount, from which it was rounded.
+    /// Returns whether a double below 2^24 in magnitude misleads about mantissa / 10^fractionCount, from which it was rounded.
     @inlinable @inline(__always)
     package static func isMisleading(small value: Double, mantissa: UInt64, fractionCount: Int) -> Bool {
         // Without a fraction it has fewer digits than a float.
@@ -22,19 +22,19 @@ package enum MisleadingDouble {
             && !isExact(value.magnitude, mantissa: mantissa, exponent: 0 &- fractionCount)
     }
 
-    /// Whether the magnitude of a double misleads about mantissa × 10^exponent, from which it was rounded.
+    /// Returns whether the magnitude of a double misleads about mantissa × 10^exponent, from which it was rounded.
     @inlinable @inline(__always)
     package static func isMisleading(_ magnitude: Double, mantissa: UInt64, exponent: Int) -> Bool {
         couldMislead(magnitude) && !isExact(magnitude, mantissa: mantissa, exponent: exponent)
     }
 
-    /// Whether the magnitude of a double misleads about a number, from which it was rounded.
+    /// Returns whether the magnitude of a double misleads about a number, from which it was rounded.
     package static func isMisleading(_ magnitude: Double, for number: DecimalNumber) -> Bool {
         guard couldMislead(magnitude) else { return false }
         return number.isTruncated || !isExact(magnitude, mantissa: number.mantissa, exponent: number.exponent)
     }
 
-    /// Whether a double that is not the number itself would mislead.
+    /// Returns whether a double that is not the number itself would mislead.
     @inlinable @inline(__always)  // PERF: JSONReader/catalogue; once a number with an exponent, or of many digits.
     static func couldMislead(_ magnitude: Double) -> Bool {
         if magnitude < 0x1p53 {
@@ -50,7 +50,7 @@ package enum MisleadingDouble {
         return magnitude <= 0x1p128 && magnitude.bitPattern & (2 * lowBits + 1) == lowBits + 1
     }
 
-    /// Whether mantissa × 10^exponent is a double exactly.
+    /// Returns whether mantissa × 10^exponent is a double exactly.
     @usableFromInline @inline(never)
     package static func isExact(_ magnitude: Double, mantissa: UInt64, exponent: Int) -> Bool {
         guard mantissa > 0, magnitude > 0 else { return mantissa == 0 && magnitude == 0 }

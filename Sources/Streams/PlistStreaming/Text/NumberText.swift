@@ -37,13 +37,13 @@ package enum NumberText {
         return isNegative ? -value : value
     }
 
-    /// Whether a number has no fraction, whatever its spelling.
+    /// Returns whether a number has no fraction, whatever its spelling.
     package static func isWhole(_ text: RawSpan) -> Bool {
         guard let number = DecimalNumber(text) else { return false }
         return number.lastDigit(in: text).map { $0.power >= 0 } ?? true
     }
 
-    /// Whether a number is spelled with neither a fraction nor an exponent.
+    /// Returns whether a number is spelled with neither a fraction nor an exponent.
     package static func isInteger(_ text: RawSpan) -> Bool { DecimalNumber(text)?.isInteger ?? false }
 
     /// The nearest value of a type, rounded once, or nil where that is none and for text that is no number.
@@ -109,13 +109,13 @@ package enum NumberText {
         return .real(value)
     }
 
-    /// Whether a double is exactly a number, or has all digits of its text.
+    /// Returns whether a double is exactly a number, or has all digits of its text.
     private static func hasDigits(of text: RawSpan, _ value: Double) -> Bool {
         if let whole = integer(text, as: Int128.self), Int128(exactly: value) == whole { return true }
         return isShortest(text, of: value)
     }
 
-    /// Whether a number has the digits of the shortest text of a double.
+    /// Returns whether a number has the digits of the shortest text of a double.
     package static func isShortest(_ text: RawSpan, of value: Double) -> Bool {
         guard let number = DecimalNumber(text), !number.isTruncated,
             let shortest = value.description.withUTF8Span({ digits in DecimalNumber(digits) })

@@ -8,7 +8,7 @@ package enum UTF8Check {
     private typealias SignedLanes = SIMD16<Int8>
     private typealias Mask = SIMDMask<SIMD16<Int8>>
 
-    /// Whether bytes are ASCII.
+    /// Returns whether bytes are ASCII.
     ///
     /// - Complexity: O(bytes) up to the first that is not.
     @inlinable @inline(__always)  // PERF: SQLite/reading, JSONTyped/documents; once a text, mostly short.
@@ -35,7 +35,7 @@ package enum UTF8Check {
     }
 
     // PERF: SQLite/read-non-ASCII, JSONWriter; 40 instructions for sixteen bytes, whatever they are.
-    /// Whether bytes are UTF-8.
+    /// Returns whether bytes are UTF-8.
     ///
     /// - Complexity: O(bytes).
     package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -45,7 +45,8 @@ public struct BinaryPlistWriterOptions: Sendable, Hashable {
 
     /// What becomes of null.
     public var nulls: Nulls
-    /// Whether a dictionary with nothing but a number under `CF$UID` is written as a UID, the reference of a keyed archive.
+    /// A Boolean value that indicates whether a dictionary with nothing but a number under `CF$UID` is written as a UID, the
+    /// reference of a keyed archive.
     public var writesUIDs: Bool
     /// The most different strings and data that are looked for when one comes again; 0 shares nothing but keys, which always are.
     public var sharedValueLimit: Int

@@ -20,7 +20,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
     private let options: OpenStepPlistWriterOptions
     private var output: PlistTextOutput
     private let indent: Int
-    /// Whether the innermost container has no element or member yet, and is an array.
+    /// A Boolean value that indicates whether the innermost container has no element or member yet, and is an array.
     private var isFirst = true
     private var isInArray = false
     /// Of the containers around the innermost one, whether they are arrays.
@@ -259,7 +259,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Whether a string is written without quotes: all readers take these.
+    /// Returns whether a string is written without quotes: all readers take these.
     private static func isPlain(_ utf8: RawSpan) -> Bool {
         guard utf8.byteCount > 0 else { return false }
         for offset in utf8.byteOffsets {

@@ -36,7 +36,7 @@ struct OpenStepScanner: Sendable {
     var next = Next.root
     var token = Token.none
     var nesting = NestingStack()
-    /// Whether the members of the root have no braces around them.
+    /// A Boolean value that indicates whether the members of the root have no braces around them.
     var isBare = false
     /// What is complete of the token, and the text of the last key, or of a string at the root.
     var text: [UInt8] = []

@@ -68,7 +68,7 @@ enum PlistScalarText {
         return value
     }
 
-    /// Whether a text says that it is no finite number, where it is not just beyond them.
+    /// Returns whether a text says that it is no finite number, where it is not just beyond them.
     static func isNamed(_ text: RawSpan) -> Bool {
         (0..<text.byteCount).contains { text.byte(at: $0) | 0x20 == UInt8(ascii: "n") }
     }

@@ -19,7 +19,7 @@ private enum PlistLeaf: String, CaseIterable, Sendable {
     }
 
     var name: String { rawValue }
-    /// Whether text in the element is a value; in the others there may be whitespace.
+    /// A Boolean value that indicates whether text in the element is a value; in the others there may be whitespace.
     var hasText: Bool { self != .yes && self != .no }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
@@ -43,7 +43,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     private var nesting = NestingStack()
     private var leaf: PlistLeaf?
     private var text: [UInt8] = []
-    /// Whether there was text where none may be, and whether there was more than the limit.
+    /// A Boolean value that indicates whether there was text where none may be, and whether there was more than the limit.
     private var isUnexpected = false
     private var isTooLong = false
     /// The comments so far, and where the first one begins in the UTF-8 form of the document.

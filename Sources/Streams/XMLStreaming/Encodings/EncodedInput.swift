@@ -20,13 +20,13 @@ struct EncodedInput: ~Copyable {
 
     /// The encoding, nil before the first bytes.
     private(set) var encoding: XMLEncoding?
-    /// Whether the piece is of the chunk, which is in UTF-8.
+    /// A Boolean value that indicates whether the piece is of the chunk, which is in UTF-8.
     private(set) var isChunk = true
     /// The piece otherwise.
     private(set) var decoded = KeptStack<UInt8>()
-    /// Whether there are no more chunks.
+    /// A Boolean value that indicates whether there are no more chunks.
     var isFinal = false
-    /// Whether the bytes are characters of strings, in UTF-8 whatever they say.
+    /// A Boolean value that indicates whether the bytes are characters of strings, in UTF-8 whatever they say.
     private(set) var isText = false
     /// The encoding of the bytes whatever they say.
     var known: XMLEncoding?
@@ -61,7 +61,7 @@ struct EncodedInput: ~Copyable {
         isHeld = true
     }
 
-    /// Whether a declaration may say that what seems to be UTF-8 is in another encoding.
+    /// Returns whether a declaration may say that what seems to be UTF-8 is in another encoding.
     func mayBecome(_ encoding: XMLEncoding) -> Bool {
         self.encoding == .utf8 && !hasMark && encoding.isByteEncoding
     }

@@ -55,7 +55,8 @@ public enum XMLEncoding: Sendable, Hashable {
         }
     }
 
-    /// Whether each character is a byte, and those below 0x80 are ASCII, so that a declaration can be read before it is known.
+    /// A Boolean value that indicates whether each character is a byte, and those below 0x80 are ASCII, so that a declaration
+    /// can be read before it is known.
     var isByteEncoding: Bool { self == .latin1 || self == .windows1252 || self == .ascii }
 
     /// The bytes that a piece of the UTF-8 form had in the encoding.

@@ -4,7 +4,7 @@
 public struct XMLSourceRange: Sendable, Hashable, BitwiseCopyable {
     @usableFromInline var start: Int
     @usableFromInline var end: Int
-    /// Whether the part is in the replacement text of an entity.
+    /// A Boolean value that indicates whether the part is in the replacement text of an entity.
     public var isInEntity: Bool
 
     /// The bytes in the UTF-8 form of the document, from 0 and with a byte order mark, if there is one, which counts three.
@@ -40,7 +40,7 @@ public struct XMLSourceRange: Sendable, Hashable, BitwiseCopyable {
 public struct XMLText: ~Escapable, BitwiseCopyable {
     /// The bytes as they are meant: references replaced, line ends as LF; whole characters.
     public let utf8: RawSpan
-    /// Whether the piece is of a CDATA section.
+    /// A Boolean value that indicates whether the piece is of a CDATA section.
     public let isCDATA: Bool
     /// The bytes that the piece was made of; the brackets around a CDATA section are not among them.
     public let place: XMLSourceRange
@@ -108,7 +108,7 @@ public struct XMLDeclaration: ~Escapable, BitwiseCopyable {
     public let version: RawSpan
     /// The encoding as the document calls it, empty when it does not.
     public let encoding: RawSpan
-    /// Whether the document says that it stands alone, nil when it says nothing.
+    /// A Boolean value that indicates whether the document says that it stands alone, nil when it says nothing.
     public let isStandalone: Bool?
     /// The bytes from `<` to `>`.
     public let place: XMLSourceRange
@@ -127,15 +127,15 @@ public struct XMLDeclaration: ~Escapable, BitwiseCopyable {
 public struct XMLDocumentType: ~Escapable, BitwiseCopyable {
     /// The name of the root element, as declared.
     public let name: RawSpan
-    /// Whether there is an external identifier; its texts may be empty.
+    /// A Boolean value that indicates whether there is an external identifier; its texts may be empty.
     public let hasExternalID: Bool
-    /// Whether there is a public identifier; its text may be empty.
+    /// A Boolean value that indicates whether there is a public identifier; its text may be empty.
     public let hasPublicID: Bool
     /// The public identifier, with white space normalised, empty when there is none.
     public let publicID: RawSpan
     /// The system identifier, empty when there is none.
     public let systemID: RawSpan
-    /// Whether there are brackets.
+    /// A Boolean value that indicates whether there are brackets.
     public let hasInternalSubset: Bool
     /// The bytes between the brackets as they are, empty when there are none.
     public let internalSubset: RawSpan

@@ -43,10 +43,10 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
         }
     }
 
-    /// Whether the name is spelled so, prefix included.
+    /// Returns whether the name is spelled so, prefix included.
     public func isSpelled(_ text: String) -> Bool { qualified.equals(text) }
 
-    /// Whether the name is this one of a namespace, however its prefix is spelled.
+    /// Returns whether the name is this one of a namespace, however its prefix is spelled.
     public func isNamed(_ local: String, in namespace: String = "") -> Bool {
         self.local.equals(local) && self.namespace.equals(namespace)
     }
@@ -65,9 +65,9 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
     public var value: RawSpan {
         @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(parts.value.span, copying: self) }
     }
-    /// Whether the value is not in the tag, but a default of the document type.
+    /// A Boolean value that indicates whether the value is not in the tag, but a default of the document type.
     @inlinable public var isDefaulted: Bool { parts.isDefaulted }
-    /// Whether the value refers to an entity that is not in the document, whose text it lacks.
+    /// A Boolean value that indicates whether the value refers to an entity that is not in the document, whose text it lacks.
     @inlinable public var hasSkippedEntity: Bool { parts.hasSkippedEntity }
 
     @inlinable @_lifetime(copy name, copy value)
@@ -92,7 +92,7 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
 
     /// The number of attributes.
     @inlinable public var count: Int { parts.records.count }
-    /// Whether there are none.
+    /// A Boolean value that indicates whether there are none.
     @inlinable public var isEmpty: Bool { parts.records.count == 0 }
 
     /// The attribute at an index from 0.
@@ -137,7 +137,7 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
 public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     @usableFromInline let parts: LentStartTag
 
-    /// Whether it is an empty-element tag; its end is a message of its own nevertheless.
+    /// A Boolean value that indicates whether it is an empty-element tag; its end is a message of its own nevertheless.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
     @inlinable public var place: XMLSourceRange { parts.place }
@@ -189,7 +189,7 @@ public struct XMLEndTag: ~Escapable, BitwiseCopyable {
             unsafe _overrideLifetime(XMLName(parts.name), copying: self)
         }
     }
-    /// Whether the tag is that of the start, because it is an empty-element tag.
+    /// A Boolean value that indicates whether the tag is that of the start, because it is an empty-element tag.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
     @inlinable public var place: XMLSourceRange { parts.place }

@@ -13,7 +13,8 @@ public struct XMLTrace: XMLSink, Sendable {
     public private(set) var events: [String] = []
     /// The names of elements whose content is not wanted.
     public var unwanted: Set<String> = []
-    /// Whether each word has the bytes of the document it is of behind it, such as `@3..<10`; pieces of text are then not joined.
+    /// A Boolean value that indicates whether each word has the bytes of the document it is of behind it, such as `@3..<10`;
+    /// pieces of text are then not joined.
     public var showsPlaces: Bool = false
     /// The error that ended the document.
     public private(set) var abandonment: StreamError?

@@ -13,7 +13,7 @@ struct ElementPaths {
         let local: String?
         /// The namespace, nil for any.
         let namespace: String?
-        /// Whether elements may be between this step and the one before.
+        /// A Boolean value that indicates whether elements may be between this step and the one before.
         let isDescendant: Bool
         let isAttribute: Bool
     }
@@ -193,19 +193,19 @@ struct ElementPaths {
         }
     }
 
-    /// Whether any of the last states is one at which a path ends.
+    /// Returns whether any of the last states is one at which a path ends.
     func hasEnds(_ states: [UInt64]) -> Bool {
         let start = states.count - wordCount
         return (0..<wordCount).contains { states[start + $0] & ends[$0] != 0 }
     }
 
-    /// Whether elements within the one with the last states may be at a path.
+    /// Returns whether elements within the one with the last states may be at a path.
     func leadsOn(_ states: [UInt64]) -> Bool {
         let start = states.count - wordCount
         return (0..<wordCount).contains { states[start + $0] & leading[$0] != 0 }
     }
 
-    /// Whether a path ends in the last states.
+    /// Returns whether a path ends in the last states.
     func isAt(_ path: Int, _ states: [UInt64]) -> Bool {
         let bit = paths[path].bit
         return states[states.count - wordCount + bit / 64] >> UInt64(bit % 64) & 1 != 0
@@ -225,7 +225,7 @@ extension ElementPaths: SelfTesting {
         ]
     }
 
-    /// Whether a path leads to the element at the end of names, with `uri|name` for one in a namespace.
+    /// Returns whether a path leads to the element at the end of names, with `uri|name` for one in a namespace.
     private static func leads(_ path: String, to elements: String, before: Int = 0) throws -> Bool {
         var paths = ElementPaths(namespaces: ["p": "urn:p", "q": "urn:q"])
         for index in 0..<before { _ = try paths.add("//x\(index)/*//z") }

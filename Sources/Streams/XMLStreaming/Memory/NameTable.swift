@@ -144,7 +144,7 @@ struct NameTable {
         }
     }
 
-    /// Whether a name has these bytes.
+    /// Returns whether a name has these bytes.
     func isNamed(_ number: Int32, _ name: RawSpan) -> Bool {
         let entry = entries[Int(number)]
         return entry.count == name.byteCount && isEqual(entry, name)

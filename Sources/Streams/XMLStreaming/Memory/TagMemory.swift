@@ -245,7 +245,7 @@ public struct XMLTagMemory: ~Copyable {
     private var name = NameRecord(qualified: .copy(0, 0))
     private var attributes = KeptStack<AttributeRecord>()
     private var declarations = KeptStack<AttributeRecord>()
-    /// Whether the tag is an empty-element tag.
+    /// A Boolean value that indicates whether the tag is an empty-element tag.
     public var isEmptyElement: Bool = false
 
     /// Creates memory of a tag without a name.

@@ -8,7 +8,8 @@ enum NameBytes {
     struct Extent {
         var end: Int
         var colon: Int
-        /// Whether namespaces allow the name: one colon at the most, with a name before it and behind it.
+        /// A Boolean value that indicates whether namespaces allow the name: one colon at the most, with a name before it and
+        /// behind it.
         var isQualified: Bool
     }
 
@@ -17,20 +18,20 @@ enum NameBytes {
     private static let partLow: UInt64 = 0x07FF_6000_0000_0000
     private static let colon: UInt8 = 0x3A
 
-    /// Whether a byte below 0x80 may be in a name.
+    /// Returns whether a byte below 0x80 may be in a name.
     @inline(__always)
     static func isASCIIPart(_ byte: UInt8) -> Bool {
         let bits = byte < 0x40 ? partLow : byte < 0x80 ? startHigh : 0
         return bits &>> UInt64(byte & 0x3F) & 1 != 0
     }
 
-    /// Whether a byte below 0x80 may begin a name.
+    /// Returns whether a byte below 0x80 may begin a name.
     @inline(__always)
     static func isASCIIStart(_ byte: UInt8) -> Bool {
         byte == colon || (0x40..<0x80 ~= byte && startHigh &>> UInt64(byte & 0x3F) & 1 != 0)
     }
 
-    /// Whether a byte is white space.
+    /// Returns whether a byte is white space.
     @inline(__always)
     static func isSpace(_ byte: UInt8) -> Bool {
         byte <= 0x20 && 0x1_0000_2600 as UInt64 &>> UInt64(byte & 0x3F) & 1 != 0
@@ -120,7 +121,7 @@ enum NameBytes {
     }
 
     // SPEC: XML 1.0, production 2.
-    /// Whether a character may be in a document.
+    /// Returns whether a character may be in a document.
     static func isCharacter(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0x09, 0x0A, 0x0D, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: true

@@ -11,13 +11,13 @@ struct HeldElements: ~Copyable {
         /// The number of the URI of the namespace, -1 for none.
         let namespace: Int32
         let isAttribute: Bool
-        /// Whether the element says that it has no value.
+        /// A Boolean value that indicates whether the element says that it has no value.
         var isNil = false
-        /// Whether the text comes in several pieces, with children between them.
+        /// A Boolean value that indicates whether the text comes in several pieces, with children between them.
         var isMixed = false
-        /// Whether a sibling before it has the same name.
+        /// A Boolean value that indicates whether a sibling before it has the same name.
         var isRepeat = false
-        /// Whether a child is no attribute.
+        /// A Boolean value that indicates whether a child is no attribute.
         var hasElements = false
         /// One more than the number of the prefix that the name is spelled with and that is not in it, 0 for none.
         var prefix: UInt16 = 0
@@ -74,9 +74,9 @@ struct HeldElements: ~Copyable {
 
     init(attributePrefixCount: Int) { self.attributePrefixCount = attributePrefixCount }
 
-    /// Whether an element is open.
+    /// A Boolean value that indicates whether an element is open.
     var isOpen: Bool { !open.isEmpty }
-    /// Whether nothing is held.
+    /// A Boolean value that indicates whether nothing is held.
     var isEmpty: Bool { nodes.isEmpty }
     /// About how many bytes are held.
     var byteCount: Int {
@@ -101,10 +101,10 @@ struct HeldElements: ~Copyable {
     /// Says that the innermost open element has no value.
     mutating func setNil() { nodes[innermost].isNil = true }
 
-    /// Whether the innermost open element has said that it has no value.
+    /// A Boolean value that indicates whether the innermost open element has said that it has no value.
     var isInNil: Bool { isOpen && nodes[innermost].isNil }
 
-    /// Whether there is text since the last tag that is no whitespace.
+    /// A Boolean value that indicates whether there is text since the last tag that is no whitespace.
     var hasText: Bool { isOpen && !isBlank(from: open[open.count - 1].runStart) }
 
     private func isBlank(from start: Int) -> Bool {
@@ -356,6 +356,6 @@ struct HeldRecord: ~Escapable, BitwiseCopyable {
     @_lifetime(copy self)
     func text(of node: HeldElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
 
-    /// Whether the text of an element is more than white space.
+    /// Returns whether the text of an element is more than white space.
     func hasText(_ node: HeldElements.Node) -> Bool { node.isMixed || !text(of: node).isXMLWhitespace }
 }

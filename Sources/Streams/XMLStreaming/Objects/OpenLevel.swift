@@ -30,7 +30,8 @@ struct OpenLevel {
     var runCount = 0
     /// The namespace of the names of the run.
     var runNamespace: Int32 = -1
-    /// Whether children are held until the end, because the sink may get each key once, and more of their names may come.
+    /// A Boolean value that indicates whether children are held until the end, because the sink may get each key once, and more
+    /// of their names may come.
     var isHolding = false
     /// The name of the last child that is held so.
     var heldName: Int32 = -1
@@ -43,7 +44,7 @@ struct OpenLevel {
     var seen: [Int32: SentName] = [:]
     /// Those of attributes and children that are not wanted.
     var unwanted: Set<Int32> = []
-    /// Whether a child has come.
+    /// A Boolean value that indicates whether a child has come.
     var hasElements = false
     var text: [UInt8] = []
     var runStart = 0

@@ -51,7 +51,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
     public var attributePrefix: String
     /// The key of the text of an element that has attributes or children as well.
     public var textKey: String
-    /// Whether the attributes of the root become members, where the root becomes a dictionary.
+    /// A Boolean value that indicates whether the attributes of the root become members, where the root becomes a dictionary.
     ///
     /// Without them, a sink that takes only records, such as the rows of a table, gets what else is in a document.
     public var keepsRootAttributes: Bool

@@ -43,7 +43,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     /// The receiver of the messages.
     public var sink: Sink
     let options: XMLObjectOptions
-    /// Whether names are spelled in keys with their prefixes, and those of attributes with what is before them.
+    /// A Boolean value that indicates whether names are spelled in keys with their prefixes, and those of attributes with what
+    /// is before them.
     private let isQualified: Bool
     private let hasAttributePrefix: Bool
     var names: NameTable
@@ -53,7 +54,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     let textName: Int32
     var held: HeldElements
     private var levels: [OpenLevel] = []
-    /// Whether the content of an element that nobody wants is skipped.
+    /// A Boolean value that indicates whether the content of an element that nobody wants is skipped.
     private var isSkipping = false
     /// The number of texts around records that come behind children that followed them.
     private var movedTextCount = 0
@@ -457,7 +458,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
 
     // MARK: Records of different names
 
-    /// Whether the children of the innermost open element are records for a sink that takes any values.
+    /// A Boolean value that indicates whether the children of the innermost open element are records for a sink that takes any
+    /// values.
     private var isAroundAnyRecords: Bool {
         guard levels.count == levelsAroundRecords, levels[levels.count - 1].expected.kind == .any else { return false }
         if case .named = options.arrays { return false }
@@ -555,7 +557,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     // MARK: Holding
 
     // SPEC: XML Schema Part 1, section 2.6.2; a Boolean may have white space around it.
-    /// Whether an attribute says that its element has no value.
+    /// Returns whether an attribute says that its element has no value.
     private static func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
         let name = attribute.name
         guard name.namespace.byteCount == 41, name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
@@ -564,7 +566,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return value.equals("true") || value.equals("1")
     }
 
-    /// Whether a tag says that its element has no value.
+    /// Returns whether a tag says that its element has no value.
     private func isNil(_ tag: borrowing XMLStartTag) -> Bool {
         let attributes = tag.attributes
         for index in 0..<attributes.count where Self.isNil(attributes[index]) { return true }

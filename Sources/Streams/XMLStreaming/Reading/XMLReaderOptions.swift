@@ -27,7 +27,7 @@ public struct XMLReaderOptions: Sendable {
     ///
     /// What entities and defaults add to a tag has the same bound as the tag itself.
     public var limits: StreamLimits
-    /// Whether names have prefixes that must be declared (Namespaces in XML 1.0).
+    /// A Boolean value that indicates whether names have prefixes that must be declared (Namespaces in XML 1.0).
     public var knowsNamespaces: Bool
     /// What is done about a document type declaration.
     public var documentTypes: DocumentTypes
@@ -47,7 +47,7 @@ public struct XMLReaderOptions: Sendable {
     public var expansionByteLimit: Int
     /// How many bytes of entities there may be beyond that for a byte of the document before the reference.
     public var expansionFactorLimit: Int
-    /// Whether nothing is looked up in masks, which tests compare with the fast way.
+    /// A Boolean value that indicates whether nothing is looked up in masks, which tests compare with the fast way.
     package var usesPlainScan: Bool = false
 
     /// Creates options.

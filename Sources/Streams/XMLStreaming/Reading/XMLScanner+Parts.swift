@@ -5,7 +5,7 @@ import PlistStreaming
 // PERF: everything here is mutating: else the whole scanner, which is large, is copied for each call.
 
 extension XMLScanner {
-    /// Whether the last tag is an empty-element tag.
+    /// A Boolean value that indicates whether the last tag is an empty-element tag.
     @usableFromInline var isEmptyElement: Bool {
         mutating get { tokenizer.isEmptyElement }
     }

@@ -74,7 +74,7 @@ extension XMLScanner {
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .content }
     }
 
-    /// Whether the next part may be a plain one; the cursor is at it then.
+    /// Returns whether the next part may be a plain one; the cursor is at it then.
     @usableFromInline
     mutating func beginPlainParts() -> Bool {
         guard tokenizer.phase == .content, !isCarry, !tokenizer.isInEntity,

@@ -33,11 +33,11 @@ struct XMLScanner: ~Copyable {
     // The windows.
     private(set) var isCarry = true
     private var carry = KeptStack<UInt8>()
-    /// Whether the carry has bytes that the tokenizer has not seen.
+    /// A Boolean value that indicates whether the carry has bytes that the tokenizer has not seen.
     private var carryIsNew = false
-    /// Whether the carry needs more bytes than there are.
+    /// A Boolean value that indicates whether the carry needs more bytes than there are.
     private var isWaiting = false
-    /// Whether there is nothing behind the carry.
+    /// A Boolean value that indicates whether there is nothing behind the carry.
     private var isAtEnd = false
     private var markupEnd: MarkupEnd?
     /// Where the piece goes on behind what the carry has of it.

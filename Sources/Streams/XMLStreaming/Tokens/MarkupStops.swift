@@ -92,7 +92,7 @@ struct MarkupStops: ~Copyable {
     /// Says whether the tokenizer looks at the piece.
     mutating func use(_ isPiece: Bool) { activeCount = isPiece ? checkedCount : 0 }
 
-    /// Whether two bytes follow each other that U+FFFF has.
+    /// Returns whether two bytes follow each other that U+FFFF has.
     @unsafe
     private static func mayBeForbidden(_ words: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) -> Bool {
         var (found, carried): (UInt64, UInt64) = (0, 0)
@@ -180,7 +180,7 @@ struct MarkupStops: ~Copyable {
         return Int(unsafe offsets[index])
     }
 
-    /// Whether a tab or a line feed is in a range from the first byte on, which is not empty.
+    /// Returns whether a tab or a line feed is in a range from the first byte on, which is not empty.
     mutating func hasTabs(_ start: Int, _ end: Int) -> Bool {
         guard let memory else { return false }
         var block = start &>> 6

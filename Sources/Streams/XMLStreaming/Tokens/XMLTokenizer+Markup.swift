@@ -204,7 +204,7 @@ extension XMLTokenizer {
 }
 
 extension RawSpan {
-    /// Whether a byte is among these.
+    /// Returns whether a byte is among these.
     func contains(_ byte: UInt8) -> Bool {
         for offset in 0..<byteCount where uncheckedByte(offset) == byte { return true }
         return false

@@ -282,7 +282,7 @@ extension XMLTokenizer {
         return true
     }
 
-    /// Whether all names are different, and no value has white space to replace.
+    /// Returns whether all names are different, and no value has white space to replace.
     @inline(never)
     private mutating func hasPlainAttributes(_ tag: RawSpan) -> Bool {
         for index in 0..<attributes.count {

@@ -72,7 +72,7 @@ struct XMLTokenizer: ~Copyable {
     var declaredNamespaces = KeptStack<AttributeRecord>()
     @usableFromInline var elementName = NameRecord(qualified: .text(0, 0))
     @usableFromInline var isEmptyElement = false
-    /// Whether the last value has a reference to an entity that is not in the document.
+    /// A Boolean value that indicates whether the last value has a reference to an entity that is not in the document.
     var hasSkippedEntity = false
     var uniqueNames = UniqueNames()
     var knownNames = KnownNames()
@@ -92,11 +92,11 @@ struct XMLTokenizer: ~Copyable {
     // Of entities.
     /// The entities that are being replaced, from the outermost one on.
     var openEntities: [Int] = []
-    /// Whether the text is that of the innermost of them.
+    /// A Boolean value that indicates whether the text is that of the innermost of them.
     var isInEntity = false
-    /// Whether the text of an entity is being appended to the value of an attribute.
+    /// A Boolean value that indicates whether the text of an entity is being appended to the value of an attribute.
     var isExpandingValue = false
-    /// Whether the text is that of a parameter entity.
+    /// A Boolean value that indicates whether the text is that of a parameter entity.
     var isInParameterEntity = false
     /// The elements around the reference to that entity.
     var depthAroundEntity = 0
@@ -234,7 +234,7 @@ struct XMLTokenizer: ~Copyable {
         return try markup(in: window, isLast && window.byteCount == text.byteCount)
     }
 
-    /// Whether a word is at an offset, nil if the text ends within it.
+    /// Returns whether a word is at an offset, nil if the text ends within it.
     func isWord(_ word: StaticString, in text: RawSpan, at start: Int) -> Bool? {
         for index in 0..<word.utf8CodeUnitCount {
             guard start + index < text.byteCount else { return nil }

@@ -11,7 +11,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
     private let shift: Int
     private let depthMax: Int
     private let keepsWhitespace: Bool
-    /// Whether the tag of the element whose content is to be made comes next.
+    /// A Boolean value that indicates whether the tag of the element whose content is to be made comes next.
     private var isBeforeContent: Bool
     /// The open elements, the innermost last; the first one is the document, or the element whose content is made.
     private var open: [(node: Int32, last: Int32)]
@@ -182,7 +182,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
         if isTextBlank, !text.utf8.isXMLWhitespace { isTextBlank = false }
     }
 
-    /// Whether a text is in the document as it is meant.
+    /// Returns whether a text is in the document as it is meant.
     private func isInDocument(_ text: RawSpan, _ place: Range<Int>) -> Bool {
         guard text.byteCount == place.count, place.upperBound <= document.count else { return false }
         return unsafe document.withUnsafeBytes { bytes in

@@ -64,9 +64,9 @@ struct TreeAttribute {
     var valueStart: UInt32
     var valueCount: UInt32
     var isDeclaration = false
-    /// Whether it is a default of the document type, which is not written.
+    /// A Boolean value that indicates whether it is a default of the document type, which is not written.
     var isDefaulted = false
-    /// Whether the value lacks the text of an entity.
+    /// A Boolean value that indicates whether the value lacks the text of an entity.
     var hasSkippedEntity = false
 
     var value: Range<Int> { Int(valueStart)..<Int(valueStart) + Int(valueCount) }

@@ -55,7 +55,7 @@ struct TreeWriter {
 
     // MARK: Nodes
 
-    /// Whether a node has bytes of its own in the document.
+    /// Returns whether a node has bytes of its own in the document.
     private func hasPlace(_ node: TreeNode) -> Bool { !node.flags.contains(.hasNoPlace) }
 
     /// Writes what is before a node, and the node or its start tag.
@@ -90,7 +90,7 @@ struct TreeWriter {
         return false
     }
 
-    /// Whether a node that has bytes in the document is not to be written as these.
+    /// Returns whether a node that has bytes in the document is not to be written as these.
     private func hasChanges(_ index: Int32) -> Bool {
         let node = memory.nodes[Int(index)]
         if !node.flags.isDisjoint(with: [.isChanged, .hasChanges]) { return true }
@@ -100,7 +100,7 @@ struct TreeWriter {
                 || node.next >= 0 && memory.nodes[Int(node.next)].kind == .text)
     }
 
-    /// Whether the node before one with the same parent is a text.
+    /// Returns whether the node before one with the same parent is a text.
     private func isBehindText(_ index: Int32) -> Bool {
         let node = memory.nodes[Int(index)]
         return node.parent >= 0 && memory.nodes[Int(node.parent)].firstChild != index

@@ -30,7 +30,7 @@ public final class XMLTree {
     /// The bytes of the document where they are not UTF-8.
     private let original: [UInt8]?
     let declarationPlace: Range<Int>?
-    /// Whether the document says that it is in another encoding than UTF-8, or is.
+    /// A Boolean value that indicates whether the document says that it is in another encoding than UTF-8, or is.
     let isOfOtherEncoding: Bool
     let isStandalone: Bool?
     /// What the document type declares, which is read once.
@@ -88,7 +88,7 @@ public final class XMLTree {
         return XMLTreeNode(tree: self, index: max(0, child))
     }
 
-    /// Whether anything is not as it is in the document.
+    /// A Boolean value that indicates whether anything is not as it is in the document.
     public var isChanged: Bool { memory.nodes[0].flags.contains(.hasChanges) }
 
     /// The document as text, with all changes.

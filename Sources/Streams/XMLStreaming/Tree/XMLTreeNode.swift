@@ -15,7 +15,7 @@ public struct XMLTreeNode: Hashable {
     public let tree: XMLTree
     let index: Int32
 
-    /// Whether both are the same node of the same tree.
+    /// Returns whether both are the same node of the same tree.
     public static func == (left: XMLTreeNode, right: XMLTreeNode) -> Bool {
         left.tree === right.tree && left.index == right.index
     }
@@ -53,7 +53,7 @@ public struct XMLTreeNode: Hashable {
     /// The URI of the namespace of an element, empty when it is in none.
     public var namespace: String { node.namespace < 0 ? "" : tree.memory.namespaces.string(node.namespace) }
 
-    /// Whether an element has this name in a namespace, however its prefix is spelled.
+    /// Returns whether an element has this name in a namespace, however its prefix is spelled.
     public func isNamed(_ local: String, in namespace: String = "") -> Bool {
         kind == .element && localName == local && self.namespace == namespace
     }
@@ -80,7 +80,7 @@ public struct XMLTreeNode: Hashable {
         return tree.xml(of: index)
     }
 
-    /// Whether the node, or one around it, was removed.
+    /// A Boolean value that indicates whether the node, or one around it, was removed.
     public var isRemoved: Bool {
         var index = index
         while index > 0 {

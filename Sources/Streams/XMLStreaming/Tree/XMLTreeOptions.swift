@@ -8,7 +8,8 @@ public struct XMLTreeOptions: Sendable {
     ///
     /// Then the bytes of an element are read again, and at least as many levels are made as there are around it.
     public var depth: Int
-    /// Whether white space between tags makes nodes; without, it is written back, and not among the children.
+    /// A Boolean value that indicates whether white space between tags makes nodes; without, it is written back, and not among
+    /// the children.
     public var keepsWhitespace: Bool
 
     /// Creates options.

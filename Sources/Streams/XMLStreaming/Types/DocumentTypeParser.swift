@@ -294,7 +294,7 @@ extension DocumentTypeParser {
         guard try skipSpace(in: text) else { throw wrong("expected white space", in: text, &tokenizer) }
     }
 
-    /// Whether a word is at hand.
+    /// Returns whether a word is at hand.
     func isNext(_ word: StaticString, in text: RawSpan, _ tokenizer: inout XMLTokenizer) throws(Stop) -> Bool {
         guard let isNext = tokenizer.isWord(word, in: text, at: offset) else { throw .incomplete }
         return isNext

@@ -17,7 +17,7 @@ final class DocumentTypes {
     @safe
     private struct Entity {
         var kind: EntityKind
-        /// Whether it is declared in the text of a parameter entity.
+        /// A Boolean value that indicates whether it is declared in the text of a parameter entity.
         var isFromParameter: Bool
         var memory: UnsafeMutableRawBufferPointer
     }
@@ -27,12 +27,12 @@ final class DocumentTypes {
     private var parameterNames: [[UInt8]: Int] = [:]
     private var attributeLists: [[UInt8]: AttributeList] = [:]
     // SPEC: XML 1.0, section 4.1, Entity Declared.
-    /// Whether there is more than an internal subset without references to parameter entities, so that a processor need not know of all
-    /// entities.
+    /// A Boolean value that indicates whether there is more than an internal subset without references to parameter entities,
+    /// so that a processor need not know of all entities.
     var mayLackEntities = false
     /// Where the internal subset refers to an entity that is not declared before, as long as there is no more than that.
     var undeclaredReference: (offset: Int, error: StreamError)?
-    /// Whether declarations count no more, because one that was not read may have come before.
+    /// A Boolean value that indicates whether declarations count no more, because one that was not read may have come before.
     var ignoresDeclarations = false
 
     deinit {
@@ -43,7 +43,7 @@ final class DocumentTypes {
     var entityCount: Int { entities.count }
     /// The declared attributes of all elements.
     private(set) var attributeCount = 0
-    /// Whether there are declarations of attributes.
+    /// A Boolean value that indicates whether there are declarations of attributes.
     var hasAttributes: Bool { attributeCount > 0 }
 
     /// Declares an entity, if it is the first of its name.
@@ -65,7 +65,7 @@ final class DocumentTypes {
         return (index, entities[index].kind)
     }
 
-    /// Whether an entity is declared in the text of a parameter entity.
+    /// Returns whether an entity is declared in the text of a parameter entity.
     func isFromParameter(_ index: Int) -> Bool { entities[index].isFromParameter }
 
     /// The index and the kind of a parameter entity, nil when it is not declared.
@@ -100,11 +100,11 @@ final class DocumentTypes {
 final class AttributeList {
     struct Attribute {
         var name: [UInt8]
-        /// Whether white space around and between words does not count.
+        /// A Boolean value that indicates whether white space around and between words does not count.
         var isTokenized: Bool
         /// The normalised default, nil when there is none.
         var defaultValue: [UInt8]?
-        /// Whether the default lacks the text of an entity.
+        /// A Boolean value that indicates whether the default lacks the text of an entity.
         var hasSkippedEntity = false
     }
 
@@ -126,7 +126,7 @@ final class AttributeList {
     /// Notes that the tag has an attribute.
     func mark(_ index: Int) { marks[index] = round }
 
-    /// Whether the tag has an attribute.
+    /// Returns whether the tag has an attribute.
     func isMarked(_ index: Int) -> Bool { marks[index] == round }
 
     /// Adds an attribute, and says whether it is the first of its name.

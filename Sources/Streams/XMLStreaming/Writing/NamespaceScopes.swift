@@ -20,7 +20,7 @@ struct NamespaceScopes {
     private var declarations: [Declaration] = []
     private var innermost: [[UInt8]: Int] = [:]
 
-    /// Whether no namespace is declared.
+    /// A Boolean value that indicates whether no namespace is declared.
     var isEmpty: Bool { declarations.isEmpty }
 
     /// The namespace of a prefix, empty where the default namespace is none; nil for an undeclared prefix.
@@ -41,7 +41,7 @@ struct NamespaceScopes {
         declarations.append(Declaration(prefix: prefix, uri: uri, outer: outer, depth: depth))
     }
 
-    /// Whether the element at a depth declares a prefix.
+    /// Returns whether the element at a depth declares a prefix.
     func declares(_ prefix: [UInt8], depth: Int) -> Bool {
         innermost[prefix].map { declarations[$0].depth == depth } ?? false
     }

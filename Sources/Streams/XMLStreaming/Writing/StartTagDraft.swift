@@ -205,7 +205,7 @@ struct StartTagDraft: ~Copyable {
     /// The most names that are compared with each other one by one.
     private static var fewParts: Int { 9 }
 
-    /// Whether two attributes have the same name, or the same local name and prefixes that may stand for the same.
+    /// Returns whether two attributes have the same name, or the same local name and prefixes that may stand for the same.
     private func mayRepeat(_ withNamespaces: Bool) -> Bool {
         for index in 2..<parts.count {
             for other in 1..<index where isSame(parts[index], parts[other], withNamespaces) { return true }

@@ -78,12 +78,12 @@ package enum WrittenText {
         return extent.end == name.byteCount && extent.isQualified ? extent.colon : nil
     }
 
-    /// Whether text is a name, which may have any number of colons.
+    /// Returns whether text is a name, which may have any number of colons.
     static func isName(_ name: RawSpan) -> Bool {
         name.byteCount > 0 && name.isValidUTF8 && NameBytes.extent(in: name, from: 0).end == name.byteCount
     }
 
-    /// Whether text is a name without a colon.
+    /// Returns whether text is a name without a colon.
     static func isPlainName(_ name: RawSpan) -> Bool { colon(inQualifiedName: name) == -1 }
 
     // MARK: Escapes

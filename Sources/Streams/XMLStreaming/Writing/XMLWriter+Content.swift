@@ -217,7 +217,7 @@ extension XMLWriter {
 }
 
 extension RawSpan {
-    /// Whether all bytes are spaces, tabs or ends of lines.
+    /// A Boolean value that indicates whether all bytes are spaces, tabs or ends of lines.
     var isXMLWhitespace: Bool {
         var offset = 0
         while offset < byteCount, NameBytes.isSpace(uncheckedByte(offset)) { offset += 1 }

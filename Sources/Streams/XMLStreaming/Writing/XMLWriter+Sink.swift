@@ -93,7 +93,7 @@ extension XMLWriter: XMLSink {
 }
 
 extension XMLWriter {
-    /// Whether a reader skips a reference to an entity, instead of replacing or refusing it.
+    /// Returns whether a reader skips a reference to an entity, instead of replacing or refusing it.
     private func isSkipped(_ entity: RawSpan) -> Bool {
         guard let types else { return false }
         var tokenizer = XMLTokenizer(options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))

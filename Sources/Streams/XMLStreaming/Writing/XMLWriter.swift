@@ -40,14 +40,14 @@ public struct XMLWriter: ~Copyable {
     /// The names of the open elements, one behind the other.
     private var names = KeptStack<UInt8>()
     private var open = KeptStack<OpenElement>()
-    /// Whether the last start tag has no bracket at its end yet.
+    /// A Boolean value that indicates whether the last start tag has no bracket at its end yet.
     private var isTagOpen = false
 
     private struct OpenElement: BitwiseCopyable {
         let nameStart: Int
-        /// Whether there is text in it, so that the layout adds no whitespace.
+        /// A Boolean value that indicates whether there is text in it, so that the layout adds no whitespace.
         var hasText = false
-        /// Whether children have lines of their own.
+        /// A Boolean value that indicates whether children have lines of their own.
         var hasLines = false
     }
 
@@ -168,7 +168,7 @@ public struct XMLWriter: ~Copyable {
         }
     }
 
-    /// Whether the innermost open element has a name.
+    /// Returns whether the innermost open element has a name.
     func isOpen(_ name: RawSpan) -> Bool {
         guard !open.isEmpty else { return false }
         let start = open[open.count - 1].nameStart

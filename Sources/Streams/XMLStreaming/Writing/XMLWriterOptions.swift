@@ -17,7 +17,8 @@ public struct XMLWriterOptions: Sendable, Hashable {
     public var layout: Layout
     /// The namespaces of prefixes, which are declared where a prefix is used and not in scope.
     public var namespaces: [String: String]
-    /// Whether names are those of Namespaces in XML: at most one colon, and each prefix declared.
+    /// A Boolean value that indicates whether names are those of Namespaces in XML: at most one colon, and each prefix
+    /// declared.
     public var checksNamespaces: Bool
     /// The deepest nesting of elements that is written.
     public var depthLimit: Int

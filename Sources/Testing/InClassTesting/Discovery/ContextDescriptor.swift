@@ -49,10 +49,10 @@ struct ContextDescriptor {
         }
     }
 
-    /// Whether it is a class that has a superclass.
+    /// A Boolean value that indicates whether it is a class that has a superclass.
     var isSubclass: Bool { kind == 16 && address.offset(at: 20) != 0 }
 
-    /// Whether a class that is not generic overrides a class property of one above it.
+    /// A Boolean value that indicates whether a class that is not generic overrides a class property of one above it.
     var overridesClassProperties: Bool {
         // The upper half of the flags: how metadata is initialised, and which tables there are.
         guard kind == 16, !isGeneric, flags & 1 << 30 != 0 else { return false }

@@ -4,7 +4,8 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// Whether met expectations are noted, too: of one that meets one value and not another, neither is to be accepted.
+/// A Boolean value that indicates whether met expectations are noted, too: of one that meets one value and not another, neither
+/// is to be accepted.
 // SAFETY: set once before any test runs. PERF: unchecked, or a debug build asks the runtime at each met expectation.
 @exclusivity(unchecked)
 @usableFromInline

@@ -24,7 +24,7 @@ struct GoldenPlaces {
     var resources: [String] = []
     /// Folders of files that have the names they are asked for by.
     var folders: [String] = []
-    /// Whether there is anything that says so.
+    /// A Boolean value that indicates whether there is anything that says so.
     var areKnown = true
 
     /// What the supervisor has told this worker.
@@ -66,7 +66,7 @@ struct GoldenPlaces {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Whether a name cannot lead out of its folder.
+    /// Returns whether a name cannot lead out of its folder.
     private static func isInside(_ name: String) -> Bool {
         name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
             && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {

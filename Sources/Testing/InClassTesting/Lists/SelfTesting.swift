@@ -36,8 +36,8 @@ public protocol FixtureTesting: SelfTesting, ~Copyable {
     nonisolated(nonsending) mutating func setUp() async throws
     /// Cleans up after the test, passed or failed, and after a `setUp()` that threw; does nothing unless implemented.
     nonisolated(nonsending) mutating func tearDown() async throws
-    /// Whether it is a failure when a fixture, an instance of a class, is still held by something after its test and
-    /// `tearDown()`; no, unless implemented.
+    /// A Boolean value that indicates whether it is a failure when a fixture, an instance of a class, is still held by
+    /// something after its test and `tearDown()`; no, unless implemented.
     static var testDetectsFixtureLeaks: Bool { get }
     /// What names the type of an instance as long as something holds it; nil unless that is a class.
     static func _end(of instance: borrowing Self) -> (() -> String?)?

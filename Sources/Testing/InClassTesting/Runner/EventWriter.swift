@@ -17,7 +17,7 @@ package struct EventWriter {
     /// Creates a writer to a file descriptor; a negative one keeps everything in the buffer.
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Whether a supervisor reads what is sent.
+    /// A Boolean value that indicates whether a supervisor reads what is sent.
     var isConnected: Bool { descriptor >= 0 }
 
     /// Appends an event of numbers.
@@ -91,7 +91,7 @@ package struct EventWriter {
         while true { pause() }
     }
 
-    /// Whether nothing in a text needs an escape.
+    /// Returns whether nothing in a text needs an escape.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = bytes.baseAddress else { return true }
         return memchr(start, 0x09, bytes.count) == nil && memchr(start, 0x0A, bytes.count) == nil

@@ -108,13 +108,13 @@ package enum Recorder {
         }
     }
 
-    /// Whether the running test, or the innermost scope, has had an issue so far.
+    /// A Boolean value that indicates whether the running test, or the innermost scope, has had an issue so far.
     static var hasIssue: Bool {
         let scope = scope
         return lock.withLock { (scope?.count ?? issueCount) > 0 }
     }
 
-    /// Whether the running test has failed so far.
+    /// A Boolean value that indicates whether the running test has failed so far.
     static var hasFailed: Bool { lock.withLock { failureCount > 0 } }
 
     package static func record(_ issue: RecordedIssue) {

@@ -14,7 +14,7 @@ enum ImageSymbols {
     static let areReadable = true
     #endif
 
-    /// Whether a sanitizer has put its own functions in the place of the system's.
+    /// A Boolean value that indicates whether a sanitizer has put its own functions in the place of the system's.
     static var isSanitized: Bool {
         SystemSymbol.address(of: "__asan_init") != nil || SystemSymbol.address(of: "__tsan_init") != nil
     }

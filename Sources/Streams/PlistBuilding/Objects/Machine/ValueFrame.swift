@@ -21,7 +21,7 @@ struct ValueSlot {
     /// How the value is read.
     unowned(unsafe) let plan: StreamPlan
     let address: UnsafeMutableRawPointer
-    /// Whether there is a value at the address, which the new one replaces once it is complete.
+    /// A Boolean value that indicates whether there is a value at the address, which the new one replaces once it is complete.
     let isInitialized: Bool
 }
 
@@ -31,10 +31,10 @@ struct ValueFrame {
     var kind = FrameKind.root
     /// How the value to come next is stored, when that needs no plan.
     var fast = FastKind.none
-    /// Whether the container is built where it goes.
+    /// A Boolean value that indicates whether the container is built where it goes.
     var isInPlace = false
     var isPassingArray = false
-    /// Whether names came in an object that are those of no member, and are noted.
+    /// A Boolean value that indicates whether names came in an object that are those of no member, and are noted.
     var hasStrays = false
     /// The member to come, -1 before the first key, -2 for an unknown one.
     var member = -1
@@ -108,7 +108,7 @@ struct FreshObject {
     /// The start of its members.
     let base: UnsafeMutableRawPointer
     let complete: UInt64
-    /// Whether members have values, which must be released when others come.
+    /// A Boolean value that indicates whether members have values, which must be released when others come.
     let isInitialized: Bool
 }
 

@@ -17,7 +17,7 @@ extension ValueMachine {
         try begin(isArray: false)
     }
 
-    /// Whether the container to come is an object of the elements of this one.
+    /// A Boolean value that indicates whether the container to come is an object of the elements of this one.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
     var canBeginElement: Bool {
         guard depth < options.depthLimit else { return false }

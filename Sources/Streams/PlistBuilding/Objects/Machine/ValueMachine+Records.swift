@@ -174,7 +174,7 @@ extension ValueMachine {
     @usableFromInline
     func refuse(_ error: StreamError) { unsafe records.pointee.failure = error }
 
-    /// Whether the value at the root is a reference to an object.
+    /// A Boolean value that indicates whether the value at the root is a reference to an object.
     @usableFromInline
     var isReference: Bool {
         if case .object(let layout) = plan.shape { return layout.isClass }

@@ -170,7 +170,7 @@ extension ValueMachine {
 }
 
 extension StreamPlan {
-    /// Whether null is a value of the type.
+    /// A Boolean value that indicates whether null is a value of the type.
     var acceptsNull: Bool {
         switch shape {
         case .optional, .propertyList: true

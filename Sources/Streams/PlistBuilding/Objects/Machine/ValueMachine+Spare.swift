@@ -51,7 +51,7 @@ extension ValueMachine {
         unsafe machine.deallocate()
     }
 
-    /// Whether the machine is as a new one is, but for memory, and has little of that.
+    /// A Boolean value that indicates whether the machine is as a new one is, but for memory, and has little of that.
     ///
     /// One that has given up a value, or has anything that was made for one, is not used again.
     private var isSpare: Bool {

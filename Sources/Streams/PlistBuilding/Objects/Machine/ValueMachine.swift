@@ -29,17 +29,18 @@ struct ValueMachine: ~Copyable {
     let text = SmallText.checked
     /// The depth of the values that are built; containers above it are passed through.
     let streamingDepth: Int
-    /// Whether the values that are built must be the elements of an array, and can't be the values of a dictionary.
+    /// A Boolean value that indicates whether the values that are built must be the elements of an array, and can't be the
+    /// values of a dictionary.
     @usableFromInline var expectsArray = false
     /// Keeps the plans alive, but for those that live for ever; nil in a spare machine, which belongs to its plan.
     private var owner: AnyObject?
-    /// Whether no value was given up, so that all memory is as a complete value leaves it.
+    /// A Boolean value that indicates whether no value was given up, so that all memory is as a complete value leaves it.
     var isIntact = true
     /// The members that the type does not have, if they are collected.
     var unknownMembers: [UnknownMember] = []
-    /// Whether names that are those of no member are noted, and those noted in each level.
+    /// A Boolean value that indicates whether names that are those of no member are noted, and those noted in each level.
     var watchesNames = false
-    /// Whether the array to come goes on with the one that came with the same key.
+    /// A Boolean value that indicates whether the array to come goes on with the one that came with the same key.
     var continuesArray = false
     var strays: [(count: Int, names: [String], near: [(name: String, member: Int)], areAttributes: Bool)] = []
     /// Gets them instead, one by one, if anyone does.
@@ -48,13 +49,13 @@ struct ValueMachine: ~Copyable {
     @usableFromInline var deliver: (() throws(StreamError) -> Void)?
     /// The number of values handed over, by address, since readers hand over as well.
     @usableFromInline private(set) var delivery: UnsafeMutablePointer<Int>?
-    /// Whether a value with unknown members was taken, so that the next one begins without them.
+    /// A Boolean value that indicates whether a value with unknown members was taken, so that the next one begins without them.
     var isTaken = false
-    /// Whether the value at the root is complete.
+    /// A Boolean value that indicates whether the value at the root is complete.
     @usableFromInline var isFilled = false
-    /// Whether the memory at the root holds an object that may be used again.
+    /// A Boolean value that indicates whether the memory at the root holds an object that may be used again.
     var isRecycling = false
-    /// Whether the object that is lent to a reader is the innermost level already.
+    /// A Boolean value that indicates whether the object that is lent to a reader is the innermost level already.
     var isInObject = false
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?

@@ -36,7 +36,7 @@ struct TapeNode: BitwiseCopyable {
     }
 
     var tag: Tag { Tag(rawValue: UInt8(truncatingIfNeeded: info)) ?? .null }
-    /// Whether the node has a tag; a comparison of bytes.
+    /// Returns whether the node has a tag; a comparison of bytes.
     @inline(__always)  // PERF: JSONTyped; once or twice a value.
     func has(_ tag: Tag) -> Bool { UInt8(truncatingIfNeeded: info) == tag.rawValue }
     var length: Int { Int(info >> 8) }
@@ -79,13 +79,13 @@ public struct DecodingTape: PlistSink, ~Copyable {
     private(set) var bytes = unsafe GrowingMemory<UInt8>()
     // SAFETY: the creator promises that the memory stays until the decoding ends, when it is copied if anyone needs it.
     private(set) var input: UnsafeRawBufferPointer
-    /// Whether all text comes from a reader that has found it to be UTF-8.
+    /// A Boolean value that indicates whether all text comes from a reader that has found it to be UTF-8.
     let isChecked: Bool
     /// What the stream says about the types of its values.
     let types: ValueTypes
-    /// Whether reals are the nearest doubles to a text that may have more digits.
+    /// A Boolean value that indicates whether reals are the nearest doubles to a text that may have more digits.
     let hasRoundedReals: Bool
-    /// Whether the value at the root is to be an array.
+    /// A Boolean value that indicates whether the value at the root is to be an array.
     private let expectsArray: Bool
     private(set) var keys = TapeKeys()
     // PERF: JSONTyped/catalogue; a stack of which the top changes in place, since copies of what was just written stall.
@@ -165,7 +165,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
         reserveForInput()
     }
 
-    /// Whether the tape has little memory, and keys that nobody chose to be many.
+    /// A Boolean value that indicates whether the tape has little memory, and keys that nobody chose to be many.
     var isSmall: Bool {
         unsafe capacity <= 2_048 && bytes.capacity <= 1 << 14 && openCapacity <= 64 && repeating.isEmpty && keys.isSmall
     }

@@ -52,13 +52,13 @@ struct TapeKeys: ~Copyable {
         unsafe states.deallocate()
     }
 
-    /// Whether there are few keys and few ways through dictionaries.
+    /// A Boolean value that indicates whether there are few keys and few ways through dictionaries.
     var isSmall: Bool { unsafe count <= 256 && states.count <= 1_024 && text.count <= 1 << 14 && self.set == nil }
 
     /// The number of keys.
     var count: Int { unsafe entries.count }
 
-    /// Whether all keys are of ASCII.
+    /// A Boolean value that indicates whether all keys are of ASCII.
     var areASCII: Bool { unsafe text.values.allSatisfy { $0 < 0x80 } }
 
     /// Calls a closure with the bytes of a key.
@@ -211,7 +211,7 @@ struct TapeKeys: ~Copyable {
 
     mutating func beginDictionary() { generation &+= 1 }
 
-    /// Whether a key is met in the dictionary for the first time.
+    /// Returns whether a key is met in the dictionary for the first time.
     mutating func isFirstInDictionary(_ number: UInt32) -> Bool {
         let isFirst = unsafe entries[Int(number)].generation != generation
         unsafe entries[Int(number)].generation = generation
@@ -225,7 +225,7 @@ struct TapeKeys: ~Copyable {
 import InClassTesting
 
 extension TapeKeys {
-    /// Whether so many keys met in one place that all are kept in a set.
+    /// A Boolean value that indicates whether so many keys met in one place that all are kept in a set.
     fileprivate var hasManyInOnePlace: Bool { self.set != nil }
 }
 

@@ -127,7 +127,8 @@ extension BinaryPlistWriter {
         return true
     }
 
-    /// Whether an object is the string that a key is; false also for some that are, of which the bytes are then compared.
+    /// Returns whether an object is the string that a key is; false also for some that are, of which the bytes are then
+    /// compared.
     func isKey(_ object: UInt32, _ utf8: RawSpan) -> Bool {
         let byteCount = utf8.byteCount
         let offset = unsafe objects[Int(truncatingIfNeeded: object)].offset

@@ -69,9 +69,10 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     private var containers = unsafe GrowingMemory<UInt32>()
     /// What has come of a dictionary that may be a UID.
     private var uid = PendingUID.none
-    /// Whether the table was written.
+    /// A Boolean value that indicates whether the table was written.
     private var isFinished = false
-    /// Whether there is a key so long that it may be more, wherever it comes, than readers take for so few bytes.
+    /// A Boolean value that indicates whether there is a key so long that it may be more, wherever it comes, than readers take
+    /// for so few bytes.
     var hasLongKeys = false
 
     /// The beginning of a dictionary that may be a UID.
@@ -321,7 +322,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     // MARK: UIDs
 
-    /// Whether the next value may be the number of a UID.
+    /// A Boolean value that indicates whether the next value may be the number of a UID.
     var isUIDBegun: Bool { if case .key = uid { true } else { false } }
 
     /// Takes the number of a UID that has begun; false when it is none.

@@ -151,7 +151,7 @@ extension PackageTests.BlockTests {
             try package.write(Self.shown.get(), to: Self.stack)
             let green = try follower.runs("swift build", 0)
             #expect(!green.text.contains("passed"), "a green build is quiet: \(green)")
-            try follower.runs("swift package testlogger", 0)
+            try follower.run("swift package testlogger", 0)
         }
 
         /// A source of one test, on the last line of which an expectation fails.

@@ -138,6 +138,37 @@ package final class MemberColumns {
     }
 }
 
+/// The keys of a row whose values are read as dates.
+package enum DateKeys: Sendable {
+    case all
+    case some([String])
+
+    /// The keys of the date members of a type, all keys of a dictionary of dates.
+    ///
+    /// There are none if the type cannot be bound, which its builder reports.
+    package init<Row: StreamValue>(of type: Row.Type, keyMapping: KeyMapping) {
+        self = .some([])
+        guard let (plan, owner) = try? PlanBinder.bind(type, keyMapping) else { return }
+        defer { withExtendedLifetime(owner) {} }
+        switch plan.shape {
+        case .object(let layout):
+            self = .some(
+                unsafe layout.members.indices.compactMap { index in
+                    unsafe layout.members[index].plan.columnKind == .date ? layout.keys[index] : nil
+                })
+        case .dictionary(let value) where value.columnKind == .date: self = .all
+        default: break
+        }
+    }
+
+    package func contains(_ key: String) -> Bool {
+        switch self {
+        case .all: true
+        case .some(let keys): keys.contains(key)
+        }
+    }
+}
+
 extension PlistSink where Self: ~Copyable {
     /// Sends a value as that of a column: an array of bytes as data, nil as null.
     package mutating func write<Value: StreamValue>(cell value: Value) throws(StreamError) {

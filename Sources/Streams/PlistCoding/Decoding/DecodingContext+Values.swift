@@ -242,7 +242,10 @@ extension DecodingContext {
                 throw corrupted("expected a date such as 2001-01-31T12:00:00Z", at: index)
             }
             return Date(timeIntervalSinceReferenceDate: seconds)
-        case .native, .secondsSince2001: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
+        case .native:
+            let seconds = try decode(Double.self, at: index) + options.nativeDateOrigin
+            return Date(timeIntervalSinceReferenceDate: seconds)
+        case .secondsSince2001: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index))
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index) / 1_000)
         case .iso8601:

@@ -60,6 +60,8 @@ public struct DecodingOptions: Sendable {
     public var keyMapping: KeyMapping
     /// How dates are read.
     public var dates: Dates
+    /// What native dates count from when they are numbers, in seconds since 2001.
+    package var nativeDateOrigin = 0.0
     /// How data are read.
     public var bytes: Bytes
     /// How infinities and NaN are read.

@@ -28,7 +28,7 @@ extension SQLiteConnection {
         } catch {
             throw SQLiteError(error)
         }
-        return try tape.decode([Row].self, options: decodingOptions)
+        return try tape.decode([Row].self, options: options.decoding(decodingOptions))
     }
 
     /// Runs a statement and decodes its first row as a value of a `Decodable` type, or returns nil if there is no row.
@@ -40,7 +40,7 @@ extension SQLiteConnection {
         options: SQLiteReadingOptions = SQLiteReadingOptions(), decodingOptions: DecodingOptions = DecodingOptions()
     ) throws -> Row? {
         var row: Row?
-        var records = RecordTape(type, options: decodingOptions) { value throws(StreamError) in
+        var records = RecordTape(type, options: options.decoding(decodingOptions)) { value throws(StreamError) in
             row = value
             throw .stopRequest()
         }
@@ -52,6 +52,15 @@ extension SQLiteConnection {
             throw SQLiteError(error)
         }
         return row
+    }
+}
+
+extension SQLiteReadingOptions {
+    /// The options for decoding what is read with these ones.
+    fileprivate func decoding(_ options: DecodingOptions) -> DecodingOptions {
+        var copy = options
+        if numericDates == .secondsSince1970 { copy.nativeDateOrigin = -secondsFrom1970To2001 }
+        return copy
     }
 }
 

@@ -1,5 +1,6 @@
 // How the cells of a row become messages: names, nulls, Booleans, dates.
 
+import PlistBuilding
 import PlistStreaming
 import StringTables
 
@@ -38,11 +39,16 @@ public struct SQLiteReadingOptions: Sendable {
     /// Whether 0 and 1 in a column declared `BOOL` or `BOOLEAN` are sent as Booleans.
     public var mapsDeclaredBooleans: Bool
     /// How text and numbers in columns declared `DATETIME` or `TIMESTAMP` are read as dates; nil sends what is stored.
+    ///
+    /// Functions that return values of a type read text and numbers of any column as dates if the type has a `Date` for them:
+    /// numbers as Unix time, or as seconds since 2001 if this is ``SQLiteDateFormat/secondsSince2001``.
     public var declaredDates: SQLiteDateFormat?
     /// What to do with a name that two columns have.
     public var duplicateNames: DuplicateNames
     /// What to send for null.
     public var nulls: Nulls
+    /// The keys of columns that are read as dates, if they are numbers, unless a mapping says how.
+    private var dateKeys = DateKeys.some([])
 
     /// Makes options.
     public init(
@@ -56,11 +62,25 @@ public struct SQLiteReadingOptions: Sendable {
         self.nulls = nulls
     }
 
+    /// The options for reading values of a type.
+    @usableFromInline
+    func reading<Row: StreamValue>(_ type: Row.Type, _ options: BuilderOptions) -> SQLiteReadingOptions {
+        var copy = self
+        copy.dateKeys = DateKeys(of: type, keyMapping: options.keyMapping)
+        return copy
+    }
+
+    /// The format of numbers that are read as dates where no mapping says how.
+    var numericDates: SQLiteDateFormat { declaredDates == .secondsSince2001 ? .secondsSince2001 : .secondsSince1970 }
+
     /// What a column holds.
     ///
     /// - Returns: The mapping, and whether it must hold for every value.
     func mapping(of name: String, declaredType: String?) -> (ColumnMapping, isRequired: Bool) {
-        if let mapping = mappings[name] { return (mapping, true) }
+        let mapping = mappings[name]
+        // Text stays text, which is read as a date as well.
+        if mapping == nil || mapping == .stored, dateKeys.contains(name) { return (.date(numericDates), false) }
+        if let mapping { return (mapping, true) }
         switch declaredType?.uppercased() {
         case "BOOL", "BOOLEAN": return (mapsDeclaredBooleans ? .boolean : .stored, false)
         case "DATETIME", "TIMESTAMP": return (declaredDates.map { .date($0) } ?? .stored, false)

@@ -167,7 +167,7 @@ extension SQLiteConnection {
                 sql: sql)
         }
         try statement.bind(parameters)
-        return try SQLiteRows(statement, options, builderOptions)
+        return try SQLiteRows(statement, options.reading(type, builderOptions), builderOptions)
     }
 
     /// Runs a statement and returns its first row as a value of a type, or nil if there is no row.

@@ -45,7 +45,7 @@ extension SQLiteStatement {
         as type: Row.Type, options: SQLiteReadingOptions = SQLiteReadingOptions(),
         builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> [Row] {
-        try values(as: type, scan: nil, options: options, builderOptions: builderOptions)
+        try values(as: type, scan: nil, options: options.reading(type, builderOptions), builderOptions: builderOptions)
     }
 
     // PERF: see above.
@@ -111,6 +111,7 @@ extension SQLiteConnection {
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> [Row] {
+        let options = options.reading(type, builderOptions)
         let statement: SQLiteStatement
         do throws(StreamError) { statement = try statementToSend(sql, parameters) } catch { throw SQLiteError(error) }
         return try statement.values(

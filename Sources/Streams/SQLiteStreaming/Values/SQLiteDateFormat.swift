@@ -10,6 +10,8 @@ public enum SQLiteDateFormat: Sendable, Hashable {
     /// date and time, with `T` or a space, with `Z`, an offset or none.
     case text
     /// As seconds since 1970-01-01 00:00:00 UTC, Unix time.
+    ///
+    /// Dates of our time are rounded to a fraction of a microsecond, since `Date` counts from 2001.
     case secondsSince1970
     /// As seconds since 2001-01-01 00:00:00 UTC, as Core Data does.
     case secondsSince2001

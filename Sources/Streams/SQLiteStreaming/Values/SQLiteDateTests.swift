@@ -31,6 +31,8 @@ extension SQLiteDateTests: SelfTesting {
             "testKeepsDatesAndDataOfRows": testKeepsDatesAndDataOfRows,
             "testStoresTextAsTheDateThatItIs": testStoresTextAsTheDateThatItIs,
             "testBindsThem": testBindsThem,
+            "testReadsNumbersAsUnixTime": testReadsNumbersAsUnixTime,
+            "testReadsNumbersOfOtherFormats": testReadsNumbersOfOtherFormats,
         ]
     }
 
@@ -86,6 +88,98 @@ extension SQLiteDateTests: SelfTesting {
             _ = try table.connection.value("SELECT ?", [tooLate])
         }
         expectEqual(error?.code, .mismatch, "code")
+    }
+
+    private struct Visit: StreamObject, Decodable, Equatable {
+        var at: Date? = nil
+        var count: Int? = nil
+    }
+
+    /// A type that is decoded by `Decodable` only.
+    private struct DecodedVisit: Decodable {
+        var at: Date?
+    }
+
+    /// The date of the first row of `visits`, in seconds since 2001, by each function that reads rows as values.
+    private static func dates(
+        _ connection: SQLiteConnection, _ options: SQLiteReadingOptions
+    ) -> [(function: String, seconds: Double?)] {
+        // The query of the whole table is scanned, the others are stepped.
+        let (scan, sql) = ("SELECT at, count FROM visits", "SELECT at, count FROM visits ORDER BY count")
+        let functions: [(String, () throws -> Date?)] = [
+            ("scan", { try connection.fetchAll(scan, as: Visit.self, options: options).first?.at }),
+            ("all", { try connection.fetchAll(sql, as: Visit.self, options: options).first?.at }),
+            ("one", { try connection.fetchOne(sql, as: Visit.self, options: options)?.at }),
+            ("cursor", { try connection.fetchCursor(sql, as: Visit.self, options: options).next()?.at }),
+            ("statement", { try connection.prepare(sql).values(as: Visit.self, options: options).first?.at }),
+            (
+                "dictionary",
+                { try connection.fetchOne("SELECT at FROM visits", as: [String: Date].self, options: options)?["at"] }
+            ),
+            ("decoded scan", { try connection.fetchAll(scan, as: DecodedVisit.self, options: options).first?.at }),
+            ("decoded all", { try connection.fetchAll(sql, as: DecodedVisit.self, options: options).first?.at }),
+            ("decoded one", { try connection.fetchOne(sql, as: DecodedVisit.self, options: options)?.at }),
+        ]
+        return functions.map { ($0.0, (try? $0.1())?.timeIntervalSinceReferenceDate) }
+    }
+
+    private static func visits(
+        _ declaredType: String, _ value: SQLiteValue, countType: String = "INTEGER"
+    ) throws -> SQLiteConnection {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE visits (at \(declaredType), count \(countType))")
+        try connection.run("INSERT INTO visits VALUES (?, 7)", [value])
+        return connection
+    }
+
+    private static func testReadsNumbersAsUnixTime() throws {
+        for declaredType in ["", "INTEGER", "REAL", "DATE", "DATETIME", "TIMESTAMP"] {
+            for (value, seconds) in [
+                (1_583_582_400, 605_275_200), (0, -978_307_200), (1_583_582_400.25, 605_275_200.25),
+                ("2020-03-07 12:00:00", 605_275_200), ("2020-03-07T12:00:00.5Z", 605_275_200.5),
+            ] as [(SQLiteValue, Double)] {
+                let connection = try visits(declaredType, value)
+                for (options, words) in [
+                    (SQLiteReadingOptions(), "as they are"), (SQLiteReadingOptions(declaredDates: .text), "text"),
+                    (SQLiteReadingOptions(declaredDates: .secondsSince1970), "Unix time"),
+                    (SQLiteReadingOptions(mappings: ["at": .stored]), "stored"),
+                ] {
+                    for (function, found) in dates(connection, options) {
+                        expectEqual(found, seconds, "\(value) in \(declaredType), dates \(words), by \(function)")
+                    }
+                }
+            }
+        }
+        let visit = try visits("DATETIME", 1_583_582_400, countType: "DATETIME").fetchOne(
+            "SELECT * FROM visits", as: Visit.self)
+        expectEqual(visit?.count, 7, "a number of a column declared DATETIME, read as an integer")
+    }
+
+    private static func testReadsNumbersOfOtherFormats() throws {
+        for declaredType in ["REAL", "DATETIME"] {
+            let connection = try visits(declaredType, 1.5)
+            for (options, seconds) in [
+                (SQLiteReadingOptions(declaredDates: .secondsSince2001), 1.5),
+                (SQLiteReadingOptions(mappings: ["at": .date(.secondsSince2001)]), 1.5),
+                (SQLiteReadingOptions(mappings: ["at": .date(.secondsSince1970)]), 1.5 - secondsFrom1970To2001),
+                (SQLiteReadingOptions(mappings: ["at": .date(.text)]), nil),
+            ] as [(SQLiteReadingOptions, Double?)] {
+                for (function, found) in dates(connection, options) {
+                    // A function that throws finds no date.
+                    expectEqual(found, seconds, "\(declaredType) with \(options.mappings), by \(function)")
+                }
+            }
+        }
+        for format in formats {
+            let table = try SQLiteTable<Visit>(
+                try SQLiteConnection.inMemory(), "visits", options: SQLiteTableOptions(dateFormat: format))
+            let at = Date(timeIntervalSinceReferenceDate: 605_275_200.25)
+            try table.insert([Visit(at: at, count: 1)])
+            let options = SQLiteReadingOptions(declaredDates: format)
+            for (function, found) in dates(table.connection, options) {
+                expectEqual(found, 605_275_200.25, "a table with dates of \(format), by \(function)")
+            }
+        }
     }
 
     private static func testStoresTextAsTheDateThatItIs() throws {

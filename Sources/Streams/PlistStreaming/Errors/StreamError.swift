@@ -109,9 +109,12 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the error that a reader throws if its sink throws this one while the reader is at a position.
     ///
-    /// The error gets the position of the reader. If it has one, it is about another text that the sink reads: then it's the cause of
-    /// an error of the kind ``Kind/receiverFailed``.
-    public func ofSink(at position: StreamPosition) -> StreamError { ofThisText.located(at: position) }
+    /// The error gets the position of the reader. If it has one, it is about another text that the sink reads: then it's the
+    /// cause of an error of the kind ``Kind/receiverFailed``. An error of the kind ``Kind/cannotWrite`` without a path, such as
+    /// that of a full disk, isn't about the input and gets no position.
+    public func ofSink(at position: StreamPosition) -> StreamError {
+        kind == .cannotWrite && self.position == nil && path == nil ? self : ofThisText.located(at: position)
+    }
 
     /// Makes the error by which a sink ends a stream early.
     public static func stopRequest() -> StreamError { StreamError(.stopRequested, "the sink stopped the stream") }
@@ -262,6 +265,10 @@ extension StreamError: SelfTesting {
         expectEqual(outer.cause as? StreamError, foreign, "cause")
         expectTrue(outer.position == nil && outer.path == nil, "no place of another text")
         expectEqual(own.ofSink(at: place), own.located(at: place), "an error of a sink at a place")
+        let full = StreamError(.cannotWrite, "m")
+        expectEqual(full.ofSink(at: place), full, "a full disk, which no place of the input explains")
+        let refused = full.located(at: path)
+        expectEqual(refused.ofSink(at: place), refused.located(at: place), "a value that is not written")
         expectEqual(foreign.ofSink(at: .start), outer.located(at: .start), "one about another text at a place")
         expectEqual(foreign.ofThisText, outer, "an error of a sink about another text")
         expectEqual(foreign.ofThisText.cause as? StreamError, foreign, "cause of an error of a sink")

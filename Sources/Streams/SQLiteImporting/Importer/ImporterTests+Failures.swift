@@ -13,6 +13,7 @@ extension ImportFailureTests: SelfTesting {
             "testNamesRecordAndKey": testNamesRecordAndKey,
             "testLeavesOutBadRecordsWhole": testLeavesOutBadRecordsWhole,
             "testNamesRecordsThatTheDatabaseRefuses": testNamesRecordsThatTheDatabaseRefuses,
+            "testReportsAFullDatabase": testReportsAFullDatabase,
             "testKeepsEarlierBatches": testKeepsEarlierBatches,
             "testIsPartOfTheCallersTransaction": testIsPartOfTheCallersTransaction,
             "testReportsLocks": testReportsLocks,
@@ -142,6 +143,20 @@ extension ImportFailureTests: SelfTesting {
             expectEqual(try ImportFixture.rows("SELECT * FROM c", connection), "k|3", "children")
             try connection.execute("DELETE FROM c; DELETE FROM t")
         }
+    }
+
+    private static func testReportsAFullDatabase() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); PRAGMA max_page_count = 8")
+        let table = ImportTable("t", uniqueKey: ["id"], columns: [.integer("id"), .text("a")])
+        let records = (0..<1_000).map {
+            ImportSample.record([("id", .integer($0)), ("a", .text("the text of the row with the number \($0)"))])
+        }
+        let error = expectThrows(StreamError.self, "a full database") {
+            _ = try ImportFixture.run(.array(records), table, connection, ImportOptions(batchSize: 1_000))
+        }
+        expectEqual(error?.description, "database or disk is full (SQLITE_FULL 13)", "message")
+        expectEqual(try connection.value("SELECT count(*) FROM t"), 0, "rows")
     }
 
     private static func testKeepsEarlierBatches() throws {

@@ -14,7 +14,7 @@ extension ImportMachine {
             do throws(SQLiteError) {
                 try writeWhole(fresh)
             } catch {
-                guard Self.isFaultOfARecord(error) else { throw broken(error.streamError(.cannotWrite)) }
+                guard error.isOfValues else { throw broken(error) }
                 waiting += try writeOneByOne(Array(fresh), waiting, isLast: false)
             }
             endBatch()
@@ -71,11 +71,6 @@ extension ImportMachine {
 
     // MARK: One by one
 
-    /// Whether a statement was refused for what a record holds, so that the others can be written without it.
-    private static func isFaultOfARecord(_ error: SQLiteError) -> Bool {
-        [.constraint, .mismatch, .tooBig].contains(error.code)
-    }
-
     /// Writes each record in a savepoint of its own, to find those that are refused.
     ///
     /// A record may refer to a later one: those that are refused for it are tried again after the others, and together.
@@ -102,11 +97,11 @@ extension ImportMachine {
             }
         } catch {
             guard report.failedCount + refused.count > options.failureLimit, !refused.isEmpty else {
-                throw broken(error.streamError(.cannotWrite))
+                throw broken(error)
             }
         }
         for (number, error) in refused.sorted(by: { $0.number < $1.number }) {
-            let record = stagedRecords[number]
+            let (record, error) = (stagedRecords[number], error.withoutRows)
             try recordFailure(
                 record, StreamError(.cannotWrite, error.description, path: path(ofRecord: record), cause: error))
         }
@@ -164,7 +159,7 @@ extension ImportMachine {
             try connection.undoably(body)
             return nil
         } catch {
-            guard Self.isFaultOfARecord(error) else { throw error }
+            guard error.isOfValues else { throw error }
             for (node, counts) in zip(nodes, before) { node.counts = counts }
             return error
         }
@@ -201,8 +196,22 @@ extension ImportMachine {
         do throws(SQLiteError) {
             try connection.run("DELETE FROM \(Self.progressTable) WHERE name = ?", [progress.name])
         } catch {
-            throw broken(error.streamError(.cannotWrite))
+            throw broken(error)
         }
+    }
+}
+
+extension ImportMachine {
+    /// Takes note that nothing more can be imported, since SQLite failed.
+    private mutating func broken(_ error: SQLiteError) -> StreamError {
+        broken(error.withoutRows.streamError(.cannotWrite))
+    }
+}
+
+extension SQLiteError {
+    /// This error without a statement that reads the staged rows, which users do not know.
+    fileprivate var withoutRows: SQLiteError {
+        sql?.contains(ImportRowsModule.namePrefix) == true ? replacingSQL(by: nil) : self
     }
 }
 

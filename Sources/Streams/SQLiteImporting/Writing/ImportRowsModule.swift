@@ -10,12 +10,13 @@ import SQLiteStreaming
 /// Its columns are `c0`, `c1` and so on for the slots, and `r`, the number of the row.
 @safe
 final class ImportRowsModule {
+    static let namePrefix = "import_rows_"
     let name: String
     private let connection: SQLiteConnection
 
     init(_ rows: ImportRows, connection: SQLiteConnection) throws(SQLiteError) {
         // A name that no table has, and no other importer of the connection.
-        name = SQLiteName.random("import_rows_")
+        name = SQLiteName.random(Self.namePrefix)
         self.connection = connection
         let handle = try unsafe connection.requireHandle()
         // SAFETY: SQLite keeps a reference to the rows until it destroys the module, and then calls the closure, which gives

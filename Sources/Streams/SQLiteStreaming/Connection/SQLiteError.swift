@@ -123,6 +123,14 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(cause.extendedCode, message, sql: cause.sql, byteOffset: cause.byteOffset)
     }
 
+    /// Whether SQLite refused a value or a row, so that others may be accepted.
+    package var isOfValues: Bool { [.constraint, .mismatch, .tooBig].contains(code) }
+
+    /// This error with other SQL, for a statement that reads a table of this library.
+    package func replacingSQL(by sql: String?) -> SQLiteError {
+        SQLiteError(extendedCode, message, sql: sql, streamError: streamError)
+    }
+
     /// This error as one that sinks throw; its cause is this one.
     public func streamError(_ kind: StreamError.Kind) -> StreamError {
         streamError ?? StreamError(kind, description, cause: self)

@@ -307,7 +307,9 @@ final class RowInserter {
         do throws(SQLiteError) {
             while try statement.step() {}
         } catch {
-            guard hasForeignKeys, connection.isInTransaction else { throw error }
+            guard hasForeignKeys, connection.isInTransaction else {
+                throw error.replacingSQL(by: try? singleText)
+            }
             // SQLite checks foreign keys when all rows are there, and has undone all of them: one by one, it tells the first row
             // that is refused.
             reader.failure = nil

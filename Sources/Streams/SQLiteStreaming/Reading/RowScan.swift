@@ -121,8 +121,7 @@ final class RowScan {
         let isBeforeRows = unsafe cursor.state.pointee.row < 0
         if isBeforeRows && (code & 0xFF == SQLITE_ERROR || code & 0xFF == SQLITE_SCHEMA) { return false }
         let error = caller.makeError(code)
-        let sql = (try? plain())?.shownSQL
-        throw SQLiteError(error.extendedCode, error.message, sql: sql).streamError(.cannotRead)
+        throw error.replacingSQL(by: (try? plain())?.shownSQL).streamError(.cannotRead)
     }
 
     /// Takes a row of which SQLite hands over the cells; returns whether there may be more.

@@ -48,6 +48,7 @@ extension SQLiteTableWriterTests: SelfTesting {
             "testCopiesBetweenDatabases": testCopiesBetweenDatabases,
             "testStoresDatesAsTold": testStoresDatesAsTold,
             "testReportsALockedDatabase": testReportsALockedDatabase,
+            "testReportsAFullDatabase": testReportsAFullDatabase,
             "testKeepsEveryValueOrRefusesIt": testKeepsEveryValueOrRefusesIt,
             "testReportsTheFirstRowThatIsRefused": testReportsTheFirstRowThatIsRefused,
         ]
@@ -298,6 +299,25 @@ extension SQLiteTableWriterTests: SelfTesting {
             try connection.query(
                 "SELECT a FROM t", options: SQLiteReadingOptions(mappings: ["a": .date(format)]), into: &trace)
             expectEqual(trace.text, "[ { key \"a\" date 1.5 } ]", "read back from \(format)")
+        }
+    }
+
+    private static func testReportsAFullDatabase() throws {
+        for path in SQLiteInsertPath.allCases {
+            let connection = try connection()
+            try connection.execute("INSERT INTO t (a) VALUES ('kept'); PRAGMA max_page_count = 8")
+            let options = SQLiteTableOptions(insertPath: path, batchRowCount: 100)
+            var writer = try SQLiteTableWriter(connection, table: "t", options: options)
+            let error = expectThrows(StreamError.self, "\(path)") {
+                try writer.write(any: (2..<1_000).map { ["id": $0, "a": "text of the row \($0)", "b": 1] })
+            }
+            expectEqual(error?.kind, .cannotWrite, "kind")
+            expectEqual(error?.sqliteError?.code, .full, "code")
+            let sql = #"INSERT INTO "main"."t" ("id", "a", "b") VALUES (?, ?, ?)"#
+            expectEqual(
+                error?.sqliteError?.description, "database or disk is full (SQLITE_FULL 13), in: \(sql)",
+                "message by \(path)")
+            expectEqual(try rows(connection), "1:kept:default", "rows by \(path)")
         }
     }
 

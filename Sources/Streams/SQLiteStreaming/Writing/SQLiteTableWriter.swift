@@ -170,7 +170,9 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     @inline(never)
     private mutating func fail(_ error: SQLiteError) -> StreamError {
-        end(with: error.streamError(.cannotWrite).located(at: path))
+        let failure = error.streamError(.cannotWrite)
+        // A full disk is no error of a row.
+        return end(with: error.isOfValues ? failure.located(at: path) : failure)
     }
 
     private mutating func end(with error: StreamError) -> StreamError {

@@ -276,7 +276,11 @@ final class DatabaseWriter: ValueSink {
 
     private func storeNumber(_ text: RawSpan) throws(StreamError) {
         let kept: NumberText.Kept
-        do throws(StreamError) { kept = try NumberText.kept(text) } catch { throw refusal(of: error.message) }
+        do throws(StreamError) {
+            kept = try NumberText.kept(text, rounding: true)
+        } catch {
+            throw refusal(of: error.message)
+        }
         switch kept {
         case .integer(let value):
             if !NumberText.isInteger(text) {

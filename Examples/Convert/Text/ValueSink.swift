@@ -212,9 +212,8 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
             warnings.add("\(what) become text, in base64", at: path.streamPath)
         case .date(let seconds): warnOfDate(seconds)
         case .number(let text):
-            if gaps.roundsNumbers, !NumberText.isInteger(text), (try? NumberText.keptAsSpelled(text)) == nil,
-                let real = NumberText.real(text, as: Double.self)
-            {
+            if case .real? = try? NumberText.kept(text, rounding: false) { break }
+            if gaps.roundsNumbers, !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self) {
                 warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: path.streamPath)
                 return try writer.writeReal(real)
             }

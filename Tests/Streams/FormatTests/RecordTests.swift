@@ -37,6 +37,33 @@ import XMLStreaming
         try check(CSV(), csv)
     }
 
+    /// Numbers that a property list holds are read as from JSON, into integers and floating-point numbers.
+    @Test func numbersOfPropertyListsAreExact() throws {
+        struct Number: StreamObject, Equatable {
+            var integer: Int64? = nil
+            var float: Float? = nil
+        }
+        func check(_ format: some StreamFormat, _ text: String) throws {
+            let expected = try? JSON.decode([Number].self, from: text)
+            var list = PropertyListBuilder()
+            try list.readJSON(text)
+            // A number that would lose digits is refused.
+            guard let written = try? format.encode(try list.takeResult()) else { return }
+            #expect((try? format.decode([Number].self, from: written)) == expected, "\(text) in \(format)")
+        }
+        for number in [
+            "9007199254740993.0", "9007199254740993", "9223372036854775807", "9223372036854775807.0", "1e18", "0.5",
+            "7.0",
+            "1.00000017881393432617187499", "0.1", "3.40282356779733661637539e38", "16777217", "-0.0", "1e39",
+        ] {
+            for member in ["integer", "float"] {
+                let text = "[{\"\(member)\":\(number)}]"
+                try check(XMLPropertyList(), text)
+                try check(BinaryPropertyList(), text)
+            }
+        }
+    }
+
     /// Digits that a double doesn't hold are exact, or refused.
     @Test func decimalsLoseNoDigits() throws {
         struct Money: Codable, Equatable { var amount: Decimal }

@@ -87,10 +87,10 @@ enum PlistScalarText {
         case real(Double)
     }
 
-    /// The number that is written for a text: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest
-    /// double.
+    /// The number that is written for a text: an integer of up to 128 bits exactly, one with a fraction or exponent as the double
+    /// that has its digits.
     ///
-    /// - Throws: `unrepresentable` for a larger one, `misuse` for text that is no number.
+    /// - Throws: `unrepresentable` for any other one, `misuse` for text that is no number.
     static func number(_ text: RawSpan) throws(StreamError) -> Number {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
         if let integer = WideInteger(text),
@@ -98,7 +98,7 @@ enum PlistScalarText {
         {
             return .integer(integer.description)
         }
-        switch try NumberText.keptAsSpelled(text) {
+        switch try NumberText.kept(text, rounding: false) {
         case .integer(let value): return .integer("\(value)")
         case .real(let value): return .real(value)
         }
@@ -179,10 +179,11 @@ extension PlistScalarText: SelfTesting {
             ("18446744073709551616", "18446744073709551616"), ("-0", "real -0.0"), ("1.5", "real 1.5"), ("7", "7"),
             ("1.0", "real 1.0"), ("1e3", "real 1000.0"), ("-0.0", "real -0.0"),
             ("12345678901234568.0", "real 1.2345678901234568e+16"),
-            ("2.6684676428008918e+17", "real 2.6684676428008918e+17"),
+            ("2.6684676428008918e+17", "real 2.6684676428008918e+17"), ("9007199254740993.0", "9007199254740993"),
         ] { expectEqual(try written(text), expected, text) }
         for (text, kind) in [
-            ("1e400", StreamError.Kind.unrepresentable), (String(repeating: "9", count: 40), .unrepresentable),
+            ("1e400", StreamError.Kind.unrepresentable), ("0.1234567890123456789", .unrepresentable),
+            (String(repeating: "9", count: 40), .unrepresentable),
             ("x", .misuse),
         ] {
             expectEqual(expectThrows(StreamError.self, text) { _ = try written(text) }?.kind, kind, text)

@@ -67,7 +67,7 @@ extension ScalarMessage {
         case (.integer(let value), .real): return unsafe Self.exactReal(value)
         case (.unsigned(let value), .real): return unsafe Self.exactReal(value)
         case (.number(let text), .real) where unsafe !NumberText.isInteger(text.bytes):
-            switch unsafe try? NumberText.kept(text.bytes) {
+            switch unsafe try? NumberText.kept(text.bytes, rounding: true) {
             case .integer(let value): return unsafe Self.exactReal(value)
             case .real(let value): return .cell(.real(value))
             case nil: return .refusal(.unrepresentable, "expected a real of 64 bits, found another number")
@@ -90,7 +90,7 @@ extension ScalarMessage {
             return unsafe Self.stage("\(value)", arena: arena)
         case (.number(let text), .text), (.number(let text), .any):
             if case .any = type {
-                switch unsafe try? NumberText.kept(text.bytes) {
+                switch unsafe try? NumberText.kept(text.bytes, rounding: true) {
                 case .integer(let value): return .cell(.integer(value))
                 case .real(let value): return .cell(.real(value))
                 case nil: break

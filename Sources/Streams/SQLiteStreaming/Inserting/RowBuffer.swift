@@ -131,7 +131,7 @@ struct RowBuffer: PlistSink, ~Copyable {
     }
 
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        switch try NumberText.kept(text) {
+        switch try NumberText.kept(text, rounding: true) {
         case .integer(let value): try writeInteger(value)
         case .real(let value): try writeReal(value)
         }

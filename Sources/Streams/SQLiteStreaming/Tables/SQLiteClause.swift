@@ -169,7 +169,8 @@ struct SQLiteClause {
         case .data(let value): return .blob(value)
         case .number(let text):
             do throws(StreamError) {
-                switch try text.withUTF8Span({ (text) throws(StreamError) in try NumberText.kept(text) }) {
+                switch try text.withUTF8Span({ (text) throws(StreamError) in try NumberText.kept(text, rounding: true) }
+                ) {
                 case .integer(let value): return .integer(value)
                 case .real(let value): return .real(value)
                 }

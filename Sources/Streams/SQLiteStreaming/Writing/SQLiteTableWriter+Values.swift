@@ -168,7 +168,7 @@ extension SQLiteTableWriter {
     @inline(never)
     private mutating func writeKept(_ text: RawSpan) throws(StreamError) {
         let kept: NumberText.Kept
-        do throws(StreamError) { kept = try NumberText.kept(text) } catch { throw fail(error) }
+        do throws(StreamError) { kept = try NumberText.kept(text, rounding: true) } catch { throw fail(error) }
         switch kept {
         case .integer(let value): try writeInteger(value)
         case .real(let value): try writeReal(value)

@@ -37,16 +37,16 @@ extension BinaryPlistWriter {
         endValue(try addReal(value))
     }
 
-    /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
+    /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the double that has its digits.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for any other one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
         if let integer = WideInteger(text), integer.high != Int64(bitPattern: integer.low) >> 63 {
             try beginValue()
             return endValue(try addWide(integer))
         }
-        switch try NumberText.keptAsSpelled(text) {
+        switch try NumberText.kept(text, rounding: false) {
         case .integer(let value): try writeInteger(value)
         case .real(let value): try writeReal(value)
         }

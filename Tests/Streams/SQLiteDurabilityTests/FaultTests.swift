@@ -68,7 +68,7 @@ struct BulkRow: StreamObject {
         let error = try importFailing(input, connection)
         #expect(error.kind == .cannotWrite)
         #expect(error.sqliteError?.code == .full, "\(error)")
-        // The disk is no place in the input, and the statement may be one over a table of the importer.
+        // Neither a position of the input nor a table of the importer.
         let words = "database or disk is full (SQLITE_FULL 13)"
         #expect([words, words + ", in: COMMIT"].contains(error.description))
         let people = try peopleInWholeBatches(connection)

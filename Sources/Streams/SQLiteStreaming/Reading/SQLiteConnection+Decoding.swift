@@ -31,6 +31,26 @@ extension SQLiteConnection {
         return try tape.decode([Row].self, options: options.decoding(decodingOptions))
     }
 
+    /// Runs a statement and returns its rows as values of a `Decodable` type, each decoded when it is asked for.
+    ///
+    /// ```swift
+    /// let rows = try connection.fetchCursor("SELECT id, title, year FROM albums", as: Album.self)
+    /// while let album = try rows.next() { print(album.title) }
+    /// ```
+    /// If the type refuses a row, ``SQLiteRows/next()`` throws an error whose `streamError` has the `DecodingError` as its
+    /// cause.
+    /// - Throws: A syntax error; what binding the values throws; `misuse` for a statement that changes rows.
+    @_disfavoredOverload
+    public func fetchCursor<Row: Decodable>(
+        _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
+        options: SQLiteReadingOptions = SQLiteReadingOptions(), decodingOptions: DecodingOptions = DecodingOptions()
+    ) throws(SQLiteError) -> SQLiteRows<Row> {
+        try SQLiteRows(try readingStatement(sql, parameters), options) { () throws(StreamError) in
+            let decoder = try RowDecoder(type, options.decoding(decodingOptions))
+            return { (cursor) throws(StreamError) in try decoder.row(of: cursor) }
+        }
+    }
+
     /// Runs a statement and decodes its first row as a value of a `Decodable` type, or returns nil if there is no row.
     ///
     /// - Throws: What ``fetchAll(_:_:as:options:decodingOptions:)`` throws.
@@ -51,6 +71,26 @@ extension SQLiteConnection {
             if error.kind == .receiverFailed, let cause = error.cause { throw cause }
             throw SQLiteError(error)
         }
+        return row
+    }
+}
+
+/// Decodes rows one by one.
+private final class RowDecoder<Row: Decodable> {
+    private final class Decoded { var row: Row? }
+
+    private let decoded = Decoded()
+    private var records: RecordTape
+
+    init(_ type: Row.Type, _ options: DecodingOptions) throws(StreamError) {
+        records = RecordTape(type, options: options) { [decoded] row throws(StreamError) in decoded.row = row }
+        try records.beginArray()
+    }
+
+    func row(of cursor: RowCursor) throws(StreamError) -> Row {
+        try cursor.sendRow(to: &records)
+        guard let row = decoded.row else { throw StreamError(.unexpectedEnd, "the row is not complete") }
+        decoded.row = nil
         return row
     }
 }
@@ -121,6 +161,11 @@ extension DecodingTests: SelfTesting {
         expectEqual(
             try connection.fetchOne("SELECT * FROM albums WHERE id > ?", [1], as: Album.self), expected[1], "a row")
         expectNil(try connection.fetchOne("SELECT * FROM albums WHERE 0", as: Album.self), "no row")
+        let rows = try connection.fetchCursor("SELECT * FROM albums", as: Album.self)
+        for album in expected + [nil, nil] as [Album?] { expectEqual(try rows.next(), album, "by a cursor") }
+        let second = try connection.fetchCursor("SELECT * FROM albums WHERE id > ?", [1], as: Album.self)
+        expectEqual(try second.next(), expected[1], "a row of a cursor with a parameter")
+        expectNil(try second.next(), "the last row")
         expectThrows(DecodingError.self, "another type") {
             _ = try connection.fetchOne("SELECT title AS id FROM albums", as: Album.self)
         }
@@ -137,6 +182,7 @@ extension DecodingTests: SelfTesting {
     private static func testPrefersBindings() throws {
         expectEqual(try albums().fetchAll("SELECT id FROM albums", as: Bound.self).map(\.id), [1, 2], "ids")
         expectEqual(try albums().fetchOne("SELECT id FROM albums", as: Bound.self)?.id, 1, "the first one")
+        expectEqual(try albums().fetchCursor("SELECT id FROM albums", as: Bound.self).next()?.id, 1, "by a cursor")
     }
 
     private static func testTellsWhereDecodingFails() throws {
@@ -148,6 +194,16 @@ extension DecodingTests: SelfTesting {
         guard case .typeMismatch(_, let context)? = error else { return fail("another error: \(error as Any)") }
         expectEqual(context.codingPath.map(\.stringValue).last, "id", "the column")
         expectEqual(context.codingPath.first?.intValue, 0, "the row")
+        let rows = try connection.fetchCursor("SELECT 1 AS id, title AS live FROM albums", as: Album.self)
+        for _ in 0..<2 {
+            let refused = expectThrows(SQLiteError.self, "text for a Boolean") { _ = try rows.next() }
+            expectTrue(refused?.streamError?.cause is DecodingError, "the cause of \(refused as Any)")
+            expectEqual(refused?.streamError?.path?.description, "$[0]", "the row")
+        }
+        let change = expectThrows(SQLiteError.self, "a change") {
+            _ = try connection.fetchCursor("DELETE FROM albums RETURNING id", as: Album.self)
+        }
+        expectEqual(change?.code, .misuse, "code")
         let syntax = expectThrows(SQLiteError.self, "no such table") {
             _ = try connection.fetchAll("SELECT * FROM nowhere", as: Album.self)
         }

@@ -21,23 +21,28 @@ import PlistStreaming
 /// meanwhile; whether rows that they insert, delete or change are seen is not defined. The query ends with the last row, with an
 /// error, and when these rows are gone, as after `break`; until then it is a reader of the database, and the connection
 /// cannot be closed. Like their connection, rows are for one thread or task at a time.
-public final class SQLiteRows<Row: StreamValue> {
+public final class SQLiteRows<Row> {
     /// What reads the rows; nil when there are no more.
     private var cursor: RowCursor?
-    private let builderOptions: BuilderOptions
-    /// What makes values of the rows, known with the first one.
-    private var builder: RowBuilder?
+    /// Makes what reads a value of a row, with the first one.
+    private let makeReader: () throws(StreamError) -> Reader
+    private var reader: Reader?
     /// Whether a row is being read: the user's own code may be asked for a part of it.
     private var isReading = false
     private var failure: SQLiteError?
 
+    typealias Reader = (RowCursor) throws(StreamError) -> Row
+
     /// Begins before the first row, with the values that the parameters have.
     ///
-    /// - Parameter statement: One that nobody else uses.
+    /// - Parameters:
+    ///   - statement: One that nobody else uses.
+    ///   - makeReader: Makes what reads a value of a row.
     init(
-        _ statement: SQLiteStatement, _ options: SQLiteReadingOptions, _ builderOptions: BuilderOptions
+        _ statement: SQLiteStatement, _ options: SQLiteReadingOptions,
+        makeReader: @escaping () throws(StreamError) -> Reader
     ) throws(SQLiteError) {
-        self.builderOptions = builderOptions
+        self.makeReader = makeReader
         do throws(StreamError) { cursor = try RowCursor(statement, options) } catch { throw SQLiteError(error) }
     }
 
@@ -58,7 +63,7 @@ public final class SQLiteRows<Row: StreamValue> {
         defer { isReading = false }
         do throws(StreamError) {
             // PERF: SQLite/reading; not a row that may be none, of which the type would be looked up each time.
-            if let builder = try builder(of: cursor) { return try builder.row(of: cursor, as: Row.self) }
+            if let reader = try reader(of: cursor) { return try reader(cursor) }
         } catch {
             throw fail(SQLiteError(error))
         }
@@ -66,8 +71,8 @@ public final class SQLiteRows<Row: StreamValue> {
         return nil
     }
 
-    /// Goes to the next row, and returns what makes a value of it; nil behind the last one.
-    private func builder(of cursor: RowCursor) throws(StreamError) -> RowBuilder? {
+    /// Goes to the next row, and returns what reads a value of it; nil behind the last one.
+    private func reader(of cursor: RowCursor) throws(StreamError) -> Reader? {
         let isFirst = unsafe cursor.state.pointee.row < 0
         if isFirst {
             // The transaction in which the rows were asked for may be gone.
@@ -78,8 +83,8 @@ public final class SQLiteRows<Row: StreamValue> {
             }
         }
         guard try cursor.next() else { return nil }
-        if isFirst { builder = try RowBuilder(building: Row.self, builderOptions) }
-        return builder
+        if isFirst { reader = try makeReader() }
+        return reader
     }
 
     @inline(never)
@@ -91,9 +96,21 @@ public final class SQLiteRows<Row: StreamValue> {
 
     /// Gives the statement back to the connection.
     private func end() {
-        builder = nil
+        reader = nil
         cursor?.end()
         cursor = nil
+    }
+}
+
+extension SQLiteRows where Row: StreamValue {
+    /// Begins before the first row of values that are bound.
+    convenience init(
+        _ statement: SQLiteStatement, _ options: SQLiteReadingOptions, _ builderOptions: BuilderOptions
+    ) throws(SQLiteError) {
+        try self.init(statement, options) { () throws(StreamError) in
+            let builder = try RowBuilder(building: Row.self, builderOptions)
+            return { (cursor) throws(StreamError) in try builder.row(of: cursor, as: Row.self) }
+        }
     }
 }
 
@@ -159,6 +176,12 @@ extension SQLiteConnection {
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> SQLiteRows<Row> {
+        try SQLiteRows(
+            try readingStatement(sql, parameters), options.reading(type, builderOptions), builderOptions)
+    }
+
+    /// Prepares a statement that only reads, with values for its parameters.
+    func readingStatement(_ sql: String, _ parameters: SQLiteParameters) throws(SQLiteError) -> SQLiteStatement {
         let statement = try cachedStatement(sql)
         guard statement.isReadOnly else {
             throw SQLiteError(
@@ -167,7 +190,7 @@ extension SQLiteConnection {
                 sql: sql)
         }
         try statement.bind(parameters)
-        return try SQLiteRows(statement, options.reading(type, builderOptions), builderOptions)
+        return statement
     }
 
     /// Runs a statement and returns its first row as a value of a type, or nil if there is no row.

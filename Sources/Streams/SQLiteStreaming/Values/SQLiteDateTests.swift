@@ -118,6 +118,7 @@ extension SQLiteDateTests: SelfTesting {
             ),
             ("decoded scan", { try connection.fetchAll(scan, as: DecodedVisit.self, options: options).first?.at }),
             ("decoded all", { try connection.fetchAll(sql, as: DecodedVisit.self, options: options).first?.at }),
+            ("decoded cursor", { try connection.fetchCursor(sql, as: DecodedVisit.self, options: options).next()?.at }),
             ("decoded one", { try connection.fetchOne(sql, as: DecodedVisit.self, options: options)?.at }),
         ]
         return functions.map { ($0.0, (try? $0.1())?.timeIntervalSinceReferenceDate) }

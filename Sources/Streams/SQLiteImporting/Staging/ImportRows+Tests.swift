@@ -2,6 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import SQLiteStreaming
 
 extension ImportRows: SelfTesting {
     static var testSelectors: TestSelectors {
@@ -12,20 +13,20 @@ extension ImportRows: SelfTesting {
         ]
     }
 
-    private static func append(_ bytes: [UInt8], to arena: ImportArena, _ tag: ImportCell.Tag = .blob) -> ImportCell {
+    private static func append(_ bytes: [UInt8], to arena: ImportArena, _ tag: StagedCell.Tag = .blob) -> StagedCell {
         let offset = unsafe bytes.withUnsafeBytes { unsafe arena.append($0) }
-        return ImportCell(bits: UInt64(offset), length: UInt32(bytes.count), tag: tag)
+        return StagedCell(bits: UInt64(offset), length: UInt32(bytes.count), tag: tag)
     }
 
     private static func testArenaKeepsWhatItIsGiven() {
         let (arena, other) = (ImportArena(), ImportArena())
-        func expectAll(_ cells: [ImportCell], _ when: String) {
+        func expectAll(_ cells: [StagedCell], _ when: String) {
             for (index, cell) in cells.enumerated() {
                 let isThere = unsafe arena.bytes(of: cell).allSatisfy { $0 == UInt8(index) }
                 expectTrue(isThere, "bytes of \(index) \(when)")
             }
         }
-        var cells: [ImportCell] = []
+        var cells: [StagedCell] = []
         var sum = 0
         // The first fills what there is, the next exceeds it by a byte, a later one all that doubling would give.
         for (index, count) in [1 << 16, 1, 0, 60_000, 700_000, 3].enumerated() {
@@ -46,7 +47,7 @@ extension ImportRows: SelfTesting {
         expectAll(Array(cells[..<3]), "after truncation")
         arena.truncate(to: 0, keeping: 1 << 16)
         for count in [1 << 16, 1 << 15] { _ = append([UInt8](repeating: 0, count: count), to: arena) }
-        expectAll([ImportCell(bits: 0, length: 3 << 15, tag: .blob)], "from the start")
+        expectAll([StagedCell(bits: 0, length: 3 << 15, tag: .blob)], "from the start")
     }
 
     private static func testKeepsRowsAsItGrows() {
@@ -77,16 +78,16 @@ extension ImportRows: SelfTesting {
     private static func testFindsEqualKeys() {
         let (arena, otherArena) = (ImportArena(), ImportArena())
         _ = append([0], to: otherArena)
-        func keys(_ arena: ImportArena) -> [[ImportCell]] {
-            func text(_ text: String) -> ImportCell { append(Array(text.utf8), to: arena, .text) }
-            let cells: [[ImportCell]] = [
+        func keys(_ arena: ImportArena) -> [[StagedCell]] {
+            func text(_ text: String) -> StagedCell { append(Array(text.utf8), to: arena, .text) }
+            let cells: [[StagedCell]] = [
                 [.integer(1)], [.integer(-1)], [.integer(.max)], [.real(1.5)], [.real(-0.5)], [text("a")], [text("b")],
                 [text("ab")], [text("")], [append(Array("a".utf8), to: arena)], [.null], [.link(1)],
             ]
             return cells + cells.map { $0 + [.integer(1)] } + cells.map { [.integer(1)] + $0 }
         }
         // Integers that are written as reals are equal to others.
-        let wholes: [[ImportCell]] = [[.real(1)], [.real(-1)], [.real(1), .real(1)]]
+        let wholes: [[StagedCell]] = [[.real(1)], [.real(-1)], [.real(1), .real(1)]]
         let (rows, others) = (make(keys(arena) + wholes, arena), make(keys(otherArena), otherArena))
         for row in 0..<rows.count {
             for other in 0..<others.count {
@@ -105,7 +106,7 @@ extension ImportRows: SelfTesting {
         }
     }
 
-    private static func make(_ keys: [[ImportCell]], _ arena: ImportArena) -> ImportRows {
+    private static func make(_ keys: [[StagedCell]], _ arena: ImportArena) -> ImportRows {
         let rows = ImportRows(slotCount: 2, columnCount: 2, arena: arena)
         for key in keys {
             let row = rows.append(parent: -1, record: 0)

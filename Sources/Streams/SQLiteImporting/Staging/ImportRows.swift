@@ -4,49 +4,6 @@ import PlistBuilding
 import SQLiteStreaming
 import StringTables
 
-/// One value of a staged row.
-struct ImportCell {
-    enum Tag: UInt8 {
-        /// The record does not have the member.
-        case absent
-        case null, integer, real, text, blob
-        /// The number of a row of another table, for a to-one relationship.
-        case link
-    }
-
-    /// The integer, the bits of the real, or the offset in the arena.
-    var bits: UInt64
-    /// The bytes of text and blobs.
-    var length: UInt32
-    var tag: Tag
-
-    static let absent = ImportCell(bits: 0, length: 0, tag: .absent)
-    static let null = ImportCell(bits: 0, length: 0, tag: .null)
-    static func integer(_ value: Int64) -> ImportCell {
-        ImportCell(bits: UInt64(bitPattern: value), length: 0, tag: .integer)
-    }
-    static func real(_ value: Double) -> ImportCell { ImportCell(bits: value.bitPattern, length: 0, tag: .real) }
-    static func link(_ row: Int) -> ImportCell { ImportCell(bits: UInt64(row), length: 0, tag: .link) }
-
-    var integer: Int64 { Int64(bitPattern: bits) }
-    var real: Double { Double(bitPattern: bits) }
-    var offset: Int { Int(bits) }
-    private var byteCount: Int32 { Int32(truncatingIfNeeded: length) }
-
-    /// Gives the cell to what takes it; text and blobs lie at their offset from an address, and stay there.
-    @inline(__always)  // PERF: SQLiteImport; once a cell.
-    func give(to taker: some CellTaker, _ base: UnsafeMutableRawPointer) -> Int32 {
-        // SAFETY: the cell was made by the arena with the address; no text is longer than SQLite's limit.
-        switch tag {
-        case .integer: taker.take(integer: integer)
-        case .real: taker.take(real: real)
-        case .text: unsafe taker.take(text: base + offset, byteCount: byteCount, isPassing: false)
-        case .blob: unsafe taker.take(blob: base + offset, byteCount: byteCount, isPassing: false)
-        case .absent, .null, .link: taker.takeNull()
-        }
-    }
-}
-
 /// The bytes of all text and blobs of a batch.
 @safe
 final class ImportArena {
@@ -88,7 +45,7 @@ final class ImportArena {
     func exchange(with other: ImportArena) { unsafe swap(&memory.pointee, &other.memory.pointee) }
 
     /// The bytes of a text or blob.
-    func bytes(of cell: ImportCell) -> UnsafeRawBufferPointer {
+    func bytes(of cell: StagedCell) -> UnsafeRawBufferPointer {
         // SAFETY: the cell was made by `append`, and what it made is not truncated while cells refer to it.
         unsafe UnsafeRawBufferPointer(start: base + cell.offset, count: Int(cell.length))
     }
@@ -166,7 +123,7 @@ final class ImportRows {
 
     @unsafe
     private struct Memory {
-        var cells = unsafe GrowingMemory<ImportCell>()
+        var cells = unsafe GrowingMemory<StagedCell>()
         var headers = unsafe GrowingMemory<Header>()
     }
 
@@ -184,7 +141,7 @@ final class ImportRows {
     }
 
     /// The cells of all rows, and their headers; valid until the next change.
-    var cells: UnsafeBufferPointer<ImportCell> { unsafe memory.pointee.cells.values }
+    var cells: UnsafeBufferPointer<StagedCell> { unsafe memory.pointee.cells.values }
     var headers: UnsafeBufferPointer<Header> { unsafe memory.pointee.headers.values }
 
     /// Adds a row without values, and returns its number.
@@ -209,9 +166,9 @@ final class ImportRows {
     }
 
     /// The bytes that a row takes, without its text.
-    var rowByteCount: Int { slotCount * MemoryLayout<ImportCell>.stride + MemoryLayout<Header>.stride }
+    var rowByteCount: Int { slotCount * MemoryLayout<StagedCell>.stride + MemoryLayout<Header>.stride }
 
-    subscript(row: Int, slot: Int) -> ImportCell {
+    subscript(row: Int, slot: Int) -> StagedCell {
         get {
             assert(slot < slotCount)
             return unsafe memory.pointee.cells[row * slotCount + slot]
@@ -223,7 +180,7 @@ final class ImportRows {
     }
 
     /// Sets the value of a column.
-    func set(_ cell: ImportCell, row: Int, slot: Int) {
+    func set(_ cell: StagedCell, row: Int, slot: Int) {
         self[row, slot] = cell
         self[header: row].mask |= 1 << UInt64(slot)
     }
@@ -234,7 +191,7 @@ final class ImportRows {
     }
 
     /// The value of a cell, for checks and messages.
-    func value(of cell: ImportCell) -> SQLiteValue {
+    func value(of cell: StagedCell) -> SQLiteValue {
         switch cell.tag {
         case .absent, .null, .link: .null
         case .integer: .integer(cell.integer)
@@ -267,7 +224,7 @@ final class ImportRows {
             for slot in slots {
                 let cell = self[row, slot]
                 // Integers that are written as reals are equal to others; links and what is missing are told by their kind only.
-                let integer = cell.tag == .real ? Int64(exactly: cell.real).map { ImportCell.integer($0) } : nil
+                let integer = cell.tag == .real ? Int64(exactly: cell.real).map { StagedCell.integer($0) } : nil
                 let (tag, length) = ((integer ?? cell).tag, Int(cell.length))
                 let word = length > 0 || tag == .text || tag == .blob ? UInt64(length) : (integer ?? cell).bits
                 unsafe key.storeBytes(of: tag.rawValue, toByteOffset: count, as: UInt8.self)

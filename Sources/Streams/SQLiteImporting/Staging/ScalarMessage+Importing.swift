@@ -6,7 +6,7 @@ import SQLiteStreaming
 
 /// A cell, or why there is none.
 enum ImportConversion {
-    case cell(ImportCell)
+    case cell(StagedCell)
     case refusal(StreamError.Kind, String)
 }
 
@@ -142,7 +142,7 @@ extension ScalarMessage {
     }
 
     private static func stage(
-        _ bytes: UnsafeRawBufferPointer, _ tag: ImportCell.Tag, arena: ImportArena, limit: Int
+        _ bytes: UnsafeRawBufferPointer, _ tag: StagedCell.Tag, arena: ImportArena, limit: Int
     ) -> ImportConversion {
         guard bytes.count <= limit else {
             return .refusal(
@@ -153,7 +153,7 @@ extension ScalarMessage {
             return .refusal(error.kind, error.message)
         }
         return .cell(
-            ImportCell(
+            StagedCell(
                 bits: UInt64(unsafe arena.append(bytes)), length: UInt32(truncatingIfNeeded: bytes.count), tag: tag))
     }
 

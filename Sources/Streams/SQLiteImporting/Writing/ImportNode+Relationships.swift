@@ -125,7 +125,7 @@ extension ImportNode {
         }
     }
 
-    private func referred(_ cell: ImportCell, _ relationship: Relationship) throws(SQLiteError) -> ImportCell {
+    private func referred(_ cell: StagedCell, _ relationship: Relationship) throws(SQLiteError) -> StagedCell {
         guard cell.tag != .absent else {
             throw SQLiteError(.constraint, "the row that \(relationship.key) is to refer to was not written")
         }

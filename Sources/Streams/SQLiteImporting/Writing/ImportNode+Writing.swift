@@ -241,7 +241,7 @@ extension ImportNode {
 
 extension ImportRows {
     /// Makes a cell of a value.
-    func stage(_ value: SQLiteValue) -> ImportCell {
+    func stage(_ value: SQLiteValue) -> StagedCell {
         switch value {
         case .null: .null
         case .integer(let value): .integer(value)
@@ -251,8 +251,8 @@ extension ImportRows {
         }
     }
 
-    private func stage(_ bytes: [UInt8], _ tag: ImportCell.Tag) -> ImportCell {
+    private func stage(_ bytes: [UInt8], _ tag: StagedCell.Tag) -> StagedCell {
         let offset = unsafe bytes.withUnsafeBytes { unsafe arena.append($0) }
-        return ImportCell(bits: UInt64(offset), length: UInt32(bytes.count), tag: tag)
+        return StagedCell(bits: UInt64(offset), length: UInt32(bytes.count), tag: tag)
     }
 }

@@ -81,7 +81,7 @@ final class ImportRowsModule {
         var base = unsafe sqlite3_vtab_cursor()
         let rows: Unmanaged<ImportRows>
         // SAFETY: there are so many cells and headers, and text for the cells, from `xFilter` on.
-        var cells = unsafe UnsafeBufferPointer<ImportCell>(start: nil, count: 0)
+        var cells = unsafe UnsafeBufferPointer<StagedCell>(start: nil, count: 0)
         var headers = unsafe UnsafeBufferPointer<ImportRows.Header>(start: nil, count: 0)
         var text: UnsafeMutableRawPointer
         var slotCount = 0

@@ -3,22 +3,11 @@
 import PlistBuilding
 import PlistStreaming
 
-/// A cell of a buffered row.
-@unsafe
-struct BufferedCell {
-    enum Kind: UInt8 { case null, integer, real, text, blob }
-
-    /// An integer, the bits of a real, or the offset of the bytes.
-    var payload: Int
-    var byteCount: Int32
-    var kind: Kind
-}
-
 /// Rows of cells, filled by the messages of values, column by column.
 ///
 /// A value message stores the cell of `column` in the row under construction; containers are refused.
 @safe
-struct RowBuffer: PlistSink, ~Copyable {
+struct RowBuffer: CellsOnly, ~Copyable {
     let columnCount: Int
     var dateFormat: SQLiteDateFormat
     /// The longest text or blob.
@@ -29,7 +18,7 @@ struct RowBuffer: PlistSink, ~Copyable {
     var column = 0
 
     // SAFETY: freed by the deinitializer; the complete rows and the begun one have their cells.
-    private var cellMemory = unsafe GrowingMemory<BufferedCell>()
+    private var cellMemory = unsafe GrowingMemory<StagedCell>()
     private var byteMemory = unsafe GrowingMemory<UInt8>()
     /// The number of cells before the row under construction.
     private var start = 0
@@ -48,7 +37,7 @@ struct RowBuffer: PlistSink, ~Copyable {
     }
 
     /// The cells of all rows, and the bytes of their text and blobs; valid until the next change.
-    var cells: UnsafePointer<BufferedCell> { unsafe UnsafePointer(cellMemory.start.unsafelyUnwrapped) }
+    var cells: UnsafePointer<StagedCell> { unsafe UnsafePointer(cellMemory.start.unsafelyUnwrapped) }
     var bytes: UnsafeRawPointer { unsafe UnsafeRawPointer(byteMemory.start.unsafelyUnwrapped) }
     var byteCount: Int { unsafe byteMemory.count }
 
@@ -56,9 +45,7 @@ struct RowBuffer: PlistSink, ~Copyable {
     mutating func beginRow() {
         start = rowCount &* columnCount
         unsafe cellMemory.removeLast(cellMemory.count &- start)
-        for _ in 0..<columnCount {
-            unsafe cellMemory.append(BufferedCell(payload: 0, byteCount: 0, kind: .null))
-        }
+        for _ in 0..<columnCount { unsafe cellMemory.append(.null) }
         column = 0
     }
 
@@ -75,21 +62,21 @@ struct RowBuffer: PlistSink, ~Copyable {
     /// Copies a cell of a template row, whose bytes are in another buffer, into the row under construction.
     mutating func copyCell(_ index: Int, from template: borrowing RowBuffer) {
         var cell = unsafe template.cells[index]
-        if unsafe cell.kind == .text || cell.kind == .blob {
+        if cell.tag == .text || cell.tag == .blob {
             // SAFETY: the template has the bytes.
-            let text = unsafe UnsafeRawBufferPointer(start: template.bytes + cell.payload, count: Int(cell.byteCount))
-            unsafe cell.payload = append(text)
+            let text = unsafe UnsafeRawBufferPointer(start: template.bytes + cell.offset, count: Int(cell.length))
+            cell.bits = unsafe UInt64(append(text))
         }
-        unsafe cellMemory[start + index] = unsafe cell
+        unsafe cellMemory[start + index] = cell
     }
 
     @inline(__always)  // PERF: SQLite/messages; once a value.
-    private mutating func store(_ kind: BufferedCell.Kind, _ payload: Int, _ count: Int32 = 0) {
+    private mutating func store(_ cell: StagedCell) {
         precondition(column >= 0 && column < columnCount, "column out of range")
-        unsafe cellMemory[start &+ column] = BufferedCell(payload: payload, byteCount: count, kind: kind)
+        unsafe cellMemory[start &+ column] = cell
     }
 
-    private mutating func store(_ kind: BufferedCell.Kind, _ source: RawSpan) throws(StreamError) {
+    private mutating func store(_ tag: StagedCell.Tag, _ source: RawSpan) throws(StreamError) {
         let count = source.byteCount
         guard count <= byteLimit else {
             let error = SQLiteError(
@@ -97,7 +84,8 @@ struct RowBuffer: PlistSink, ~Copyable {
             throw error.streamError(.limitExceeded)
         }
         // SAFETY: the bytes are copied within the closure.
-        store(kind, unsafe source.withUnsafeBytes { unsafe append($0) }, Int32(truncatingIfNeeded: count))
+        let offset = unsafe source.withUnsafeBytes { unsafe append($0) }
+        store(StagedCell(bits: UInt64(offset), length: UInt32(truncatingIfNeeded: count), tag: tag))
     }
 
     /// Copies bytes to the end, and returns their offset.
@@ -110,24 +98,22 @@ struct RowBuffer: PlistSink, ~Copyable {
 
     // MARK: Values
 
-    mutating func writeNull() throws(StreamError) { store(.null, 0) }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { store(.integer, value ? 1 : 0) }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        store(.integer, Int(truncatingIfNeeded: value))
-    }
+    mutating func writeNull() throws(StreamError) { store(.null) }
+    mutating func writeBool(_ value: Bool) throws(StreamError) { store(.integer(value ? 1 : 0)) }
+    mutating func writeInteger(_ value: Int64) throws(StreamError) { store(.integer(value)) }
 
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         guard value <= UInt64(Int64.max) else {
             throw StreamError(.unrepresentable, "expected an integer below 2^63, found \(value)")
         }
-        store(.integer, Int(truncatingIfNeeded: value))
+        store(.integer(Int64(truncatingIfNeeded: value)))
     }
 
     mutating func writeReal(_ value: Double) throws(StreamError) {
         guard !value.isNaN else {
             throw StreamError(.unrepresentable, SQLiteValue.foundNaN)
         }
-        store(.real, Int(bitPattern: UInt(truncatingIfNeeded: value.bitPattern)))
+        store(.real(value))
     }
 
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
@@ -151,15 +137,20 @@ struct RowBuffer: PlistSink, ~Copyable {
         default: throw StreamError(.unrepresentable, SQLiteDateFormat.foundOtherYears)
         }
     }
+}
 
-    // MARK: Containers
+/// A sink of the values of cells, which are no containers.
+protocol CellsOnly: PlistSink, ~Copyable {}
 
-    mutating func beginArray() throws(StreamError) { throw Self.refusal("an array") }
-    mutating func endArray() throws(StreamError) { throw Self.refusal("an array") }
-    mutating func beginDictionary() throws(StreamError) { throw Self.refusal("a dictionary") }
-    mutating func endDictionary() throws(StreamError) { throw Self.refusal("a dictionary") }
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { throw Self.refusal("a dictionary") }
+extension CellsOnly where Self: ~Copyable {
+    mutating func beginArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
+    mutating func endArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
+    mutating func beginDictionary() throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
+    mutating func endDictionary() throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
+}
 
+extension RowBuffer {
     /// The error that a container was found where a value of a column should be.
     static func refusal(_ found: String) -> StreamError {
         StreamError(.typeMismatch, "expected a value that a column holds, found \(found)")

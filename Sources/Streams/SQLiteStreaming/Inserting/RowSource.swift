@@ -40,7 +40,7 @@ struct RowSource {
     /// Which ids are left to SQLite.
     var rowIDs = RowIDSequence()
     /// The cells of a `RowBuffer` and its bytes.
-    private var cells: UnsafePointer<BufferedCell>?
+    private var cells: UnsafePointer<StagedCell>?
     private var bytes: UnsafeRawPointer?
     /// The first value of an array, and what is known of its columns.
     private var values: UnsafeRawPointer?
@@ -93,10 +93,10 @@ extension RowSource {
         case .buffer:
             guard let cells = unsafe cells else { return .other }
             let cell = unsafe cells + (row &* columnCount &+ column)
-            switch unsafe cell.pointee.kind {
-            case .integer: return unsafe .integer(Int64(truncatingIfNeeded: cell.pointee.payload))
+            switch unsafe cell.pointee.tag {
+            case .integer: return unsafe .integer(cell.pointee.integer)
             case .null: return .null
-            case .real, .text, .blob: return .other
+            default: return .other
             }
         case .values, .objects:
             guard let values = unsafe values, let columns = unsafe columns else { return .other }
@@ -111,16 +111,6 @@ extension RowSource {
         case .none: return .other
         }
     }
-}
-
-/// What takes a cell: the result of a virtual table's column, or a parameter of a statement. All return a result code.
-package protocol CellTaker {
-    func takeNull() -> Int32
-    func take(integer: Int64) -> Int32
-    func take(real: Double) -> Int32
-    /// Takes text. Unless it is passing it stays where it is until the row is inserted, and need not be copied.
-    func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
-    func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
 }
 
 extension RowSource {
@@ -149,15 +139,13 @@ extension RowSource {
                 return SQLITE_ERROR
             }
             let cell = unsafe cells + (source.pointee.row &* source.pointee.columnCount &+ column)
-            switch unsafe cell.pointee.kind {
-            case .integer:
-                return unsafe giveInteger(
-                    Int64(truncatingIfNeeded: cell.pointee.payload), column, of: source, to: taker)
+            switch unsafe cell.pointee.tag {
+            case .integer: return unsafe giveInteger(cell.pointee.integer, column, of: source, to: taker)
             case .null: return unsafe giveNull(column, of: source, to: taker)
-            case .real, .text, .blob:
+            default:
                 // SQLite makes an integer of it, which is known to no one here.
                 if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.stop() }
-                return unsafe taker.take(cell.pointee, bytes, isPassing: false)
+                return unsafe cell.pointee.give(to: taker, bytes)
             }
         case .none:
             return SQLITE_MISUSE
@@ -247,80 +235,6 @@ extension RowSource {
             return unsafe reader._withUnsafeGuaranteedRef { $0.refuseNUL(at: offset, column) }
         }
         return unsafe taker.take(text: start, byteCount: Int32(truncatingIfNeeded: count), isPassing: false)
-    }
-}
-
-extension CellTaker {
-    /// Takes a buffered cell whose bytes are at an offset from an address.
-    func take(_ cell: BufferedCell, _ bytes: UnsafeRawPointer, isPassing: Bool) -> Int32 {
-        // SAFETY: a cell with bytes has the offset of so many initialized bytes of its buffer.
-        switch unsafe cell.kind {
-        case .null: takeNull()
-        case .integer: unsafe take(integer: Int64(truncatingIfNeeded: cell.payload))
-        case .real: unsafe take(real: Double(bitPattern: UInt64(truncatingIfNeeded: cell.payload)))
-        case .text: unsafe take(text: bytes + cell.payload, byteCount: cell.byteCount, isPassing: isPassing)
-        case .blob: unsafe take(blob: bytes + cell.payload, byteCount: cell.byteCount, isPassing: isPassing)
-        }
-    }
-}
-
-/// A parameter of a statement that takes a cell.
-@unsafe
-package struct ParameterTaker: CellTaker {
-    let statement: OpaquePointer
-    /// From 1.
-    let index: Int32
-
-    package init(statement: OpaquePointer, index: Int32) {
-        unsafe self.statement = unsafe statement
-        unsafe self.index = index
-    }
-
-    package func takeNull() -> Int32 { unsafe sqlite3_bind_null(statement, index) }
-    package func take(integer: Int64) -> Int32 { unsafe sqlite3_bind_int64(statement, index, integer) }
-    package func take(real: Double) -> Int32 { unsafe sqlite3_bind_double(statement, index, real) }
-
-    // SAFETY: the statement is stepped or bound anew before what does not pass is gone.
-    package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
-        unsafe sqlite3_bind_text(
-            statement, index, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil
-        )
-    }
-
-    package func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
-        unsafe sqlite3_bind_blob(statement, index, blob, byteCount, isPassing ? csqlite_transient() : nil)
-    }
-}
-
-/// The result of a column of the virtual table, which is null until it takes something else.
-@unsafe
-package struct ResultTaker: CellTaker {
-    let context: OpaquePointer
-
-    package init(context: OpaquePointer) { unsafe self.context = unsafe context }
-
-    package func takeNull() -> Int32 { SQLITE_OK }
-
-    package func take(integer: Int64) -> Int32 {
-        unsafe sqlite3_result_int64(context, integer)
-        return SQLITE_OK
-    }
-
-    package func take(real: Double) -> Int32 {
-        unsafe sqlite3_result_double(context, real)
-        return SQLITE_OK
-    }
-
-    // SAFETY: SQLite has stored the row before it asks for the next one, so that what does not pass is not copied.
-    package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
-        unsafe sqlite3_result_text(
-            context, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil)
-        return SQLITE_OK
-    }
-
-    package func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
-        unsafe sqlite3_result_blob(context, blob, byteCount, isPassing ? csqlite_transient() : nil)
-        return SQLITE_OK
     }
 }
 

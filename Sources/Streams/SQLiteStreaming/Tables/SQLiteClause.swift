@@ -37,7 +37,7 @@ struct SQLiteMember: Sendable {
 }
 
 /// A sink that takes one scalar.
-struct CellSink: ScalarSink {
+struct CellSink: ScalarSink, CellsOnly {
     private(set) var value: ScalarValue?
 
     /// Returns the scalar that a value is sent as.
@@ -51,11 +51,6 @@ struct CellSink: ScalarSink {
     }
 
     mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) { value = ScalarValue(scalar) }
-    mutating func beginArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
-    mutating func endArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
-    mutating func beginDictionary() throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
-    mutating func endDictionary() throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
 }
 
 /// SQL under construction, with the values for its parameters.

@@ -216,7 +216,7 @@ extension SQLiteTableWriterTests: SelfTesting {
     private static func testRefusesWhatIsNoRow() {
         let rows: [(Any, StreamError.Kind, String)] = [
             ([1], .typeMismatch, "$[0]: expected a dictionary of columns, found integer 1"),
-            ("x", .typeMismatch, "$: expected a dictionary of columns, found a string"),
+            ("x", .typeMismatch, "$: expected a dictionary of columns, found string \"x\""),
             ([["a": 1], ["a": [2]]], .typeMismatch, "$[1].a: expected a value that a column holds, found an array"),
             ([["a": ["b": 2]]], .typeMismatch, "$[0].a: expected a value that a column holds, found a dictionary"),
             ([["c": 2]], .unknownMember, "$[0]: the table t has no column \"c\""),

@@ -91,7 +91,9 @@ extension SQLiteTableWriter {
         guard try unsafe open(message.summary) else { return }
         do throws(StreamError) {
             let isHeld = kind != nil && columns[column].kind == kind && !columns[column].isChecked
-            if !isHeld, try unsafe check(message) { return }
+            // PERF: SQLite/messages; text is mostly put into columns of text.
+            let isText = kind == .string && columns[column].affinity == .text
+            if !isHeld, !isText, try unsafe check(message) { return }
             try store(&self)
         } catch {
             throw fail(error)
@@ -143,25 +145,18 @@ extension SQLiteTableWriter {
     /// Sets the column to a number: to the nearest real where the member is one, else to the number itself, or to the nearest
     /// real of a fraction; what would become infinite or zero is refused.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        guard try open("a number") else { return }
-        let kind = columns[column].kind
+        let kind = column >= 0 ? columns[column].kind : .any
         if kind == .integer, let integer = NumberText.integer(text, as: Int64.self) { return try writeInteger(integer) }
         if kind == nil { return try writeKept(text) }
-        do throws(StreamError) {
-            if kind != .real || columns[column].isChecked,
-                try unsafe text.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.number(bytes)) })
-            {
-                return
+        try unsafe text.withUnsafeBytes { (bytes) throws(StreamError) in
+            try unsafe set(.number(bytes), .real) { (writer) throws(StreamError) in
+                if kind == .real, let value = NumberText.real(text, as: Double.self) {
+                    try writer.buffer.writeReal(value)
+                } else {
+                    try writer.buffer.writeNumber(text: text)
+                }
             }
-            if kind == .real, let value = NumberText.real(text, as: Double.self) {
-                try buffer.writeReal(value)
-            } else {
-                try buffer.writeNumber(text: text)
-            }
-        } catch {
-            throw fail(error)
         }
-        column = -1
     }
 
     /// Sets a column without a member to a number, as if it had come by the message of what is kept of it.
@@ -177,43 +172,29 @@ extension SQLiteTableWriter {
 
     /// Sets the column to a text, in which there must be no NUL.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        guard try open("a string") else { return }
-        do throws(StreamError) {
-            if columns[column].kind != .string || columns[column].isChecked, columns[column].affinity != .text,
-                try unsafe utf8.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.string(bytes)) })
-            {
-                return
+        try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in
+            try unsafe set(.string(bytes), .string) { (writer) throws(StreamError) in
+                try writer.buffer.writeString(utf8)
             }
-            try buffer.writeString(utf8)
-        } catch {
-            throw fail(error)
         }
-        column = -1
     }
 
     /// Sets the column to a blob.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        guard try open("data") else { return }
-        do throws(StreamError) {
-            if let kind = columns[column].kind, kind != .data || columns[column].isChecked,
-                try unsafe bytes.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.data(bytes)) })
-            {
-                return
+        try unsafe bytes.withUnsafeBytes { (buffer) throws(StreamError) in
+            try unsafe set(.data(buffer), .data) { (writer) throws(StreamError) in
+                try writer.buffer.writeData(bytes)
             }
-            try buffer.writeData(bytes)
-        } catch {
-            throw fail(error)
         }
-        column = -1
     }
 
     /// Sets the column to a date, in the format of the options.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        guard try open("a date") else { return }
-        if try unsafe check(.date(seconds)) { return }
-        // What a date of another format is stored as is a real.
-        if options.dateFormat != .text, columns[column].kind == nil, try unsafe check(.real(seconds)) { return }
-        do throws(StreamError) { try buffer.writeDate(secondsSince2001: seconds) } catch { throw fail(error) }
-        column = -1
+        try unsafe set(.date(seconds), nil) { (writer) throws(StreamError) in
+            // What a date of another format is stored as is a real.
+            let isReal = writer.options.dateFormat != .text && writer.columns[writer.column].kind == nil
+            if isReal, try unsafe writer.check(.real(seconds)) { return }
+            try writer.buffer.writeDate(secondsSince2001: seconds)
+        }
     }
 }

@@ -209,6 +209,9 @@ extension ImportMachine {
 }
 
 extension SQLiteError {
+    /// Whether a statement was refused for what a record holds, so that the others can be written without it.
+    fileprivate var isOfValues: Bool { [.constraint, .mismatch, .tooBig].contains(code) }
+
     /// This error without a statement that reads the staged rows, which users do not know.
     fileprivate var withoutRows: SQLiteError {
         sql?.contains(ImportRowsModule.namePrefix) == true ? replacingSQL(by: nil) : self

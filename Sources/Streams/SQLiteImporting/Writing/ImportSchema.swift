@@ -79,7 +79,7 @@ enum ImportSchema {
             }
         }
         let key = Set(table.uniqueKey.map(SQLiteName.folded))
-        let sql = try self.sql(of: table.name, inSchema: schema, connection)
+        let sql = try connection.creationSQL(ofTable: table.name, inSchema: schema)
         traits.hasChecks = sql.contains("CHECK")
         traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
         let indexes = try connection.indexes(ofTable: table.name, inSchema: schema)
@@ -133,22 +133,6 @@ enum ImportSchema {
         // A view has no such columns.
         guard code == SQLITE_OK, let name = unsafe collation else { return true }
         return unsafe isBinary(String(cString: name))
-    }
-
-    /// What creates a table and its triggers, in capitals; temporary ones may be of any schema's table.
-    private static func sql(
-        of table: String, inSchema schema: String, _ connection: SQLiteConnection
-    ) throws(SQLiteError) -> String {
-        let statement = try connection.prepare(
-            """
-            SELECT sql FROM \(SQLiteName.inQuotes(schema)).sqlite_schema \
-            WHERE tbl_name = ?1 COLLATE NOCASE AND type IN ('table', 'trigger') \
-            UNION ALL SELECT sql FROM temp.sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE AND type = 'trigger'
-            """)
-        try statement.bind([table])
-        var sql = ""
-        while try statement.step() { sql += try statement.text(at: 0)?.uppercased() ?? "" }
-        return sql
     }
 
     // MARK: Creating

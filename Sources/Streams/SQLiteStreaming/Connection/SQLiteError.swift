@@ -123,8 +123,8 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(cause.extendedCode, message, sql: cause.sql, byteOffset: cause.byteOffset)
     }
 
-    /// Whether SQLite refused a value or a row, so that others may be accepted.
-    package var isOfValues: Bool { [.constraint, .mismatch, .tooBig].contains(code) }
+    /// Whether the file cannot be written, as on a full disk, whatever the row is.
+    var isOfFile: Bool { [.full, .io, .readOnly, .cannotOpen].contains(code) }
 
     /// This error with other SQL, for a statement that reads a table of this library.
     package func replacingSQL(by sql: String?) -> SQLiteError {

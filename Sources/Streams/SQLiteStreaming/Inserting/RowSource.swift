@@ -5,14 +5,6 @@
 import CSystemSQLite
 import PlistBuilding
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// How the values of a column lie in memory.
 @unsafe
 struct SourceColumn {
@@ -230,8 +222,7 @@ extension RowSource {
             }
         }
         guard count <= Int(Int32.max) else { return SQLITE_TOOBIG }
-        if let found = unsafe memchr(start, 0, count) {
-            let offset = unsafe UnsafeRawPointer(found) - start
+        if let offset = unsafe TextCheck.firstNUL(in: UnsafeRawBufferPointer(start: start, count: count).bytes) {
             return unsafe reader._withUnsafeGuaranteedRef { $0.refuseNUL(at: offset, column) }
         }
         return unsafe taker.take(text: start, byteCount: Int32(truncatingIfNeeded: count), isPassing: false)
@@ -242,6 +233,14 @@ extension RowSource {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 
 enum RowSourceTests {
     /// Keeps what it takes in words.

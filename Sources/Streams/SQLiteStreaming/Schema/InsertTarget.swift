@@ -127,32 +127,23 @@ struct InsertFacts: Equatable {
 
     init(_ target: InsertTarget) throws(SQLiteError) {
         guard target.isOrdinary else { return }
-        let schema = try SQLiteName.quoted(target.schema)
-        func holds(_ sql: String) throws(SQLiteError) -> Bool {
-            try target.connection.value("SELECT 1 FROM \(sql) LIMIT 1", [target.name]) != nil
-        }
-        // Temporary triggers may be of any schema's table: those of another table of the same name count as well, which only
-        // costs time.
-        let isTriggered = try holds(
-            "\(schema).sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE")
-        let isTriggeredByOthers = try holds(
-            "temp.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE")
-        let table = "\(schema).sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE"
-        let hasConflictClause = try holds("\(table) AND instr(upper(sql), 'CONFLICT') > 0")
-        isPlain = !isTriggered && !isTriggeredByOthers && !hasConflictClause
+        // A word that is part of a name only costs time.
+        let sql = try target.connection.creationSQL(ofTable: target.name, inSchema: target.schema)
+        isPlain = !sql.contains("TRIGGER") && !sql.contains("CONFLICT")
         let name = SQLiteName.folded(target.name)
         let references = try Self.references(of: target.name, target)
         refersToItself = references.contains(name)
         hasForeignKeys = !references.isEmpty
         if !hasForeignKeys {
             let others = try target.connection.prepare(
-                "SELECT name FROM \(schema).sqlite_schema WHERE type = 'table' AND instr(upper(sql), 'REFERENCES') > 0")
+                "SELECT name FROM \(SQLiteName.quoted(target.schema)).sqlite_schema WHERE type = 'table' AND instr(upper(sql), 'REFERENCES') > 0"
+            )
             while !hasForeignKeys, try others.step() {
                 hasForeignKeys = try Self.references(of: try others.text(at: 0) ?? "", target).contains(name)
             }
         }
         // A trigger would see that there is no id.
-        guard isPlain, try holds("\(table) AND instr(upper(sql), 'AUTOINCREMENT') = 0") else { return }
+        guard isPlain, !sql.contains("AUTOINCREMENT") else { return }
         rowIDColumn = try Self.rowIDColumn(target)
     }
 

@@ -158,6 +158,22 @@ extension SQLiteConnection {
         return places.first { $0.schema == "temp" } ?? places.first
     }
 
+    /// Returns what creates a table and its triggers, in capitals.
+    ///
+    /// Temporary triggers may be of any schema's table: those of another table of the same name count as well.
+    package func creationSQL(ofTable table: String, inSchema schema: String) throws(SQLiteError) -> String {
+        let statement = try prepare(
+            """
+            SELECT sql FROM \(SQLiteName.inQuotes(schema)).sqlite_schema \
+            WHERE tbl_name = ?1 COLLATE NOCASE AND type IN ('table', 'trigger') \
+            UNION ALL SELECT sql FROM temp.sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE AND type = 'trigger'
+            """)
+        try statement.bind([table])
+        var sql = ""
+        while try statement.step() { sql += try statement.text(at: 0)?.uppercased() ?? "" }
+        return sql
+    }
+
     /// Whether there is a table or view with this name, in which ASCII case does not count.
     ///
     /// - Throws: What reading the schema throws.

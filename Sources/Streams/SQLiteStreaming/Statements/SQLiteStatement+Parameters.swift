@@ -79,10 +79,7 @@ extension SQLiteStatement {
         case .real(let value): try bind(value, at: index)
         case .text(let value): try bind(value, at: index)
         case .blob(let value):
-            // SAFETY: the span does not leave the closure.
-            try unsafe value.withUnsafeBufferPointer { (buffer) throws(SQLiteError) in
-                try bind(blob: unsafe UnsafeRawBufferPointer(buffer).bytes, at: index)
-            }
+            try value.withRawSpan { (bytes) throws(SQLiteError) in try bind(blob: bytes, at: index) }
         }
     }
 

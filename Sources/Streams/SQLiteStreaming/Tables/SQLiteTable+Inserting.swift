@@ -284,15 +284,12 @@ extension SQLiteTable {
 
     /// The error of a row, with its path.
     private func located(_ failure: RowInserter.Failure) -> SQLiteError {
+        if failure.error.isOfFile { return failure.error }
         var steps: [StreamPath.Step] = [.index(failure.row)]
         if let column = failure.column { steps.append(.key(columnNames[column])) }
-        if let error = failure.error.streamError {
-            return SQLiteError(
-                error.path == nil ? error.located(at: StreamPath(steps)) : error.under([.index(failure.row)]))
-        }
-        let error = failure.error
+        let error = failure.error.streamError(.cannotWrite)
         return SQLiteError(
-            error.extendedCode, "\(StreamPath(steps)): \(error.message)", sql: error.sql, byteOffset: error.byteOffset)
+            error.path == nil ? error.located(at: StreamPath(steps)) : error.under([.index(failure.row)]))
     }
 }
 
@@ -304,11 +301,7 @@ extension SQLiteTableWriter {
         case .integer(let value): if isBool { try writeBool(value != 0) } else { try writeInteger(value) }
         case .real(let value): try writeReal(value)
         case .text(let value): try value.withUTF8Span { (span) throws(StreamError) in try writeString(span) }
-        case .blob(let value):
-            // SAFETY: the span does not leave the closure.
-            try unsafe value.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-                try unsafe writeData(UnsafeRawBufferPointer(buffer).bytes)
-            }
+        case .blob(let value): try value.withRawSpan { (bytes) throws(StreamError) in try writeData(bytes) }
         }
     }
 }

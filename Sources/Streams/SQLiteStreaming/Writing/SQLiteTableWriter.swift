@@ -171,8 +171,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     @inline(never)
     private mutating func fail(_ error: SQLiteError) -> StreamError {
         let failure = error.streamError(.cannotWrite)
-        // A full disk is no error of a row.
-        return end(with: error.isOfValues ? failure.located(at: path) : failure)
+        return end(with: error.isOfFile ? failure : failure.located(at: path))
     }
 
     private mutating func end(with error: StreamError) -> StreamError {

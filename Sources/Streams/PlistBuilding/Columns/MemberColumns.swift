@@ -154,9 +154,9 @@ package enum DateKeys: Sendable {
         case .object(let layout):
             self = .some(
                 unsafe layout.members.indices.compactMap { index in
-                    unsafe layout.members[index].plan.columnKind == .date ? layout.keys[index] : nil
+                    unsafe layout.members[index].plan.isDate ? layout.keys[index] : nil
                 })
-        case .dictionary(let value) where value.columnKind == .date: self = .all
+        case .dictionary(let value) where value.isDate: self = .all
         default: break
         }
     }
@@ -225,6 +225,16 @@ extension PlanWriter {
 
 extension StreamPlan {
     /// What a column of values of this plan holds.
+    // PERF: SQLite/reading; once a member for each query.
+    fileprivate var isDate: Bool {
+        switch shape {
+        case .scalar: expectation == "a date"
+        case .optional(let wrapped): wrapped.isDate
+        case .converted(let form, _, _): form.isDate
+        default: false
+        }
+    }
+
     fileprivate var columnKind: MemberColumn.Kind {
         switch shape {
         case .scalar:

@@ -131,6 +131,11 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         SQLiteError(extendedCode, message, sql: sql, streamError: streamError)
     }
 
+    /// Returns what a closure returns, and throws its error as one of SQLite.
+    static func of<Value>(_ body: () throws(StreamError) -> Value) throws(SQLiteError) -> Value {
+        do throws(StreamError) { return try body() } catch { throw SQLiteError(error) }
+    }
+
     /// This error as one that sinks throw; its cause is this one.
     public func streamError(_ kind: StreamError.Kind) -> StreamError {
         streamError ?? StreamError(kind, description, cause: self)

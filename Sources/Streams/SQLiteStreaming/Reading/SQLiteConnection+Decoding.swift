@@ -23,11 +23,7 @@ extension SQLiteConnection {
     ) throws -> [Row] {
         // SAFETY: without input, the tape copies all text.
         var tape = unsafe DecodingTape(input: UnsafeRawBufferPointer(start: nil, count: 0))
-        do throws(StreamError) {
-            try query(sql, parameters, options: options, into: &tape)
-        } catch {
-            throw SQLiteError(error)
-        }
+        try SQLiteError.of { () throws(StreamError) in try query(sql, parameters, options: options, into: &tape) }
         return try tape.decode([Row].self, options: options.decoding(decodingOptions))
     }
 
@@ -53,25 +49,14 @@ extension SQLiteConnection {
 
     /// Runs a statement and decodes its first row as a value of a `Decodable` type, or returns nil if there is no row.
     ///
-    /// - Throws: What ``fetchAll(_:_:as:options:decodingOptions:)`` throws.
+    /// - Throws: What ``fetchAll(_:_:as:options:decodingOptions:)`` throws; `misuse` for a statement that changes rows.
     @_disfavoredOverload
     public func fetchOne<Row: Decodable>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), decodingOptions: DecodingOptions = DecodingOptions()
     ) throws -> Row? {
-        var row: Row?
-        var records = RecordTape(type, options: options.decoding(decodingOptions)) { value throws(StreamError) in
-            row = value
-            throw .stopRequest()
-        }
-        do throws(StreamError) {
-            try query(sql, parameters, options: options, into: &records)
-        } catch {
-            if error.isStopRequest { return row }
-            if error.kind == .receiverFailed, let cause = error.cause { throw cause }
-            throw SQLiteError(error)
-        }
-        return row
+        let rows = try fetchCursor(sql, parameters, as: type, options: options, decodingOptions: decodingOptions)
+        do throws(SQLiteError) { return try rows.next() } catch { throw error.streamError?.cause ?? error }
     }
 }
 
@@ -200,10 +185,14 @@ extension DecodingTests: SelfTesting {
             expectTrue(refused?.streamError?.cause is DecodingError, "the cause of \(refused as Any)")
             expectEqual(refused?.streamError?.path?.description, "$[0]", "the row")
         }
-        let change = expectThrows(SQLiteError.self, "a change") {
-            _ = try connection.fetchCursor("DELETE FROM albums RETURNING id", as: Album.self)
+        // What it changes is kept or refused behind its last row only.
+        for change in ["DELETE FROM albums RETURNING *", "UPDATE albums SET id = id RETURNING *"] {
+            let errors = [
+                expectThrows(SQLiteError.self, change) { _ = try connection.fetchCursor(change, as: Album.self) },
+                expectThrows(SQLiteError.self, change) { _ = try connection.fetchOne(change, as: Album.self) },
+            ]
+            expectEqual(errors.map { $0?.code }, [.misuse, .misuse], "codes of \(change)")
         }
-        expectEqual(change?.code, .misuse, "code")
         let syntax = expectThrows(SQLiteError.self, "no such table") {
             _ = try connection.fetchAll("SELECT * FROM nowhere", as: Album.self)
         }

@@ -24,7 +24,7 @@ extension SQLiteTable {
                     declaredType: "")
             })
         var defaults = makeBuffer()
-        do throws(StreamError) { try fill(&defaults, with: Row()) } catch { throw SQLiteError(error) }
+        try SQLiteError.of { () throws(StreamError) in try fill(&defaults, with: Row()) }
         writer.setDefaults(defaults)
         return writer
     }
@@ -167,25 +167,21 @@ extension SQLiteTable {
     /// The scalar that a column of a row is sent as.
     func scalar(_ index: Int, of row: Row) throws(SQLiteError) -> ScalarValue {
         var sink = CellSink()
-        do throws(StreamError) {
-            // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        try SQLiteError.of { () throws(StreamError) in
             try unsafe withUnsafePointer(to: row) { (address) throws(StreamError) in
                 try unsafe members.send(index, ofValueAt: UnsafeRawPointer(address), to: &sink)
             }
-        } catch {
-            throw SQLiteError(error)
         }
         return sink.value ?? .null
     }
 
     private func setInteger(_ value: Int64, _ index: Int, of row: inout Row) throws(SQLiteError) {
-        do throws(StreamError) {
-            // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        try SQLiteError.of { () throws(StreamError) in
             try unsafe withUnsafeMutablePointer(to: &row) { (address) throws(StreamError) in
                 try unsafe members.setInteger(value, index, ofValueAt: UnsafeMutableRawPointer(address))
             }
-        } catch {
-            throw SQLiteError(error)
         }
     }
 
@@ -195,7 +191,7 @@ extension SQLiteTable {
     @discardableResult
     public func insert(dictionaries: [[String: (any SQLiteBindable)?]]) throws(SQLiteError) -> InsertResult {
         var writer = try makeWriter()
-        do throws(StreamError) {
+        try SQLiteError.of { () throws(StreamError) in
             try writer.beginArray()
             for (number, dictionary) in dictionaries.enumerated() {
                 try writer.beginDictionary()
@@ -214,8 +210,6 @@ extension SQLiteTable {
             }
             try writer.endArray()
             try writer.finish()
-        } catch {
-            throw SQLiteError(error)
         }
         return writer.report
     }
@@ -225,12 +219,10 @@ extension SQLiteTable {
         of rows: [Row], _ idColumn: String?
     ) throws(SQLiteError) -> (InsertResult, ids: [Int64?]) {
         var writer = try makeWriter(idColumn: idColumn)
-        do throws(StreamError) {
+        try SQLiteError.of { () throws(StreamError) in
             try writer.write(
                 rows, options: WritingOptions(keyMapping: options.keyMapping, nilMembers: .writeNull))
             try writer.finish()
-        } catch {
-            throw SQLiteError(error)
         }
         return (writer.report, writer.ids)
     }

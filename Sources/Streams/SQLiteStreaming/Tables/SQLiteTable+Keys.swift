@@ -130,8 +130,7 @@ extension SQLiteTable {
         }
         var values: [SQLiteValue] = []
         for (column, value) in zip(primaryKey, key) {
-            let scalar: ScalarValue
-            do throws(StreamError) { scalar = try CellSink.scalar(of: value) } catch { throw SQLiteError(error) }
+            let scalar = try SQLiteError.of { () throws(StreamError) in try CellSink.scalar(of: value) }
             // SQLite would look for another value, or for one that no row can have.
             let kind = members.columns.first { $0.name == column }?.kind ?? .any
             guard kind.mayBe(scalar) else {

@@ -50,10 +50,8 @@ public struct SQLiteTable<Row: StreamObject> {
         self.connection = connection
         self.name = name ?? "\(Row.self)"
         self.options = options
-        do throws(StreamError) {
-            members = try MemberColumns(Row.self, keyMapping: options.keyMapping)
-        } catch {
-            throw SQLiteError(error)
+        members = try SQLiteError.of { () throws(StreamError) in
+            try MemberColumns(Row.self, keyMapping: options.keyMapping)
         }
         primaryKey = try Self.primaryKey(options, members)
         let table = self.name

@@ -123,7 +123,10 @@ struct CommandLineOptions {
             } else if parts.count == 2 {
                 throw UsageError(description: "option '\(parts[0])' takes no value, but is given '\(parts[1])'")
             }
-            given.insert(option.name)
+            // Of several parts only one could be run.
+            guard given.insert(option.name).inserted || option.name != "--shard" else {
+                throw UsageError(description: "option '--shard' is given twice")
+            }
             try option.set(&self, value)
         }
         try checkCombinations()
@@ -314,6 +317,7 @@ extension CommandLineOptions: SelfTesting {
         ("--color alway", "option '--color' expects one of auto, always, never, not 'alway'; did you mean 'always'?"),
         ("--no-tests=x", "option '--no-tests' expects one of pass, fail, not 'x'"),
         ("--shard 3/2", "option '--shard' expects I/N with I from 1 to N, not '3/2'"),
+        ("--shard 1/2 --shard 2/2", "option '--shard' is given twice"),
         ("--shuffle=x", "option '--shuffle' expects a whole number as its seed, not 'x'"),
         ("-jx", "option '--jobs' expects a number of workers above 0, not 'x'"),
         ("--list --junit x", "option '--junit' does not go with '--list', which runs nothing"),

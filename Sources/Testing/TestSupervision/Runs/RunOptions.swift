@@ -12,6 +12,8 @@ package struct RunOptions: Sendable {
     package var workerCountMax = 1
     /// Run each test in a worker of its own.
     package var isolatesTests = false
+    /// How long a process that ran only one test stays, so that what fails after the test's end is heard of.
+    package var lateMilliseconds = 100
     /// Run in a random order that this number decides.
     package var shuffleSeed: UInt64?
     /// Run nothing more after the first failure.

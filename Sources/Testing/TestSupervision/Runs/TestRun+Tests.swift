@@ -30,6 +30,7 @@ extension TestRun: SelfTesting {
                     "testStopsWhenItIsTold": testStopsWhenItIsTold,
                     "testBlamesWorkersThatDieOutsideOfTests": testBlamesWorkersThatDieOutsideOfTests,
                     "testSharesTestsAmongWorkers": testSharesTestsAmongWorkers,
+                    "testHearsOfLateFailuresOfIsolatedTests": testHearsOfLateFailuresOfIsolatedTests,
                 ])
     }
 
@@ -261,6 +262,23 @@ extension TestRun: SelfTesting {
             let expectedLines = expected(module.image, limit)
             if found == expectedLines || limit == 30_000 { return expectEqual(found, expectedLines, name) }
         }
+    }
+
+    private static func testHearsOfLateFailuresOfIsolatedTests() throws {
+        let stray = "say 'stray\\t0\\texpectation\\t/s.swift\\t1\\t5\\t1\\t2\\t\\t0\\t\\t0'"
+        try expectLines(
+            { _, _ in
+                [
+                    "M: a b", "a?", "a passed", "b?", "late a: got 1; recorded after T.a had ended", "b passed",
+                    "2 planned, 1 passed, 1 failed",
+                ]
+            }, "a process of its own",
+            of: {
+                try image([
+                    ("a", "{ sleep 0.02; \(stray); : > $0.late; } &"),
+                    ("b", "while [ ! -e $0.late ]; do sleep 0.01; done"),
+                ])
+            }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
     }
 
     private static func testEndsWhatDoesNotEnd() throws {

@@ -144,11 +144,10 @@ package final class TestRun {
             if sessions.isEmpty {
                 orphans.end()
                 if queue.isEmpty, retries.isEmpty { return giveUpRetries() }
-                try startWorker()
             }
             if isWorthAnother { try startWorker() }
             letEventsGather()
-            let mayGrow = sessions.count < options.workerCountMax && !queue.isEmpty
+            let mayGrow = busy.count < options.workerCountMax && !queue.isEmpty
             let speaking = Worker.wait(
                 for: sessions.map(\.worker), milliseconds: min(patience, mayGrow ? 20 : 1000))
             let sessions = sessions
@@ -178,21 +177,33 @@ package final class TestRun {
 
     /// A Boolean value that indicates whether another worker pays for its start: all others are busy with what takes long.
     private var isWorthAnother: Bool {
-        guard sessions.count < options.workerCountMax, !isStopping,
-            sessions.count(where: { $0.state == .starting }) <= sessions.count / 2
+        let busy = busy
+        if sessions.isEmpty || busy.isEmpty && !(queue.isEmpty && retries.isEmpty) { return true }
+        guard busy.count < options.workerCountMax, !isStopping,
+            busy.count(where: { $0.state == .starting }) <= busy.count / 2
         else { return false }
         if !retries.isEmpty { return true }
         if queue.isEmpty || isWaiting { return false }
-        return sessions.allSatisfy {
+        return busy.allSatisfy {
             $0.state == .starting
                 || $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
         }
     }
 
+    /// The sessions that have something to do, unlike those that wait for late failures of the one test that they ran.
+    private var busy: [WorkerSession] { sessions.filter { $0.state != .idle || !isOver($0) } }
+
+    /// Whether a session has run the one test that it is for.
+    private func isOver(_ session: WorkerSession) -> Bool {
+        session.begunCount > 0 && (options.isolatesTests || session.attempt != nil)
+    }
+
     /// Whether a test that failed runs again, which decides whether it is the first failure and the last test.
     private var isWaiting: Bool { options.stopsAtFirstFailure && (results.hasOpenAttempts || !dead.isEmpty) }
 
-    private var patience: Int { sessions.map(\.patience).min() ?? 0 }
+    private var patience: Int {
+        sessions.map { isOver($0) ? min($0.patience, options.lateMilliseconds / 4) : $0.patience }.min() ?? 0
+    }
 
     private func serve(_ session: WorkerSession) throws(RunError) {
         session.receive(waiting: 0)
@@ -227,8 +238,10 @@ package final class TestRun {
                 session.run([index..<index + 1])
                 continue
             }
-            let isOver = session.attempt != nil || options.isolatesTests && session.begunCount > 0
-            let piece = isWaiting || isOver ? [] : queue.takePiece()
+            let isOver = isOver(session)
+            // What the test has left running may still fail.
+            if isOver, !isStopping, session.idleTime < .milliseconds(options.lateMilliseconds) { continue }
+            let piece = isWaiting || isOver || session.attempt != nil ? [] : queue.takePiece()
             if piece.isEmpty { session.finish() } else { session.run(piece) }
         }
     }

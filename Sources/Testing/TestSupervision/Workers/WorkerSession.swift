@@ -64,6 +64,9 @@ final class WorkerSession {
     private(set) var assigned: [Range<Int>] = []
     /// When that was.
     private(set) var assignment = ContinuousClock.now
+    private var idleSince = ContinuousClock.now
+    /// How long it has had nothing to do, if it hasn't.
+    var idleTime: Duration { .now - idleSince }
     /// The test that it was started to run again, and nothing else.
     let attempt: Int?
     /// Whether it ends because a test has changed the state of its process.
@@ -278,6 +281,7 @@ final class WorkerSession {
             return .met(place: place)
         case .idle:
             state = .idle
+            idleSince = .now
         case .changed:
             finish()
             leavesRest = true

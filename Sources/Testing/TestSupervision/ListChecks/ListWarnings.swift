@@ -15,9 +15,14 @@ extension SourceScan {
             let owner = type.lists.isEmpty && !type.isProtocol ? listOwner(inheritedBy: name) : nil
             if type.lists.isEmpty, owner == nil { continue }
             let words = owner.flatMap { types[$0] }?.listedWords ?? type.listedWords
+            let names = [type, owner.flatMap { types[$0] }].compactMap { $0?.conditionalNames }
             let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
             for declared in type.declared where declared.conditions.allSatisfy(evident.contains) {
                 if planned[name]?.contains(declared.name) ?? false || words.contains(declared.name) { continue }
+                // It may be in a list of another branch of an `#if`.
+                if names.contains(where: { $0[declared.name]?.contains { !evident.isSuperset(of: $0) } ?? false }) {
+                    continue
+                }
                 var warning = SourceWarning(
                     place: declared.place,
                     text: "test '\(declared.name)' of \(name) is in no list and does not run\(rest)")
@@ -26,7 +31,7 @@ extension SourceScan {
                 }
                 warnings.append(warning)
             }
-            for entry in type.listed {
+            for entry in type.listed where evident.isSuperset(of: entry.conditions) {
                 guard let function = entry.function, function != entry.name else { continue }
                 warnings.append(
                     SourceWarning(place: entry.place, text: "entry '\(entry.name)' of \(name) runs '\(function)'"))
@@ -72,9 +77,19 @@ extension ListWarningTests: SelfTesting {
 
     private static func testWarnsUnderConditionsThatHold() {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }; static func testA() {}"
+        let (first, second) = ("extension S { \(list) }\n", list.replacing("\"testA\"", with: "\"testC\""))
+        let inner = second.replacing("[", with: "\n#if X\n[").replacing("]", with: "]\n#endif\n")
         let rows: [(text: String, isFound: Bool)] = [
             ("#if X\nextension S { \(list); static func testB() {} }\n#endif", true),
             ("extension S { \(list)\n#if X\nstatic func testB() {}\n#endif\n}", false),
+            ("extension S { \(list); static func testB() {}\n#if X\nvar more: [M] { [testB] }\n#endif\n}", false),
+            (
+                "#if X\nextension S { \(list); static func testB() {} }\n#endif\n"
+                    + "extension S {\n#if X\nvar more: [M] { [testB] }\n#endif\n}", true
+            ),
+            ("\(first)#if X\nextension S { \(second) }\n#endif", false),
+            ("\(first)#if DEBUG\nextension S { \(second) }\n#endif", true),
+            ("\(first)extension S { \(inner) }", false),
         ]
         for row in rows {
             let plan = [PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")]

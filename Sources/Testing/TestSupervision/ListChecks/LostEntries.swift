@@ -107,10 +107,14 @@ extension SourceScan {
                 guard !list.conditions.isEmpty, let entries = list.entries, !entries.isEmpty else { return false }
                 return entries.allSatisfy { planned.has($0.name, of: name) }
             }
-            // Of several lists that name the same test, it isn't known which of them is planned.
+            if possible.isEmpty { continue }
+            // Of several lists that name the same test, it isn't known which of them is planned, nor whether it is one of
+            // the type's own or what it inherits.
+            let inherited = listOwner(inheritedBy: name).flatMap { types[$0] }
+            let lists = type.written + (inherited?.written ?? [])
             let met = possible.filter { list in
                 (list.entries ?? []).contains { entry in
-                    type.written.count { $0.entries?.contains { $0.name == entry.name } ?? false }
+                    lists.count { $0.entries?.contains { $0.name == entry.name } ?? false }
                         <= planned.count(of: entry.name, of: name)
                 }
             }
@@ -267,6 +271,10 @@ extension LostEntry: SelfTesting {
             ("#if SLOW_TESTS && (DEBUG || IN_CLASS_TESTS)\nstruct S { \(list) }\n#endif", []),
             ("#if X\nstruct T { \(list) }\n#else\nstruct S { \(list) }\n#endif", ["T.testA", "T.b"]),
             ("struct S {\n#if X\n\(list)\n#else\n\(list)\n#endif\n}", ["S.testA", "S.b"]),
+            (
+                "class B { \(list) }\nclass S: B {\n#if X\noverride \(list)\n#endif\n}\n"
+                    + "#if X\nstruct T { \(list) }\n#endif", ["B.testA", "B.b", "S.testA", "S.b"]
+            ),
             ("struct S {\n#if X\n#if Y\n\(list)\n#endif\n#elseif Z\n\(list)\n#endif\n}", ["S.testA", "S.b"]),
             (
                 "#if X\nstruct S { \(list) }\n#elseif Y\nstruct S { \(list) }\n#else\nstruct S { \(list) }\n#endif",

@@ -41,6 +41,10 @@ extension RunResults {
             untested.removeAll { lostTypes.contains(SourceScan.plainName($0.typeName)) }
         }
         for (typeName, reason) in untested {
+            // Another branch of an `#if` has them.
+            if reason == nil, sources.scan[typeName]?.listed.contains(where: { !$0.conditions.isEmpty }) ?? false {
+                continue
+            }
             let text = reason.map { "its tests do not run: \($0)" } ?? "its list of tests is empty"
             let place = sources.scan[typeName]?.lists.first ?? locator.fallbackPlace
             warn(SourceWarning(place: place, text: "\(typeName): \(text)"))

@@ -526,6 +526,10 @@ extension TestRun: SelfTesting {
                 ]
             ),
             (
+                "#if X\n\(list)\n#else\nstatic var testSelectors: TestSelectors { [:] }\n#endif\n\(functions)", [],
+                "say 'untested\\tT\\t'", []
+            ),
+            (
                 functions, [], warning.replacing("T\\t", with: "U\\t"),
                 ["1: U: its tests do not run: it is generic", "1 warned"]
             ),

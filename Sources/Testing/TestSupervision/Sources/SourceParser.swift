@@ -126,10 +126,22 @@ final class SourceParser {
             isMutating = true
         case 8 where isWord("override", at: index): isOverride = true
         case 9 where isWord("typealias", at: index): resetModifiers()
-        default: break
+        default:
+            if source[token.start] == UInt8(ascii: "t") { noteConditionalName() }
         }
         index += 1
     }
+
+    /// Notes a test that is named under a condition, maybe in a part of a list.
+    private func noteConditionalName() {
+        guard !otherConditions.isEmpty, !isWord("func", at: index - 1), Self.isTestName(text(at: index)),
+            let typeName = scopes.last(where: { $0 != nil })??.typeName
+        else { return }
+        types[typeName, default: ScannedType()].conditionalNames[text(at: index), default: []].insert(otherConditions)
+    }
+
+    /// The `#if` around the present token that are not about tests.
+    private var otherConditions: [String] { conditions.filter { !$0.isOfTests }.map(\.text) }
 
     private func resetModifiers() {
         isStatic = false
@@ -229,8 +241,7 @@ final class SourceParser {
         types[typeName, default: ScannedType()].declared.append(
             DeclaredTest(
                 name: name, place: place(at: index), lastLine: lastLine(ofFunction: index),
-                entry: "\"\(name.replacing("\"", with: "\\\""))\": \(entry)",
-                conditions: conditions.filter { !$0.isOfTests }.map(\.text)))
+                entry: "\"\(name.replacing("\"", with: "\\\""))\": \(entry)", conditions: otherConditions))
     }
 
     /// `test` and then anything but a small letter; and not what makes a fixture.
@@ -281,8 +292,12 @@ final class SourceParser {
             type.insertion = SourcePlace(path: path, line: tokens[bracket].line, column: tokens[bracket].column + 1)
             type.isInsertionEmptyList = isPunctuation(":", at: bracket + 1)
         }
+        // Of an `#if` within the list nobody knows.
+        var innerCount = 0
         for position in index..<min(end, tokens.count) {
             switch tokens[position].kind {
+            case .punctuation where isPunctuation("#", at: position):
+                innerCount += isWord("if", at: position + 1) ? 1 : isWord("endif", at: position + 1) ? -1 : 0
             case .word:
                 type.listedWords.insert(text(at: position))
                 let hasDot = isPunctuation(".", at: position - 1) && !isWord("Self", at: position - 2)
@@ -293,7 +308,8 @@ final class SourceParser {
                 type.listed.append(
                     ListedTest(
                         name: text(at: position), function: listedFunction(behind: position + 2),
-                        place: place(at: position), lastLine: lastLine(ofEntry: position)))
+                        place: place(at: position), lastLine: lastLine(ofEntry: position),
+                        conditions: otherConditions + Array(repeating: "", count: max(0, innerCount))))
             default: break
             }
         }

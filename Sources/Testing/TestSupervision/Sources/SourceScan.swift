@@ -23,6 +23,8 @@ struct ListedTest: Equatable {
     var function: String?
     var place: SourcePlace
     var lastLine: Int
+    /// The `#if` that it is in, as far as they are not about tests.
+    var conditions: [String] = []
     /// For a table of cases, what is written of it.
     var table: WrittenTable?
 }
@@ -90,6 +92,8 @@ struct ScannedType: Equatable {
     /// All words in the lists, to which a test may owe its being run.
     var listedWords: Set<String> = []
     var declared: [DeclaredTest] = []
+    /// The names `test…` that are used under an `#if` that is not about tests, with all that they are in.
+    var conditionalNames: [String: Set<[String]>] = [:]
     /// The functions `test…` with parameters, which rows of tables are given to.
     var declaredForRows: [DeclaredTest] = []
 
@@ -106,6 +110,7 @@ struct ScannedType: Equatable {
         listed += other.listed
         listedWords.formUnion(other.listedWords)
         declared += other.declared
+        conditionalNames.merge(other.conditionalNames) { $0.union($1) }
         declaredForRows += other.declaredForRows
     }
 }

@@ -7,11 +7,17 @@ import PlistStreaming
 @usableFromInline
 enum JSONNumber {
     /// The message of a number that is known to follow the grammar.
+    ///
+    /// - Parameter keepsDigits: Whether a real is sent as text if its double hasn't all of its digits.
     @usableFromInline
-    static func message(_ text: UnsafeRawBufferPointer) -> ScalarMessage {
+    static func message(_ text: UnsafeRawBufferPointer, keepsDigits: Bool = false) -> ScalarMessage {
         guard let number = unsafe DecimalNumber(text.bytes) else { return unsafe .number(text) }
         // Rounded without the standard library, which takes longer for many digits.
-        return unsafe ScalarMessage(number, in: text, nearest: DecimalRounding.nearest(to:text:))
+        let message = unsafe ScalarMessage(number, in: text, nearest: DecimalRounding.nearest(to:text:))
+        if keepsDigits, case .real(let value) = unsafe message, unsafe !NumberText.hasDigits(of: text.bytes, value) {
+            return unsafe .number(text)
+        }
+        return unsafe message
     }
 
     /// What `scanPlain` found.

@@ -4,6 +4,14 @@
 public import PlistStreaming
 
 extension JSONScanner {
+    /// Returns whether a number may be sent without its text.
+    @inlinable @inline(__always)  // PERF: JSONReader/coordinates; one comparison unless the reader keeps digits.
+    func keepsDigits(of number: JSONNumber.Plain, from start: Int) -> Bool {
+        // Doubles below the smallest normal one have fewer digits.
+        !number.isReal || realByteLimit == .max
+            || number.end &- start <= realByteLimit && !Double(bitPattern: number.bits).isSubnormal
+    }
+
     // PERF: JSONReader/coordinates; inlinable to specialise for the sink, not inlined into the loop that calls it.
     /// Sends a short real and those that follow it, and returns the offset after the last one, or `notFound` for none.
     ///
@@ -32,6 +40,7 @@ extension JSONScanner {
                     token &+= 1
                     continue
                 }
+                guard number.end &- token <= realByteLimit else { break }
                 let follower = bytes.uncheckedByte(number.end)
                 let isComma = follower == UInt8(ascii: ",")
                 guard isComma || follower == UInt8(ascii: "]") || !JSONNumber.isExponent(follower) else { break }
@@ -77,6 +86,7 @@ extension JSONScannerRealsTests: SelfTesting {
             "testStopsAtWhateverElseComes": testStopsAtWhateverElseComes,
             "testKeepsTheDepthOfArraysSideBySide": testKeepsTheDepthOfArraysSideBySide,
             "testReportsTheSinksErrorAtItsToken": testReportsTheSinksErrorAtItsToken,
+            "testKeepsDigitsThatDoublesLose": testKeepsDigitsThatDoublesLose,
         ]
     }
 
@@ -130,6 +140,29 @@ extension JSONScannerRealsTests: SelfTesting {
                 plain.usesPlainScan = true
                 expectEqual(
                     JSONScanner.outcome([bytes]), JSONScanner.outcome([bytes], options: plain), "in \(depth) \(begin)")
+            }
+        }
+    }
+
+    /// Numbers whose digits a double has are doubles, whatever else keeps its text.
+    private static func testKeepsDigitsThatDoublesLose() throws {
+        let rows = [
+            ("0.1", true), ("1.50", true), ("0.00", true), ("-0.0", true), ("1e300", true), ("5e-324", true),
+            ("123456789012345.6", true), ("0.30000000000000004", true), ("1.7976931348623157e308", true),
+            ("266846764280089180.0", false), ("100000000000000000000000.0", false), ("0.1000000000000000000000", true),
+            ("0.1234567890123456789", false), ("0.10000000000000001", false), ("3e-324", false), ("4.94e-324", false),
+            ("12345678901234567890.5", false), ("-1.2345678901234567890e5", false),
+        ]
+        for isPlain in [false, true] {
+            var options = JSONReaderOptions()
+            (options.keepsDigits, options.usesPlainScan) = (true, isPlain)
+            for (text, isReal) in rows {
+                var sink = EventTrace()
+                try sink.readJSON(
+                    "{\"a\":[0.5,\(text),[[1.5,2.5],[\(text),\(text)]]]}" + String(repeating: " ", count: 90),
+                    options: options)
+                expectEqual(sink.text.contains("number \(text)"), !isReal, "\(text): \(sink.text)")
+                expectEqual(sink.text.split(separator: "real").count, isReal ? 7 : 4, "\(text): \(sink.text)")
             }
         }
     }

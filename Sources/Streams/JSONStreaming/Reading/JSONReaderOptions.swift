@@ -21,8 +21,9 @@ public struct JSONReaderOptions: Sendable {
     public var allowsMultipleValues: Bool
     /// What becomes of members of one object that have the same name.
     public var duplicateKeys: DuplicateKeys
-    /// A Boolean value that indicates whether every byte goes through the plain machine, which tests compare with the fast
-    /// loop.
+    /// A Boolean value that indicates whether a real is sent as text if its double hasn't all of its digits.
+    package var keepsDigits: Bool = false
+    /// A Boolean value that indicates whether every byte goes through the plain parser, which tests compare with the fast loop.
     package var usesPlainScan: Bool = false
 
     /// Creates options.

@@ -100,7 +100,8 @@ extension JSONScanner {
         state = nesting.depth == 0 ? .afterRoot : .afterValue
         try unsafe scratch.withUnsafeBufferPointer { buffer throws(StreamError) in
             // SAFETY: the pointer does not leave the closure.
-            try unsafe sink.write(JSONNumber.message(UnsafeRawBufferPointer(buffer)))
+            try unsafe sink.write(
+                JSONNumber.message(UnsafeRawBufferPointer(buffer), keepsDigits: realByteLimit < .max))
         }
         emptyScratch()
     }

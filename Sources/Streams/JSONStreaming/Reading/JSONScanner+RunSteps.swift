@@ -233,7 +233,7 @@ extension JSONScanner {
         }
         if end < 0 {
             let number = JSONNumber.scanPlain(bytes, from: run.offset)
-            guard number.end >= 0 else { return run.stop(.value) }
+            guard number.end >= 0, keepsDigits(of: number, from: run.offset) else { return run.stop(.value) }
             end = number.end
             if number.isReal {
                 try sink.writeReal(Double(bitPattern: number.bits))

@@ -33,6 +33,8 @@ public struct JSONScanner: Sendable {
 
     @usableFromInline let options: JSONReaderOptions
     @usableFromInline let allowsRuns: Bool
+    /// The length of a real up to which its double has all of its digits, or none that matter.
+    @usableFromInline let realByteLimit: Int
     @usableFromInline var state: State = .beforeRoot
     @usableFromInline var nesting: NestingStack = NestingStack()
     /// The unescaped text of the string, or the text of the number, that the plain machine is in.
@@ -59,6 +61,8 @@ public struct JSONScanner: Sendable {
     /// Creates a scanner before the first byte.
     public init(options: JSONReaderOptions = JSONReaderOptions()) {
         self.options = options
+        // Doubles keep 15 digits; a point is one byte more.
+        realByteLimit = options.keepsDigits ? 16 : .max
         // Tiny limits are the plain machine's: the fast loop compares only what is longer than a word.
         allowsRuns =
             options.limits.stringByteCount >= 64 && options.limits.numberByteCount >= 64 && !options.usesPlainScan

@@ -101,7 +101,7 @@ package enum NumberText {
     }
 
     /// Returns whether a double is exactly a number, or has all digits of its text.
-    private static func hasDigits(of text: RawSpan, _ value: Double) -> Bool {
+    package static func hasDigits(of text: RawSpan, _ value: Double) -> Bool {
         if let whole = integer(text, as: Int128.self), Int128(exactly: value) == whole { return true }
         return isShortest(text, of: value)
     }

@@ -264,8 +264,13 @@ final class CSVScanner {
         }
         // All fields of the record were counted; the error is in one of them.
         fieldCount = (0..<fieldCount).first { unsafe Int(batch.ends[$0]) >= valid } ?? fieldCount
-        let error = unsafe StreamError(
-            .invalidText, "expected UTF-8, found bytes that are none", position: batch.position(of: valid))
+        let position = unsafe batch.position(of: valid)
+        let isUTF16 =
+            unsafe position.byteOffset == 0 && count > 1
+            && (text.starts(with: [0xFF, 0xFE])
+                || text.starts(with: [0xFE, 0xFF]))
+        let found = isUTF16 ? "UTF-16" : "bytes that are none"
+        let error = StreamError(.invalidText, "expected UTF-8, found \(found)", position: position)
         failure = error
         throw error
     }

@@ -189,8 +189,9 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         case .data: try endData()
         case .integer, .real, .date:
             guard try endText(leaf) else {
+                let expected = leaf == .date ? "a date such as 2001-01-31T12:00:00Z in" : "the text of"
                 throw StreamError(
-                    .invalidSyntax, "expected the text of <\(leaf.name)>, found \(ShownText.quoted(text))")
+                    .invalidSyntax, "expected \(expected) <\(leaf.name)>, found \(ShownText.quoted(text))")
             }
         }
         endValue()

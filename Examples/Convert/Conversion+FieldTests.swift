@@ -70,10 +70,14 @@ extension ConversionFieldTests: SelfTesting {
 
     private static func testKeepsTheTextOfFieldsByEveryFormat() throws {
         for ending in [".json", ".jsonl", ".plist", ".bplist", ".openstep", ".xml", ".db"] {
-            // In a database, true is 1 beside other values, and integers beyond 64 bits with a sign are text.
-            let others = ending == ".db" ? ["true", "false", "9223372036854775808"] : []
-            let table = table((texts + hashes(300)).filter { !others.contains($0) })
-            expectEqual(try converted(table, ending, ".csv"), table, ending)
+            let table = table(texts + hashes(300))
+            let found = try converted(table, ending, ".csv")
+            // In a database the column is one of texts, and those that look like numbers get quotes.
+            guard ending == ".db" else {
+                expectEqual(found, table, ending)
+                continue
+            }
+            expectEqual(found.replacing("\"", with: ""), table.replacing("\"", with: ""), ending)
         }
     }
 

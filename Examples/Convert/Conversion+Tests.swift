@@ -172,9 +172,11 @@ extension Conversion: SelfTesting {
                 expectEqual(table, expected, "\(json) in a table")
             }
             let lines = ["\(directory)/out.jsonl"]
+            let isRepeated = json == #"[{"a":1,"a":2}]"#
+            let kept = isRepeated ? .warned("$[0].a: \(ConversionLossTests.repeatedKeys)") : Outcome.exact
             expectEqual(
-                try outcome(input, by: [lines, ["\(directory)/back.json"]], sorted), .exact, "\(json) in lines")
-            expectEqual(try outcome(input, by: [["\(directory)/copy.json"]], sorted), .exact, "\(json) again")
+                try outcome(input, by: [lines, ["\(directory)/back.json"]], sorted), kept, "\(json) in lines")
+            expectEqual(try outcome(input, by: [["\(directory)/copy.json"]], sorted), kept, "\(json) again")
             let fromLines = [lines, ["\(directory)/l.db"], ["\(directory)/l.json"]]
             let table2 = try outcome(input, by: fromLines, sorted)
             expectEqual(Self.kind(table2), Self.kind(table), "\(json) by lines to a table")

@@ -78,11 +78,7 @@ struct Conversion {
         let input = try TextSource(arguments, warnings)
         let output = try OutputFile(path: arguments.output, options: outputOptions())
         let target = TextOutput(descriptor: output.descriptor, arguments, warnings)
-        if arguments.from.isJSON, arguments.to.isJSON, arguments.records == nil {
-            try target.writeJSON(input)
-        } else {
-            try target.write(input)
-        }
+        try target.write(input)
         try output.commit()
     }
 

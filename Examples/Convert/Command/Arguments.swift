@@ -1,4 +1,4 @@
-// The command line of `convert`: what it means, and what to say when it means nothing.
+// The command line of `convert`: one table of its options, and what is wrong with a command line.
 
 import CSVStreaming
 import PlistStreaming
@@ -19,11 +19,13 @@ enum ExistingOutput {
 }
 
 /// The command line, read.
-struct Arguments: Equatable {
+struct Arguments {
     var input: String = ""
     var output: String = ""
     var from: Format = .json
     var to: Format = .json
+    private var chosenFrom: Format?
+    private var chosenTo: Format?
     var isPretty: Bool = false
     var sortsKeys: Bool = false
     var table: String?
@@ -31,10 +33,10 @@ struct Arguments: Equatable {
     var columns: [String]?
     /// The path to the records in IN.
     var records: String?
-    /// What the fields of IN are, those of columns that are named and all others.
-    var fieldTypes: [String: CSVFieldType] = [:]
-    var fieldType: CSVFieldType = .inferred
+    /// What delimited text in IN may have; its dialect and columns are set when it is read.
+    var csv = CSVReaderOptions(fieldType: .inferred)
     var delimiter: UInt8?
+    var comment: UInt8?
     /// What is between the fields of OUT, if it isn't the same as in IN.
     var writtenDelimiter: UInt8?
     var hasHeader: Bool = true
@@ -47,162 +49,221 @@ struct Arguments: Equatable {
         return to.isDelimited && !isChosen ? columns : nil
     }
 
-    static let help = """
-        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME | --query SQL] [--columns NAMES]
-                       [--records PATH] [--types TYPES] [--replace | --append] [--pretty] [--sort-keys]
-                       [--delimiter CHARACTER] [--to-delimiter CHARACTER] [--no-header]
+    // MARK: Options
 
-        Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
-        streams. The formats are those of the endings, unless they are given; json for the standard streams.
+    /// An option of the command line.
+    private struct Option: Sendable {
+        let name: String
+        /// The name of the value in the help, and what it is; nil without a value.
+        var value: (name: String, words: String)?
+        let help: String
+        let set: @Sendable (inout Arguments, String) throws(UsageError) -> Void
+    }
 
-          --from FORMAT   the format of IN
-          --to FORMAT     the format of OUT
-          --table NAME    the only table that is read of a sqlite database; the one that is made of other formats
-          --query SQL     what is read of a sqlite database: the rows of one statement that only reads
-          --columns NAMES the columns, separated by commas, in their order: those that are read of csv, tsv and of one
-                          table of a database, or else those that are written to csv and tsv
-          --records PATH  keys with slashes between them: what is there is the array of records that is converted, such
-                          as channel/item of a feed in xml; the root of xml has no name in it
-          --types TYPES   the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
-                          NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
-          --replace       replace a database that is there
-          --append        add to a database that is there, in one transaction: rows to tables that it has, other tables
-          --pretty        one line for each element and member, indented (json, xml, openstep)
-          --sort-keys     members in the order of their names; holds one outermost dictionary in memory (json)
-          --delimiter C   what is between the fields of csv
-          --to-delimiter C  what is between the fields of csv in OUT, if IN has another delimiter
-          --no-header     the first record of csv and tsv has no names; records are arrays
-          -h, --help      print this
-
-        formats: json     one value (RFC 8259)
-                 jsonl    any number of values, one a line when written (also: ndjson)
-                 csv, tsv records of fields, with a header (RFC 4180; also: tab)
-                 plist    a property list of any form; in XML when written
-                 bplist   a binary property list, which is held in memory
-                 openstep a property list in the old text form (also: strings), with GNUstep's typed values
-                 xml      any document that is read; what XPath's json-to-xml makes when written
-                 sqlite   a database, which is a file and never - (also: sqlite3, db)
-
-        The elements of an array become the lines of jsonl, and the lines the elements. Numbers with a fraction or an
-        exponent are doubles, integers have any length. Csv and tsv keep the text of every field. In other formats,
-        a field without quotes becomes true, false, null (if it is empty), or a number if the number is written as the
-        same text: 42 and 2.5 do, 1.10, 12345e6, 007, -0 and integers beyond 64 bits stay strings. See --types.
-        A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
-        same becomes a database: the table of an array is called rows. With --table there is one only, called so. Keys
-        become columns, of a type that changes no value; a column declared BOOLEAN that has only 0, 1 and null is one of
-        false and true. A database becomes another one page by page, and a table of it with its constraints and indexes.
-        Of xml that json-to-xml did not make, elements are dictionaries of their attributes, with an @ before their
-        names, and their children; those that are repeated become arrays, and all that has no type is text. For csv,
-        tsv, jsonl and sqlite the children of the root are the records, also when there is one only. The document type,
-        comments, processing instructions, declarations of namespaces, and the place of repeated children and of text
-        among other children are left out, which a warning says; so are the comments of property lists.
-        What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
-        members and Booleans beside other values in a table, blobs, dates and views in json, null in property lists.
-        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. An --append
-        that is interrupted leaves SQLite's journal, by which the next program that may write undoes it; until then
-        convert may refuse to read the database. Devices, pipes and descriptors such as /dev/stdout are written to, and
-        links stay links.
-
-        examples:
-          convert people.csv people.json --pretty --columns name,age
-          convert feed.jsonl feed.db --table posts
-          convert feed.db top.csv --query "SELECT author, count(*) AS posts FROM posts GROUP BY author"
-          convert Info.plist - --pretty
-
-        exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,
-        2 the command line is wrong, or does not say what becomes of a database that is there
-        """
-
-    private static let options = [
-        "--from", "--to", "--table", "--query", "--columns", "--records", "--types", "--delimiter", "--to-delimiter",
-        "--no-header", "--replace", "--append",
-        "--pretty", "--sort-keys", "--help",
+    private static let options: [Option] = [
+        Option(name: "--from", value: ("FORMAT", "a format"), help: "the format of IN") {
+            (arguments, value) throws(UsageError) in arguments.chosenFrom = try choice(value, "format", Format.names)
+        },
+        Option(name: "--to", value: ("FORMAT", "a format"), help: "the format of OUT") {
+            (arguments, value) throws(UsageError) in arguments.chosenTo = try choice(value, "format", Format.names)
+        },
+        Option(
+            name: "--table", value: ("NAME", "a name"),
+            help: "the only table that is read of a sqlite database; the one that is made of other formats"
+        ) { $0.table = $1 },
+        Option(
+            name: "--query", value: ("SQL", "a statement"),
+            help: "what is read of a sqlite database: the rows of one statement that only reads"
+        ) { $0.query = $1 },
+        Option(
+            name: "--columns", value: ("NAMES", "names"),
+            help: """
+                the columns, separated by commas, in their order: those that are read of csv, tsv and of one
+                table of a database, or else those that are written to csv and tsv
+                """
+        ) { (arguments, value) throws(UsageError) in try arguments.setColumns(value) },
+        Option(
+            name: "--records", value: ("PATH", "a path"),
+            help: """
+                keys with slashes between them: what is there is the array of records that is converted, such
+                as channel/item of a feed in xml; the root of xml has no name in it
+                """
+        ) { $0.records = $1 },
+        Option(
+            name: "--types", value: ("TYPES", "types"),
+            help: """
+                the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
+                NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
+                """
+        ) { (arguments, value) throws(UsageError) in
+            for item in value.split(separator: ",", omittingEmptySubsequences: false) { try arguments.setType(item) }
+        },
+        Option(name: "--replace", help: "replace a database that is there") {
+            (arguments, _) throws(UsageError) in try arguments.setExisting(.replace)
+        },
+        Option(
+            name: "--append",
+            help: "add to a database that is there, in one transaction: rows to tables that it has, other tables"
+        ) { (arguments, _) throws(UsageError) in try arguments.setExisting(.append) },
+        Option(name: "--pretty", help: "one line for each element and member, indented (json, xml, openstep)") {
+            (arguments, _) in arguments.isPretty = true
+        },
+        Option(
+            name: "--sort-keys",
+            help: "members in the order of their names; holds one outermost dictionary in memory (json)"
+        ) { (arguments, _) in arguments.sortsKeys = true },
+        Option(name: "--delimiter", value: ("C", "a character"), help: "what is between the fields of csv") {
+            (arguments, value) throws(UsageError) in arguments.delimiter = try byte(value, "--delimiter")
+        },
+        Option(
+            name: "--to-delimiter", value: ("C", "a character"),
+            help: "what is between the fields of csv in OUT, if IN has another delimiter"
+        ) { (arguments, value) throws(UsageError) in arguments.writtenDelimiter = try byte(value, "--to-delimiter") },
+        Option(name: "--no-header", help: "the first record of csv and tsv has no names; records are arrays") {
+            (arguments, _) in arguments.hasHeader = false
+        },
+        Option(
+            name: "--comment", value: ("C", "a character"),
+            help: "what begins the lines of csv and tsv that are no records"
+        ) { (arguments, value) throws(UsageError) in arguments.comment = try byte(value, "--comment") },
+        Option(
+            name: "--encoding", value: ("NAME", "an encoding"),
+            help: "the encoding of csv and tsv in IN: utf-8, latin1 or windows-1252"
+        ) { (arguments, value) throws(UsageError) in
+            arguments.csv.encoding = try choice(
+                value, "encoding", ["utf-8": .utf8, "latin1": .latin1, "windows-1252": .windows1252])
+        },
+        Option(
+            name: "--short-records", value: ("omit", "a policy"),
+            help: "leave out the fields that records of csv and tsv do not have; or else (reject) they are errors"
+        ) { (arguments, value) throws(UsageError) in
+            arguments.csv.shortRecords = try choice(value, "policy", ["reject": .reject, "omit": .omit])
+        },
+        Option(
+            name: "--long-records", value: ("ignore", "a policy"),
+            help: "leave out the fields beyond those of the header; keep makes them an array called more"
+        ) { (arguments, value) throws(UsageError) in
+            arguments.csv.longRecords = try choice(
+                value, "policy", ["reject": .reject, "ignore": .ignore, "keep": .keep(under: "more")])
+        },
+        Option(
+            name: "--stray-quotes", value: ("keep", "a policy"),
+            help: "quotes within a field that does not begin with one are text"
+        ) { (arguments, value) throws(UsageError) in
+            arguments.csv.bareQuotes = try choice(value, "policy", ["reject": .reject, "keep": .keep])
+        },
+        Option(
+            name: "--duplicate-names", value: ("keep", "a policy"),
+            help: "columns of csv and tsv may have the same name, for an OUT that may have so"
+        ) { (arguments, value) throws(UsageError) in
+            arguments.csv.duplicateNames = try choice(value, "policy", ["reject": .reject, "keep": .keep])
+        },
+        Option(name: "--help", help: "print this; also -h") { (arguments, _) in arguments.wantsHelp = true },
     ]
-    /// Those that have a value.
-    private static let valued = [
-        "--from": "a format", "--to": "a format", "--table": "a name", "--query": "a statement", "--columns": "names",
-        "--records": "a path", "--types": "types", "--delimiter": "a character", "--to-delimiter": "a character",
-    ]
 
-    /// The types of fields by their names in `--types`.
-    private static let fieldTypeNames: [String: CSVFieldType] = [
-        "auto": .inferred, "text": .text, "number": .number, "integer": .integer, "real": .real, "bool": .bool,
-        "date": .date,
-    ]
+    static var help: String {
+        let lines = options.map { option in
+            let words = "  \(option.name) \(option.value?.name ?? "")"
+            let margin = String(repeating: " ", count: 20)
+            let gap = words.count < 19 ? String(margin.dropFirst(words.count)) : "\n" + margin
+            return words + gap + option.help.replacing("\n", with: "\n" + margin)
+        }
+        return """
+            usage: convert IN OUT [OPTION …]
+
+            Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
+            streams. The formats are those of the endings, unless they are given; json for the standard streams.
+
+            \(lines.joined(separator: "\n"))
+
+            formats: json     one value (RFC 8259)
+                     jsonl    any number of values, one a line when written (also: ndjson)
+                     csv, tsv records of fields, with a header (RFC 4180; also: tab)
+                     plist    a property list of any form; in XML when written
+                     bplist   a binary property list, which is held in memory
+                     openstep a property list in the old text form (also: strings), with GNUstep's typed values
+                     xml      any document that is read; what XPath's json-to-xml makes when written
+                     sqlite   a database, which is a file and never - (also: sqlite3, db)
+
+            The elements of an array become the lines of jsonl, and the lines the elements. Numbers keep all of their digits
+            in json, jsonl, xml, csv and tsv; elsewhere they become doubles or integers of 64 bits. Csv and tsv keep the text of every field. In other formats,
+            a field without quotes becomes true, false, null (if it is empty), or a number if the number is written as the
+            same text: 42 and 2.5 do, 1.10, 12345e6, 007, -0 and integers beyond 64 bits stay strings. See --types.
+            A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
+            same becomes a database: the table of an array is called rows. With --table there is one only, called so. Keys
+            become columns, of a type that changes no value; a column of fields that are not all numbers or all Booleans is
+            TEXT, and with --append the declared type decides what a field becomes. A column declared BOOLEAN that has only 0, 1 and null is one of
+            false and true. A database becomes another one page by page, and a table of it with its constraints and indexes.
+            Of xml that json-to-xml did not make, elements are dictionaries of their attributes, with an @ before their
+            names, and their children; those that are repeated become arrays, and all that has no type is text. For csv,
+            tsv, jsonl and sqlite the children of the root are the records, also when there is one only. The document type,
+            comments, processing instructions, declarations of namespaces, and the place of repeated children and of text
+            among other children are left out, which a warning says; so are the comments of property lists.
+            What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
+            members and Booleans beside other values in a table, blobs, dates and views in json, null in property lists,
+            digits that a double does not have, keys that come twice in one dictionary.
+            OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. An --append
+            that is interrupted leaves SQLite's journal, by which the next program that may write undoes it; until then
+            convert may refuse to read the database. Devices, pipes and descriptors such as /dev/stdout are written to, and
+            links stay links.
+
+            examples:
+              convert people.csv people.json --pretty --columns name,age
+              convert feed.jsonl feed.db --table posts
+              convert feed.db top.csv --query "SELECT author, count(*) AS posts FROM posts GROUP BY author"
+              convert Info.plist - --pretty
+
+            exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,
+            2 the command line is wrong, or does not say what becomes of a database that is there
+            """
+    }
+
+    // MARK: Reading
 
     /// Reads the words after the command's name.
     init(_ words: [String]) throws(UsageError) {
         var paths: [String] = []
-        var from: Format?
-        var to: Format?
-        var index = 0
-        while index < words.count {
-            let word = words[index]
-            index += 1
+        var words = words[...]
+        while let word = words.popFirst() {
+            if word == "--" {
+                paths += words
+                break
+            }
             guard word.hasPrefix("-"), word != "-" else {
                 paths.append(word)
                 continue
             }
-            if word == "--" {
-                paths += words[index...]
-                break
-            }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            var value: String? = parts.count > 1 ? parts[1] : nil
-            if let wanted = Self.valued[parts[0]] {
-                if value == nil, index < words.count {
-                    value = words[index]
-                    index += 1
-                }
-                guard let value, !value.isEmpty else {
-                    throw UsageError(message: "the option \(parts[0]) needs \(wanted)")
-                }
-                switch parts[0] {
-                case "--from": from = try Self.format(value)
-                case "--to": to = try Self.format(value)
-                default: try set(parts[0], value)
-                }
-                continue
+            let name = parts[0] == "-h" ? "--help" : parts[0]
+            guard let option = Self.options.first(where: { $0.name == name }) else {
+                throw Self.unknown("option", word, among: Self.options.map(\.name))
             }
-            if let value { throw UsageError(message: "the option \(parts[0]) takes no value, got '\(value)'") }
-            switch word {
-            case "--replace", "--append":
-                let wanted = word == "--append" ? ExistingOutput.append : .replace
-                guard existing == .keep || existing == wanted else {
-                    throw UsageError(message: "expected --replace or --append, got both")
-                }
-                existing = wanted
-            case "--pretty": isPretty = true
-            case "--sort-keys": sortsKeys = true
-            case "--no-header": hasHeader = false
-            case "--help", "-h": wantsHelp = true
-            default: throw Self.unknown("option", word, among: Self.options)
+            var value = parts.count > 1 ? parts[1] : nil
+            if let wanted = option.value?.words {
+                value = value ?? words.popFirst()
+                if value?.isEmpty ?? true { throw UsageError(message: "the option \(name) needs \(wanted)") }
+            } else if let value {
+                throw UsageError(message: "the option \(name) takes no value, got '\(value)'")
             }
+            try option.set(&self, value ?? "")
         }
-        if !wantsHelp { try complete(paths, from, to) }
+        if !wantsHelp { try complete(paths) }
     }
 
-    private mutating func set(_ option: String, _ value: String) throws(UsageError) {
-        switch option {
-        case "--table": table = value
-        case "--query": query = value
-        case "--records": records = value
-        case "--columns":
-            let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            // By bytes, as columns are told apart.
-            guard Set(names.map { Array($0.utf8) }).count == names.count else {
-                throw UsageError(message: "the option --columns names a column twice: \(value)")
-            }
-            columns = names
-        case "--types":
-            for item in value.split(separator: ",", omittingEmptySubsequences: false) { try setType(item) }
-        default:
-            let byte = value == "\\t" ? 0x09 : value.utf8.first ?? 0
-            guard value.utf8.count == 1 || value == "\\t", byte < 0x80, ![0x0A, 0x0D, 0x22].contains(byte) else {
-                throw UsageError(message: "the option \(option) needs one character of ASCII, got '\(value)'")
-            }
-            if option == "--delimiter" { delimiter = byte } else { writtenDelimiter = byte }
+    private mutating func setExisting(_ wanted: ExistingOutput) throws(UsageError) {
+        guard existing == .keep || existing == wanted else {
+            throw UsageError(message: "expected --replace or --append, got both")
         }
+        existing = wanted
+    }
+
+    private mutating func setColumns(_ value: String) throws(UsageError) {
+        let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        // By bytes, as columns are told apart.
+        guard Set(names.map { Array($0.utf8) }).count == names.count else {
+            throw UsageError(message: "the option --columns names a column twice: \(value)")
+        }
+        columns = names
     }
 
     /// Sets the type of the fields of a column, or of all that are not named.
@@ -211,82 +272,96 @@ struct Arguments: Equatable {
             guard item == "none" else {
                 throw UsageError(message: "expected none or NAME=TYPE in the option --types, got '\(item)'")
             }
-            return fieldType = .text
+            return csv.fieldType = .text
         }
-        let (column, name) = (String(item[..<sign]), String(item[item.index(after: sign)...]))
-        guard let type = Self.fieldTypeNames[name] else {
-            throw Self.unknown("type", name, among: Self.fieldTypeNames.keys.sorted())
-        }
-        guard fieldTypes.updateValue(type, forKey: column) == nil else {
+        let column = String(item[..<sign])
+        let types: [String: CSVFieldType] = [
+            "auto": .inferred, "text": .text, "number": .number, "integer": .integer, "real": .real, "bool": .bool,
+            "date": .date,
+        ]
+        let type = try Self.choice(String(item[item.index(after: sign)...]), "type", types)
+        guard csv.fieldTypes.updateValue(type, forKey: column) == nil else {
             throw UsageError(message: "the option --types names a column twice: \(column)")
         }
     }
 
-    /// Sets files and formats, and checks that they fit the options.
-    private mutating func complete(_ paths: [String], _ from: Format?, _ to: Format?) throws(UsageError) {
-        guard paths.count == 2 else {
-            throw UsageError(message: "expected IN and OUT, got \(paths.count) file name\(paths.count == 1 ? "" : "s")")
+    private static func byte(_ value: String, _ option: String) throws(UsageError) -> UInt8 {
+        let byte = value == "\\t" ? 0x09 : value.utf8.first ?? 0
+        guard value.utf8.count == 1 || value == "\\t", byte < 0x80, ![0x0A, 0x0D, 0x22].contains(byte) else {
+            throw UsageError(message: "the option \(option) needs one character of ASCII, got '\(value)'")
         }
-        (input, output) = (paths[0], paths[1])
-        self.from = if let from { from } else { try Self.format(ofFile: input, option: "--from") }
-        self.to = if let to { to } else { try Self.format(ofFile: output, option: "--to") }
-        if self.from == .sqlite, input == "-" {
-            throw UsageError(message: "a database is read from a file, not from -")
-        }
-        if self.to == .sqlite, output == "-" { throw UsageError(message: "a database is written to a file, not to -") }
-        if existing == .append, self.to != .sqlite {
-            throw UsageError(message: "the option --append needs sqlite as OUT")
-        }
-        if table != nil, self.from != .sqlite, self.to != .sqlite {
-            throw UsageError(message: "the option --table needs sqlite on one side")
-        }
-        try checkColumns()
+        return byte
     }
 
-    private func checkColumns() throws(UsageError) {
-        let isDelimited = from.isDelimited || to.isDelimited
-        if query != nil {
-            guard from == .sqlite else { throw UsageError(message: "the option --query needs sqlite as IN") }
-            guard columns == nil || to.isDelimited else {
-                throw UsageError(message: "the columns of --query are those that it selects")
-            }
-            if table != nil, to != .sqlite { throw UsageError(message: "expected --table or --query, got both") }
-        }
-        if columns != nil, !isDelimited, from != .sqlite || to == .sqlite {
-            throw UsageError(message: "the option --columns needs csv, tsv, or a table of sqlite that becomes text")
-        }
-        if !hasHeader, !isDelimited { throw UsageError(message: "the option --no-header needs csv or tsv on one side") }
-        if fieldType != .inferred || !fieldTypes.isEmpty, !from.isDelimited {
-            throw UsageError(message: "the option --types needs csv or tsv as IN")
-        }
-        if records != nil, from == .sqlite || from.isDelimited {
-            throw UsageError(message: "the option --records needs json, xml or a property list as IN")
-        }
-        if writtenDelimiter != nil, to != .csv {
-            throw UsageError(message: "the option --to-delimiter needs csv as OUT")
-        }
-        if delimiter != nil, from != .csv, to != .csv {
-            throw UsageError(message: "the option --delimiter needs csv on one side")
-        }
-    }
-
-    private static func format(_ name: String) throws(UsageError) -> Format {
-        guard let format = Format.names[name.lowercased()] else {
-            throw unknown("format", name, among: Format.names.keys.sorted())
-        }
-        return format
-    }
-
-    private static func format(ofFile path: String, option: String) throws(UsageError) -> Format {
-        guard let format = Format(path: path) else {
-            throw UsageError(message: "the ending of '\(path)' is no format; say which with \(option)")
-        }
-        return format
+    private static func choice<Value>(
+        _ name: String, _ what: String, _ values: [String: Value]
+    ) throws(UsageError) -> Value {
+        guard let value = values[name.lowercased()] else { throw unknown(what, name, among: values.keys.sorted()) }
+        return value
     }
 
     private static func unknown(_ what: String, _ name: String, among known: [String]) -> UsageError {
         let nearest = NearestName.find(name, among: known).map { "; did you mean '\($0)'?" } ?? ""
         return UsageError(message: "there is no \(what) '\(name)'\(nearest)")
+    }
+
+    // MARK: Checking
+
+    /// Sets files and formats, and checks that they fit the options.
+    private mutating func complete(_ paths: [String]) throws(UsageError) {
+        guard paths.count == 2 else {
+            throw UsageError(message: "expected IN and OUT, got \(paths.count) file name\(paths.count == 1 ? "" : "s")")
+        }
+        (input, output) = (paths[0], paths[1])
+        from = try Self.format(chosenFrom, ofFile: input, option: "--from")
+        to = try Self.format(chosenTo, ofFile: output, option: "--to")
+        if let mistake = mistakes.first(where: \.isMade) { throw UsageError(message: mistake.message) }
+    }
+
+    private static func format(_ chosen: Format?, ofFile path: String, option: String) throws(UsageError) -> Format {
+        guard let format = chosen ?? Format(path: path) else {
+            throw UsageError(message: "the ending of '\(path)' is no format; say which with \(option)")
+        }
+        return format
+    }
+
+    private var mistakes: [(isMade: Bool, message: String)] {
+        let isDelimited = from.isDelimited || to.isDelimited
+        let isPlain =
+            csv.encoding == .utf8 && csv.shortRecords == .reject && csv.longRecords == .reject
+            && csv.bareQuotes == .reject && csv.duplicateNames == .reject && comment == nil
+        return [
+            (from == .sqlite && input == "-", "a database is read from a file, not from -"),
+            (to == .sqlite && output == "-", "a database is written to a file, not to -"),
+            (existing == .append && to != .sqlite, "the option --append needs sqlite as OUT"),
+            (table != nil && from != .sqlite && to != .sqlite, "the option --table needs sqlite on one side"),
+            (query != nil && from != .sqlite, "the option --query needs sqlite as IN"),
+            (
+                query != nil && columns != nil && !to.isDelimited,
+                "the columns of --query are those that it selects"
+            ),
+            (query != nil && table != nil && to != .sqlite, "expected --table or --query, got both"),
+            (
+                columns != nil && !isDelimited && (from != .sqlite || to == .sqlite),
+                "the option --columns needs csv, tsv, or a table of sqlite that becomes text"
+            ),
+            (!hasHeader && !isDelimited, "the option --no-header needs csv or tsv on one side"),
+            (
+                (csv.fieldType != .inferred || !csv.fieldTypes.isEmpty) && !from.isDelimited,
+                "the option --types needs csv or tsv as IN"
+            ),
+            (!isPlain && !from.isDelimited, "the options for what csv may have need csv or tsv as IN"),
+            (
+                records != nil && (from == .sqlite || from.isDelimited),
+                "the option --records needs json, xml or a property list as IN"
+            ),
+            (writtenDelimiter != nil && to != .csv, "the option --to-delimiter needs csv as OUT"),
+            (delimiter != nil && from != .csv && to != .csv, "the option --delimiter needs csv on one side"),
+            (
+                comment != nil && comment == dialect(delimiter: delimiter, of: from).delimiter,
+                "the options --comment and --delimiter need different characters"
+            ),
+        ]
     }
 }
 
@@ -352,6 +427,9 @@ extension Arguments: SelfTesting {
             (
                 ["a.csv", "b.json", "--types", "text"], "expected none or NAME=TYPE in the option --types, got 'text'"
             ),
+            (["a.csv", "b.json", "--encoding", "latin"], "there is no encoding 'latin'; did you mean 'latin1'?"),
+            (["a.json", "b.csv", "--stray-quotes", "keep"], "the options for what csv may have need csv or tsv as IN"),
+            (["a.csv", "b.json", "--comment", ","], "the options --comment and --delimiter need different characters"),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]
         for (words, message) in rows {

@@ -31,6 +31,7 @@ final class AppendedTable: RowTable {
     private(set) var rowCount = 0
     /// What is to be said of the values of keys: of the first row, and how many.
     private var notes: [Note: (first: Int, count: Int)] = [:]
+    private let isOfFields: Bool
     private let columns: [SQLiteColumn]
     /// Their names, which are the same when their bytes are.
     private let names: KeySet
@@ -41,14 +42,17 @@ final class AppendedTable: RowTable {
 
     private struct Note: Hashable {
         enum Kind: Int {
-            case container, bool, besideBools, rowID
+            case container, bool, besideBools, rowID, spelling
         }
 
         let column: Int
         let kind: Kind
     }
 
-    init(_ connection: SQLiteConnection, name: String, path: StreamPath) throws(StreamError) {
+    init(
+        _ connection: SQLiteConnection, name: String, path: StreamPath, isOfFields: Bool
+    ) throws(StreamError) {
+        self.isOfFields = isOfFields
         self.name = name
         self.path = path
         do throws(SQLiteError) {
@@ -67,11 +71,12 @@ final class AppendedTable: RowTable {
     func insert(_ row: [RowValue]) throws(StreamError) {
         do throws(StreamError) {
             try writer.beginDictionary()
-            for item in row {
+            for var item in row {
                 try item.key.withUTF8Span { (key) throws(StreamError) in try writer.writeKey(key) }
                 // The writer has refused keys that are none.
                 if let column = names.index(of: item.key) {
                     counts[column] += 1
+                    if isOfFields { item = field(item, in: column) }
                     try checkIsKept(item, in: columns[column])
                     if let kind = note(item, in: column) {
                         notes[Note(column: column, kind: kind), default: (rowCount, 0)].count += 1
@@ -114,6 +119,7 @@ final class AppendedTable: RowTable {
                 case .besideBools:
                     "which is declared BOOLEAN, 1 and 0 are true and false, or all are numbers beside other values"
                 case .rowID: "which is the row id, null becomes a number that SQLite chooses"
+                case .spelling: "which is declared as numbers, fields such as 007 and 1.10 become their numbers"
                 case .container: "arrays and dictionaries become text, their json"
                 }
             warnings.add(
@@ -124,6 +130,26 @@ final class AppendedTable: RowTable {
                 "members that are missing get the default of the column \(column.name)", at: path,
                 count: rowCount - count)
         }
+    }
+
+    /// What the declared type of a column makes of a field: its text, or its number.
+    private func field(_ item: RowValue, in column: Int) -> RowValue {
+        guard case .text(let text) = item.value else {
+            guard columns[column].affinity == .text, let text = item.fieldText else { return item }
+            return RowValue(key: item.key, value: .text(text))
+        }
+        guard ![.text, .blob].contains(columns[column].affinity), NumericText.isNumber(text) else { return item }
+        let value: SQLiteValue
+        if let integer = Int64(text) {
+            value = .integer(integer)
+        } else if let real = Double(text), text.withUTF8Span({ NumberText.hasDigits(of: $0, real) }) {
+            value = .real(real)
+        } else {
+            return item
+        }
+        let item = RowValue(key: item.key, value: value)
+        if item.fieldText != text { notes[Note(column: column, kind: .spelling), default: (rowCount, 0)].count += 1 }
+        return item
     }
 
     /// What is to be said of a value, since it may come back as another one.

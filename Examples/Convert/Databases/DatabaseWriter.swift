@@ -49,7 +49,7 @@ final class DatabaseWriter: ValueSink {
     /// The names of the columns, if they are known before the rows.
     private var expectedColumns: [String] = []
 
-    /// Whether integers beyond 64 bits with a sign are fields, which have a text.
+    /// Whether the values are fields, which have a text, as integers beyond 64 bits with a sign.
     private let isOfFields: Bool
 
     init(
@@ -150,8 +150,11 @@ final class DatabaseWriter: ValueSink {
         guard SQLiteName.folded(start) != SQLiteName.folded("sqlite_") else {
             throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
         }
-        if try connection.isInFile(name) { return try AppendedTable(connection, name: name, path: tablePath) }
-        let table = try StagedTable(connection, name: name, number: tables.count, path: tablePath)
+        if try connection.isInFile(name) {
+            return try AppendedTable(connection, name: name, path: tablePath, isOfFields: isOfFields)
+        }
+        let table = try StagedTable(
+            connection, name: name, number: tables.count, path: tablePath, isOfFields: isOfFields)
         tables.append(table)
         return table
     }
@@ -289,7 +292,12 @@ final class DatabaseWriter: ValueSink {
                     at: rowPath.member(key))
             }
             try store(.integer(value))
-        case .real(let value): try store(.real(value))
+        case .real(let value):
+            if !NumberText.hasDigits(of: text, value) {
+                warnings.add(
+                    "numbers with a fraction or an exponent become the nearest doubles", at: rowPath.member(key))
+            }
+            try store(.real(value))
         }
     }
 

@@ -15,6 +15,15 @@ struct RowValue {
     var key: String
     var value: SQLiteValue
     var origin: Origin = .cell
+
+    /// The text of a number or Boolean that was read as a field, whose text it is.
+    var fieldText: String? {
+        switch value {
+        case .integer(let value): origin == .bool ? "\(value != 0)" : "\(value)"
+        case .real(let value): value.description
+        default: nil
+        }
+    }
 }
 
 /// A table without types, in the temporary database, until all of its rows are known.
@@ -29,6 +38,12 @@ final class StagedTable: RowTable {
         static let blob = Kinds(rawValue: 16)
         /// A column of reals would make 0.0 of it.
         static let negativeZero = Kinds(rawValue: 32)
+
+        /// Whether no type has them all, and text has them if they are fields.
+        var needText: Bool {
+            let others = subtracting(contains(.text) ? .text : .bool)
+            return !others.isEmpty && !isDisjoint(with: [.text, .bool])
+        }
     }
 
     /// The number of values of one kind, and the row of the first.
@@ -53,6 +68,7 @@ final class StagedTable: RowTable {
     private let stage: String
     /// The way to the table, for warnings.
     private let path: StreamPath
+    private let isOfFields: Bool
     private var names = KeySet()
     private var columns: [Column] = []
     private var insertion: SQLiteStatement?
@@ -60,7 +76,10 @@ final class StagedTable: RowTable {
     private var sizes: [Int: Count] = [:]
     private(set) var rowCount = 0
 
-    init(_ connection: SQLiteConnection, name: String, number: Int, path: StreamPath) throws(StreamError) {
+    init(
+        _ connection: SQLiteConnection, name: String, number: Int, path: StreamPath, isOfFields: Bool
+    ) throws(StreamError) {
+        self.isOfFields = isOfFields
         self.connection = connection
         self.name = name
         self.path = path
@@ -103,13 +122,13 @@ final class StagedTable: RowTable {
         insertion.clearBindings()
         for (item, index) in zip(row, indexes) {
             guard let index else { continue }
-            switch item.value {
-            case .null: break
-            case .integer: columns[index].kinds.insert(item.origin == .bool ? .bool : .integer)
-            case .real(let value):
-                columns[index].kinds.insert(value == 0 && value.sign == .minus ? .negativeZero : .real)
-            case .text: columns[index].kinds.insert(.text)
-            case .blob: columns[index].kinds.insert(.blob)
+            var item = item
+            let kinds = columns[index].kinds.union(Self.kinds(of: item))
+            if isOfFields, kinds.needText, try makeText(ofColumn: index) {
+                if let text = item.fieldText { item = RowValue(key: item.key, value: .text(text)) }
+                columns[index].kinds = .text
+            } else {
+                columns[index].kinds = kinds
             }
             if item.origin == .bool { columns[index].bools.add(rowCount) }
             if item.origin == .container { columns[index].containers.add(rowCount) }
@@ -118,6 +137,36 @@ final class StagedTable: RowTable {
         }
         member = nil
         try insertion.execute()
+    }
+
+    private static func kinds(of item: RowValue) -> Kinds {
+        switch item.value {
+        case .null: []
+        case .integer: item.origin == .bool ? .bool : .integer
+        case .real(let value): value == 0 && value.sign == .minus ? .negativeZero : .real
+        case .text: .text
+        case .blob: .blob
+        }
+    }
+
+    /// Makes text of the numbers and Booleans of a column of fields, unless no name is left for the ids of rows.
+    private func makeText(ofColumn index: Int) throws(SQLiteError) -> Bool {
+        let kinds = columns[index].kinds
+        if kinds.isEmpty || kinds == .text { return true }
+        let known = Set((0..<columns.count).map { names[$0].lowercased() })
+        guard let rowID = ["rowid", "_rowid_", "oid"].first(where: { !known.contains($0) }) else { return false }
+        let name = SQLiteName.inQuotes(names[index])
+        let select = try connection.prepare(
+            "SELECT \(rowID), \(name) FROM \(stage) WHERE typeof(\(name)) IN ('integer', 'real')")
+        let update = try connection.prepare("UPDATE \(stage) SET \(name) = ? WHERE \(rowID) = ?")
+        while try select.step() {
+            let value = RowValue(
+                key: "", value: try select.value(at: 1), origin: kinds == .bool ? .bool : .cell)
+            try update.bind(value.fieldText ?? "", at: 1)
+            try update.bind(select.integer(at: 0), at: 2)
+            try update.execute()
+        }
+        return true
     }
 
     /// The columns of the values of a row.

@@ -1,57 +1,85 @@
-// Where in a document the message at hand is, for warnings and errors.
+// Where in a document the current message is, for warnings and errors, and whether its key is new.
 
 import PlistStreaming
 
-/// The way from the root to the value that a message is about.
+/// The path from the root to the current value.
 struct MessagePath {
+    /// The number of keys of a dictionary that are compared with those that follow.
+    private static let keyLimit = 10_000
+
     private struct Level {
-        let isDictionary: Bool
-        /// The elements so far, of an array.
+        var isDictionary = false
+        /// The index of the current element of an array.
         var index = -1
-        /// Where the key of the member begins among the bytes of all keys.
-        let keyStart: Int
+        var key: [UInt8] = []
+        /// The different keys of the dictionary, and behind `keyCount` those of the one before it at this depth.
+        var keys: [[UInt8]] = []
+        var keyCount = 0
+        /// The same keys as a set, once one differs from those of the dictionary before.
+        var set: Set<[UInt8]>?
+
+        /// Sets the key, and returns whether the dictionary already has it.
+        mutating func setKey(_ utf8: RawSpan) -> Bool {
+            if set == nil, keyCount < keys.count, utf8.hasBytes(keys[keyCount]) {
+                key = keys[keyCount]
+                keyCount += 1
+                return false
+            }
+            key = Array(copying: utf8)
+            guard keyCount < MessagePath.keyLimit else { return false }
+            if set == nil {
+                keys.removeSubrange(keyCount...)
+                set = Set(keys)
+            }
+            guard set?.insert(key).inserted ?? false else { return true }
+            keys.append(key)
+            keyCount += 1
+            return false
+        }
     }
 
+    /// The open levels, and behind them those that were open before.
     private var levels: [Level] = []
-    // The keys of all levels side by side, so that a key takes no memory of its own.
-    private var keys: [UInt8] = []
+    private(set) var depth = 0
 
-    var depth: Int { levels.count }
     /// Whether the innermost container is a dictionary.
-    var isInDictionary: Bool { levels.last?.isDictionary ?? false }
+    var isInDictionary: Bool { depth > 0 && levels[depth - 1].isDictionary }
 
-    mutating func begin(isDictionary: Bool) { levels.append(Level(isDictionary: isDictionary, keyStart: keys.count)) }
-
-    mutating func end() {
-        guard let level = levels.popLast() else { return }
-        keys.removeLast(keys.count - level.keyStart)
+    mutating func begin(isDictionary: Bool) {
+        if depth == levels.count { levels.append(Level()) }
+        levels[depth].isDictionary = isDictionary
+        (levels[depth].index, levels[depth].key, levels[depth].keyCount, levels[depth].set) = (-1, [], 0, nil)
+        depth += 1
     }
 
-    mutating func setKey(_ key: RawSpan) {
-        guard let start = levels.last?.keyStart else { return }
-        keys.removeLast(keys.count - start)
-        key.withUnsafeBytes { keys.append(contentsOf: $0) }
-    }
+    mutating func end() { depth = max(0, depth - 1) }
+
+    /// Sets the key of the value that follows.
+    ///
+    /// - Returns: Whether the dictionary already has the key, as far as it was compared.
+    mutating func setKey(_ utf8: RawSpan) -> Bool { depth > 0 && levels[depth - 1].setKey(utf8) }
 
     /// Counts a value, which begins.
     mutating func beginValue() {
-        if !isInDictionary, !levels.isEmpty { levels[levels.count - 1].index += 1 }
+        if depth > 0, !levels[depth - 1].isDictionary { levels[depth - 1].index += 1 }
     }
 
     /// The bytes of the key of the innermost dictionary.
-    var key: ArraySlice<UInt8> { keys[(levels.last?.keyStart ?? 0)...] }
+    var key: [UInt8] { depth > 0 ? levels[depth - 1].key : [] }
     /// The key of the innermost dictionary.
     var keyText: String { String(decoding: key, as: UTF8.self) }
 
     var streamPath: StreamPath {
-        var steps: [StreamPath.Step] = []
-        for (number, level) in levels.enumerated() {
-            let end = number + 1 < levels.count ? levels[number + 1].keyStart : keys.count
-            steps.append(
-                level.isDictionary
-                    ? .key(String(decoding: keys[level.keyStart..<end], as: UTF8.self)) : .index(max(0, level.index)))
-        }
-        return StreamPath(steps)
+        StreamPath(
+            levels[..<depth].map {
+                $0.isDictionary ? .key(String(decoding: $0.key, as: UTF8.self)) : .index(max(0, $0.index))
+            })
+    }
+}
+
+extension RawSpan {
+    fileprivate func hasBytes(_ bytes: [UInt8]) -> Bool {
+        byteCount == bytes.count && withUnsafeBytes { $0.elementsEqual(bytes) }
     }
 }
 
@@ -61,11 +89,30 @@ struct MessagePath {
 import InClassTesting
 
 extension MessagePath: SelfTesting {
-    static var testSelectors: TestSelectors { ["testSaysWhereAValueIs": testSaysWhereAValueIs] }
+    static var testSelectors: TestSelectors {
+        [
+            "testSaysWhereAValueIs": testSaysWhereAValueIs, "testTellsRepeatedKeys": testTellsRepeatedKeys,
+        ]
+    }
+
+    /// Dictionaries at one depth, one after the other, with the keys that each repeats.
+    private static func testTellsRepeatedKeys() {
+        let rows = [
+            ("ab", ""), ("ab", ""), ("aa", "a"), ("ab", ""), ("aba", "a"), ("ba", ""), ("bacb", "b"), ("", ""),
+            ("bacac", "ac"), ("c", ""), ("cab", ""), ("ccc", "cc"),
+        ]
+        var path = MessagePath()
+        for (keys, expected) in rows {
+            path.begin(isDictionary: true)
+            let found = keys.filter { key in String(key).withUTF8Span { path.setKey($0) } }
+            expectEqual(found, expected, keys)
+            path.end()
+        }
+    }
 
     private static func testSaysWhereAValueIs() {
         var path = MessagePath()
-        func key(_ text: String) { text.withUTF8Span { path.setKey($0) } }
+        func key(_ text: String) { text.withUTF8Span { _ = path.setKey($0) } }
         expectEqual(path.streamPath.description, "$", "the root")
         path.beginValue()
         path.begin(isDictionary: false)

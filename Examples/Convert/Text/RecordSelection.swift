@@ -1,30 +1,12 @@
-// Choosing records within a document: those at a path, and those beside the attributes of a root.
+// The records at a path within a document.
 
 import PlistStreaming
-
-/// A sink that passes all messages on to another one.
-class PassingSink: ValueSink {
-    let target: ValueSink
-
-    init(_ target: ValueSink) {
-        self.target = target
-        super.init()
-    }
-
-    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try target.write(scalar) }
-    override func beginArray() throws(StreamError) { try target.beginArray() }
-    override func endArray() throws(StreamError) { try target.endArray() }
-    override func beginDictionary() throws(StreamError) { try target.beginDictionary() }
-    override func endDictionary() throws(StreamError) { try target.endDictionary() }
-    override func writeKey(_ utf8: RawSpan) throws(StreamError) { try target.writeKey(utf8) }
-    override func expectColumns(_ names: [String]) throws(StreamError) { try target.expectColumns(names) }
-    override func cancel(with error: StreamError) { target.cancel(with: error) }
-}
 
 /// A sink that sends the values at a path as one array, and leaves out everything else.
 ///
 /// Each name of the path is a key. Arrays on the way are gone through, and the elements of an array at its end are records.
-final class RecordSelection: PassingSink {
+final class RecordSelection: ValueSink {
+    private let target: ValueSink
     private let names: [[UInt8]]
     private let path: String
     /// For each open container outside the records, the number of names that its way has; -1 for another way.
@@ -40,9 +22,9 @@ final class RecordSelection: PassingSink {
     ///
     /// - Parameter path: Keys with slashes between them.
     init(_ target: ValueSink, path: String) {
+        self.target = target
         self.path = path
         names = path.split(separator: "/").map { Array($0.utf8) }
-        super.init(target)
     }
 
     /// Ends the array.
@@ -105,53 +87,10 @@ final class RecordSelection: PassingSink {
             guard matched == names.count else { return }
             try beginRecord()
         }
-        try super.write(scalar)
+        try target.write(scalar)
     }
 
-    override func expectColumns(_ names: [String]) {}
-}
-
-/// A sink that leaves out the attributes of the root of a document whose children are records.
-final class RootAttributes: PassingSink {
-    private let warnings: Warnings
-    private var depth = 0
-    private var isAttribute = false
-
-    init(_ target: ValueSink, _ warnings: Warnings) {
-        self.warnings = warnings
-        super.init(target)
-    }
-
-    override func beginArray() throws(StreamError) {
-        depth += 1
-        try target.beginArray()
-    }
-    override func endArray() throws(StreamError) {
-        depth -= 1
-        try target.endArray()
-    }
-    override func beginDictionary() throws(StreamError) {
-        depth += 1
-        try target.beginDictionary()
-    }
-    override func endDictionary() throws(StreamError) {
-        depth -= 1
-        try target.endDictionary()
-    }
-
-    override func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        isAttribute = depth == 1 && utf8.byteCount > 1 && utf8.byte(at: 0) == UInt8(ascii: "@")
-        guard isAttribute else { return try target.writeKey(utf8) }
-        warnings.add("attributes of the root are left out", at: StreamPath([.key(String(validating: utf8) ?? "")]))
-    }
-
-    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        if isAttribute {
-            isAttribute = false
-        } else {
-            try super.write(scalar)
-        }
-    }
+    override func cancel(with error: StreamError) { target.cancel(with: error) }
 }
 
 // MARK: - In-class tests
@@ -164,9 +103,8 @@ extension RecordSelection: SelfTesting {
     static var testSelectors: TestSelectors { ["testSelectsRecords": testSelectsRecords] }
 
     /// A sink that is a trace.
-    private final class Trace: PassingSink {
+    private final class Trace: ValueSink {
         var trace = EventTrace()
-        init() { super.init(ValueSink()) }
         override func beginArray() throws(StreamError) { try trace.beginArray() }
         override func endArray() throws(StreamError) { try trace.endArray() }
         override func beginDictionary() throws(StreamError) { try trace.beginDictionary() }

@@ -23,24 +23,7 @@ struct TextOutput {
         self.warnings = warnings
     }
 
-    /// Writes JSON that is read straight into it.
-    // PERF: JSON to JSON; the reader and the writer of one format know each other.
-    func writeJSON(_ source: borrowing TextSource) throws(StreamError) {
-        var writer = JSONWriter(descriptor: descriptor, options: jsonOptions)
-        if arguments.to == .jsonLines, !arguments.from.isSequence {
-            var elements = RootElements(writer)
-            try source.sendJSON(to: &elements)
-            return try elements.target.finish()
-        }
-        // The values of a sequence become the elements of one array.
-        let isArray = arguments.from.isSequence && arguments.to == .json
-        if isArray { try writer.beginArray() }
-        try source.sendJSON(to: &writer)
-        if isArray { try writer.endArray() }
-        try writer.finish()
-    }
-
-    func write<Source: ValueSource & ~Copyable>(_ source: borrowing Source) throws(StreamError) {
+    func write(_ source: some ValueSource) throws(StreamError) {
         switch arguments.to {
         case .json, .jsonLines: try send(source, to: JSONWriter(descriptor: descriptor, options: jsonOptions))
         case .csv, .tsv:
@@ -71,15 +54,18 @@ struct TextOutput {
 
     private var delimitedOptions: CSVWriterOptions {
         CSVWriterOptions(
-            dialect: arguments.dialect(of: arguments.to, isWritten: true), columns: arguments.writtenColumns,
+            dialect: arguments.dialect(
+                delimiter: arguments.writtenDelimiter ?? arguments.delimiter, of: arguments.to),
+            columns: arguments.writtenColumns,
             unknownMembers: arguments.writtenColumns == nil ? .reject : .ignore)
     }
 
-    private func send<Source: ValueSource & ~Copyable, Writer: TextWriter & ~Copyable>(
-        _ source: borrowing Source, to writer: consuming Writer
+    private func send<Writer: TextWriter & ~Copyable>(
+        _ source: some ValueSource, to writer: consuming Writer
     ) throws(StreamError) {
         let sink = WriterSink(writer, arguments, warnings)
-        let isArray = arguments.from.isSequence && arguments.to != .jsonLines && arguments.records == nil
+        // The values of a sequence are the elements of one array.
+        let isArray = arguments.from.isSequence && arguments.records == nil
         if isArray { try sink.beginArray() }
         try source.send(to: sink)
         if isArray { try sink.endArray() }

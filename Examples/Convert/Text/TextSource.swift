@@ -8,7 +8,7 @@ import SQLiteStreaming
 import XMLStreaming
 
 /// Something that sends messages, once.
-protocol ValueSource: ~Copyable {
+protocol ValueSource {
     func send(to sink: ValueSink) throws(StreamError)
 }
 
@@ -35,7 +35,7 @@ private final class ReportedSource: ByteSource {
 }
 
 /// A file or a stream in one of the formats that are read from the first byte to the last.
-struct TextSource: ValueSource, ~Copyable {
+struct TextSource: ValueSource {
     private let file: ReportedSource
     private let arguments: Arguments
     private let warnings: Warnings
@@ -64,104 +64,81 @@ struct TextSource: ValueSource, ~Copyable {
         defer { progress.finish() }
         var sink = sink
         switch arguments.from {
-        case .json, .jsonLines: try sendJSON(to: &sink)
-        case .csv, .tsv: try sink.readCSV(file, options: delimitedOptions)
-        case .propertyList: try sendPropertyList(to: &sink)
-        case .binaryPropertyList: try sink.readBinaryPlist(file)
-        case .openStep: try sendText(.openStep, to: sink)
+        case .json, .jsonLines:
+            var options = JSONReaderOptions(allowsMultipleValues: arguments.from.isSequence)
+            options.keepsDigits = true
+            try sink.readJSON(file, options: options)
+        case .csv, .tsv: try sink.readCSV(file, options: arguments.readerOptions)
+        case .propertyList:
+            let input = try InputWithBeginning(file, byteCount: 1_024)
+            let format = input.beginning.withRawSpan { PropertyListFormat(firstBytes: $0) }
+            try sendPropertyList(format, input, to: &sink)
+        case .binaryPropertyList: try sendPropertyList(.binary, file, to: &sink)
+        case .openStep: try sendPropertyList(.openStep, file, to: &sink)
         case .xml: try sendXML(to: sink)
         case .sqlite: throw StreamError(.misuse, "a database is no text")
         }
     }
 
-    /// Sends JSON to a sink that the reader is to know.
-    func sendJSON<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
-        defer { progress.finish() }
-        try sink.readJSON(file, options: JSONReaderOptions(allowsMultipleValues: arguments.from.isSequence))
-    }
-
     private func sendXML(to sink: ValueSink) throws(StreamError) {
-        // A table has no place for the name of the root; that of its children is the table's.
-        let isTable = arguments.to == .sqlite || arguments.to.isDelimited || arguments.to == .jsonLines
-        let hasRecords = isTable && arguments.records == nil
-        var values = XMLValues(
-            hasRecords ? RootAttributes(sink, warnings) : sink, isTable: isTable || arguments.records != nil,
-            hasRecords: hasRecords)
+        var values = XMLValues(sink, arguments, warnings)
         try values.readXML(file)
         guard let words = values.leftOut.words, let offset = values.leftOut.firstOffset else { return }
-        // A stream cannot be read again.
-        let position = isRegular ? PartFinder.position(ofPartAt: offset, inFile: arguments.input) : nil
-        warnings.add("what \(arguments.to.rawValue) does not have is left out: \(words)", in: position)
+        warnings.add(
+            "what \(arguments.to.rawValue) does not have is left out: \(words)", in: position(ofPartAt: offset))
     }
 
-    private func sendPropertyList(to sink: inout ValueSink) throws(StreamError) {
-        guard isRegular else { return try sendPropertyListStream(to: sink) }
-        switch try PropertyListFormat(of: .file(arguments.input)) {
-        case .binary: try sink.readBinaryPlist(file)
-        case .xml: try sendText(.xml, to: sink)
-        case .openStep: try sendText(.openStep, to: sink)
+    /// The place of a part of XML; nil for a stream, which cannot be read again.
+    private func position(ofPartAt offset: Int) -> StreamPosition? {
+        isRegular ? PartFinder.position(ofPartAt: offset, inFile: arguments.input) : nil
+    }
+
+    private func sendPropertyList(
+        _ format: PropertyListFormat, _ source: some ByteSource, to sink: inout ValueSink
+    ) throws(StreamError) {
+        switch format {
+        case .binary: try sink.readBinaryPlist(source)
+        case .xml:
+            var reader = XMLPlistReader(sink: sink)
+            try feed(source, to: &reader)
+            let (count, offset) = reader.comments
+            warnOfComments(count, offset.flatMap { position(ofPartAt: $0) })
+        case .openStep:
+            var reader = OpenStepPlistReader(sink: sink)
+            try feed(source, to: &reader)
+            warnOfComments(reader.comments.count, reader.comments.first)
         }
     }
 
-    private func sendText(_ format: PropertyListFormat, to sink: ValueSink) throws(StreamError) {
-        var text = PropertyListText(format, sink)
-        var input = file.open()
-        while try input.next({ (chunk) throws(StreamError) in try text.feed(chunk) }) {}
-        try finish(&text)
+    private func feed(_ source: some ByteSource, to reader: inout some PushReader & ~Copyable) throws(StreamError) {
+        var input = try source.open()
+        while try input.next({ (bytes) throws(StreamError) in try reader.feed(bytes) }) {}
+        try reader.finish()
     }
 
-    private func finish(_ text: inout PropertyListText) throws(StreamError) {
-        try text.finish()
-        let (count, first) = text.comments { offset in
-            // A stream cannot be read again.
-            isRegular ? PartFinder.position(ofPartAt: offset, inFile: arguments.input) : nil
-        }
+    private func warnOfComments(_ count: Int, _ first: StreamPosition?) {
         if count > 0 { warnings.add("comments of a property list are left out", in: first, count: count) }
-    }
-
-    /// A stream is read once, and its first bytes say how; what is not binary is read in pieces.
-    private func sendPropertyListStream(to sink: ValueSink) throws(StreamError) {
-        var first: [UInt8] = []
-        var text: PropertyListText?
-        var input = file.open()
-        while try input.next({ (chunk) throws(StreamError) in
-            if text != nil {
-                try text?.feed(chunk)
-                return
-            }
-            first += Array(copying: chunk)
-            guard first.count >= 1_024, !first.starts(with: "bplist".utf8) else { return }
-            let format = first.withUnsafeBytes { PropertyListFormat(firstBytes: $0.bytes) }
-            text = PropertyListText(format, sink)
-            try first.withRawSpan { (bytes) throws(StreamError) in try text?.feed(bytes) }
-            first = []
-        }) {}
-        let format = first.withUnsafeBytes { PropertyListFormat(firstBytes: $0.bytes) }
-        if text == nil, format == .binary {
-            var sink = sink
-            return try sink.readBinaryPlist(first)
-        }
-        var whole = text.take() ?? PropertyListText(format, sink)
-        try first.withRawSpan { (bytes) throws(StreamError) in try whole.feed(bytes) }
-        try finish(&whole)
-    }
-
-    private var delimitedOptions: CSVReaderOptions {
-        // Delimited text keeps the text of every field, whatever its type.
-        let keepsText = arguments.to.isDelimited
-        return CSVReaderOptions(
-            dialect: arguments.dialect(of: arguments.from), columns: arguments.columns,
-            fieldType: keepsText ? .inferred : arguments.fieldType,
-            fieldTypes: keepsText ? arguments.fieldTypes.mapValues { _ in .inferred } : arguments.fieldTypes)
     }
 }
 
 extension Arguments {
-    /// The dialect of delimited text; what is said of it holds for both sides where there are two.
-    func dialect(of format: Format, isWritten: Bool = false) -> CSVDialect {
-        let usual = format == .tsv ? UInt8(ascii: "\t") : UInt8(ascii: ",")
-        let chosen = isWritten ? writtenDelimiter ?? delimiter : delimiter
-        return CSVDialect(delimiter: format == .csv ? chosen ?? usual : usual, hasHeader: hasHeader)
+    /// The options for delimited text that is read.
+    var readerOptions: CSVReaderOptions {
+        var options = csv
+        options.dialect = dialect(delimiter: delimiter, comment: comment, of: from)
+        options.columns = columns
+        // Delimited text keeps the text of every field, whatever its type.
+        guard to.isDelimited else { return options }
+        options.fieldType = .inferred
+        options.fieldTypes = csv.fieldTypes.mapValues { _ in .inferred }
+        return options
+    }
+
+    /// The dialect of delimited text; the header is the same on both sides.
+    func dialect(delimiter: UInt8?, comment: UInt8? = nil, of format: Format) -> CSVDialect {
+        let usual = UInt8(ascii: format == .tsv ? "\t" : ",")
+        return CSVDialect(
+            delimiter: format == .csv ? delimiter ?? usual : usual, comment: comment, hasHeader: hasHeader)
     }
 }
 
@@ -212,36 +189,5 @@ struct TableSource: ValueSource {
             }
         }
         try sink.endDictionary()
-    }
-}
-
-/// A property list in one of the forms of text that comes in pieces.
-private struct PropertyListText: ~Copyable {
-    private var xml: XMLPlistReader<ValueSink>?
-    private var openStep: OpenStepPlistReader<ValueSink>?
-
-    init(_ format: PropertyListFormat, _ sink: ValueSink) {
-        xml = nil
-        openStep = nil
-        if format == .xml { xml = XMLPlistReader(sink: sink) } else { openStep = OpenStepPlistReader(sink: sink) }
-    }
-
-    mutating func feed(_ bytes: RawSpan) throws(StreamError) {
-        try xml?.feed(bytes)
-        try openStep?.feed(bytes)
-    }
-
-    mutating func finish() throws(StreamError) {
-        try xml?.finish()
-        try openStep?.finish()
-    }
-
-    /// The number of comments, and where the first one is.
-    ///
-    /// - Parameter position: Finds an offset in XML.
-    mutating func comments(_ position: (Int) -> StreamPosition?) -> (count: Int, first: StreamPosition?) {
-        if let found = openStep?.comments { return found }
-        guard let found = xml?.comments else { return (0, nil) }
-        return (found.count, found.firstOffset.flatMap(position))
     }
 }

@@ -92,7 +92,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         isOfDatabase = arguments.from == .sqlite
         needsNames = gaps.hasColumns && arguments.hasHeader && arguments.writtenColumns == nil
         progress = isOfDatabase ? Progress(total: nil, unit: "rows") : nil
-        passesElements = arguments.to == .jsonLines && (arguments.records != nil || !arguments.from.isSequence)
+        passesElements = arguments.to == .jsonLines
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
         columnCount = columns?.count
         super.init()
@@ -176,8 +176,9 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     }
 
     override func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        path.setKey(utf8)
+        let isRepeated = path.setKey(utf8)
         if isInRootMember, path.depth == 1 { return try beginRootMember() }
+        if isRepeated { warnings.add("keys come twice in one dictionary, as they are written", at: path.streamPath) }
         if columns?.contains(Array(copying: utf8)) ?? true { memberCount += 1 }
         guard gaps.nulls == .kept else {
             hasKey = true
@@ -198,7 +199,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         path.beginValue()
         guard hasKey else { return }
         hasKey = false
-        try Array(path.key).withRawSpan { (key) throws(StreamError) in try writer.writeKey(key) }
+        try path.key.withRawSpan { (key) throws(StreamError) in try writer.writeKey(key) }
     }
 
     // MARK: Values
@@ -212,8 +213,9 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
             warnings.add("\(what) become text, in base64", at: path.streamPath)
         case .date(let seconds): warnOfDate(seconds)
         case .number(let text):
-            if case .real? = try? NumberText.kept(text, rounding: false) { break }
-            if gaps.roundsNumbers, !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self) {
+            if gaps.roundsNumbers, !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self),
+                !NumberText.hasDigits(of: text, real)
+            {
                 warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: path.streamPath)
                 return try writer.writeReal(real)
             }

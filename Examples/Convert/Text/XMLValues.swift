@@ -11,20 +11,24 @@ struct XMLValues: XMLSink, ~Copyable {
     private var representation: RepresentationState
     /// Whether the document is a representation of values, once its root has come.
     private var isRepresentation: Bool?
-    private let isTable: Bool
+    private let arguments: Arguments
+    private let warnings: Warnings
+    /// Whether the children of the root are records.
+    private let hasRecords: Bool
+    private let keepsRootName: Bool
     /// What of the document is no value.
     private(set) var leftOut = LeftOutParts()
 
     /// Creates a sink before another one.
-    ///
-    /// - Parameters:
-    ///   - isTable: Whether the name of the root is none of a member.
-    ///   - hasRecords: Whether the children of the root are records.
-    init(_ sink: ValueSink, isTable: Bool, hasRecords: Bool) {
-        self.isTable = isTable
+    init(_ sink: ValueSink, _ arguments: Arguments, _ warnings: Warnings) {
+        (self.arguments, self.warnings) = (arguments, warnings)
+        // A table has no place for the name of the root; that of its children is the table's.
+        let isTable = arguments.to == .sqlite || arguments.to.isDelimited || arguments.to == .jsonLines
+        hasRecords = isTable && arguments.records == nil
         let options = XMLObjectOptions(
-            names: .qualified, root: isTable ? .value : .member, arrays: hasRecords ? .records : .repeated,
-            attributePrefix: "@")
+            names: .qualified, root: isTable || arguments.records != nil ? .value : .member,
+            arrays: hasRecords ? .records : .repeated, attributePrefix: "@", keepsRootAttributes: !hasRecords)
+        keepsRootName = options.root == .member
         messages = XMLRecordAdapter(sink, options: options)
         representation = RepresentationState(sink)
     }
@@ -32,11 +36,16 @@ struct XMLValues: XMLSink, ~Copyable {
     private mutating func beginRoot(_ tag: borrowing XMLStartTag) {
         let isOfValues = tag.name.namespace.equals(XMLRepresentation.namespace)
         isRepresentation = isOfValues
-        guard isTable, !isOfValues else { return }
-        leftOut.add(.rootName, at: tag.place)
-        var sink = messages.sink
-        while let passing = sink as? PassingSink { sink = passing.target }
-        sink.rootDictionary = .table
+        if isOfValues { return }
+        if arguments.to == .xml { warnings.add("the elements become those that json-to-xml makes of their values") }
+        if !keepsRootName { leftOut.add(.rootName, at: tag.place) }
+        guard hasRecords else { return }
+        messages.sink.rootDictionary = .table
+        if tag.attributes.count > 0 {
+            let name = String(validating: tag.attributes[0].name.qualified) ?? ""
+            warnings.add(
+                "attributes of the root are left out", at: StreamPath([.key("@" + name)]), count: tag.attributes.count)
+        }
     }
 
     mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
@@ -168,6 +177,11 @@ struct RepresentationState {
                     .invalidSyntax, "expected a number of JSON, found '\(String(validating: text) ?? "")'")
             }
             var sink = sink
+            if !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self),
+                !NumberText.hasDigits(of: text, real)
+            {
+                return try sink.writeNumber(text: text)
+            }
             try sink.write(number, in: text)
         }
     }

@@ -1,6 +1,7 @@
 // The in-class tests of the promise that what a repository has written it reads again, as it was, or else refuses to write it.
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
 import JSONStreaming
 import PlistBuilding
@@ -65,6 +66,7 @@ extension ItemLimitTests: SelfTesting {
         [
             "testKeepsNil": testKeepsNil,
             "testTakesNullAsMissing": testTakesNullAsMissing,
+            "testReadsNestedOptionalsAsNilAndURLsWithoutABase": testReadsNestedOptionalsAsNilAndURLsWithoutABase,
             "testReadsWhateverItWrites": testReadsWhateverItWrites,
             "testRefusesLevelsThatItDoesNotRead": testRefusesLevelsThatItDoesNotRead,
             "testRefusesLongKeysThatAreRepeated": testRefusesLongKeysThatAreRepeated,
@@ -120,6 +122,24 @@ extension ItemLimitTests: SelfTesting {
                 expectEqual(newer.items, [Newer(id: "x")], "\(format)")
                 expectEqual(newer.problems.count, element.isEmpty ? 0 : 1, "\(format): \(newer.problems)")
             }
+        }
+    }
+
+    /// One null stands for every level of an optional, and the text of a URL doesn't say what it is relative to.
+    private static func testReadsNestedOptionalsAsNilAndURLsWithoutABase() throws {
+        struct Loose: StreamObject, Identifiable {
+            var id = 1
+            var count: Int?? = .some(5)
+            var link: URL?
+        }
+        try eachFormat { format, path in
+            let items = try ItemRepository<Loose>(path: path, format: format)
+            items.add(Loose(count: .some(nil), link: URL(string: "b", relativeTo: URL(string: "http://example.com/a"))))
+            try items.flush()
+            try items.reload()
+            expectEqual(items.problems.count, 0, "problems")
+            expectEqual(items.items.map { $0.count == nil }, [true], "nil, \(format)")
+            expectEqual(items.items.map(\.link), [URL(string: "http://example.com/b")], "without a base, \(format)")
         }
     }
 

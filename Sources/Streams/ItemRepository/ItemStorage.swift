@@ -35,7 +35,8 @@ public enum LoadIssue: Sendable, CustomStringConvertible {
     }
 }
 
-/// How items are written and read, the same in all formats: whatever was written is read again, as it was.
+/// How items are written and read, the same in all formats: whatever was written is read again, as it was,
+/// except that `.some(nil)` of a nested optional becomes nil, and a URL with a base the absolute URL.
 enum ItemRules {
     /// What is nil is null, since a member that does not come has its default, which may be another value.
     static var writing: WritingOptions { WritingOptions(nilMembers: .writeNull, depthLimit: limits.depth) }

@@ -114,12 +114,8 @@ struct Conversion {
     private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
         let source = arguments.from == .sqlite ? try DatabaseInput(path: arguments.input) : nil
         defer { source?.close() }
-        let connection: SQLiteConnection
-        do throws(SQLiteError) {
-            connection = try SQLiteConnection(
-                path: path, options: DatabaseCopy.options(.readWrite, isScratch: isScratch))
-        } catch {
-            throw error.streamError(.cannotWrite)
+        let connection = try throwing(.cannotWrite) { () throws(SQLiteError) in
+            try SQLiteConnection(path: path, options: DatabaseCopy.options(.readWrite, isScratch: isScratch))
         }
         // Before the source, which it may have attached.
         defer { try? connection.close() }
@@ -137,10 +133,8 @@ struct Conversion {
             try copy.attach()
             try transaction(connection) { () throws(StreamError) in
                 // Tables may come before those that they refer to.
-                do throws(SQLiteError) {
+                try throwing(.cannotWrite) { () throws(SQLiteError) in
                     try connection.run("PRAGMA defer_foreign_keys = ON")
-                } catch {
-                    throw error.streamError(.cannotWrite)
                 }
                 try add(names, by: copy)
             }
@@ -160,10 +154,10 @@ struct Conversion {
     private func transaction(
         _ connection: SQLiteConnection, _ body: () throws(StreamError) -> Void
     ) throws(StreamError) {
-        do throws(SQLiteError) { try connection.begin() } catch { throw error.streamError(.cannotWrite) }
+        try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.begin() }
         // After an error the connection is closed, which undoes everything.
         try body()
-        do throws(SQLiteError) { try connection.commit() } catch { throw error.streamError(.cannotWrite) }
+        try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.commit() }
     }
 
     /// Copies the tables that are not there; adds the rows of the others.

@@ -39,7 +39,7 @@ struct Arguments {
     var comment: UInt8?
     /// What is between the fields of OUT, if it isn't the same as in IN.
     var writtenDelimiter: UInt8?
-    var hasHeader: Bool = true
+    var hasNoHeader: Bool = false
     var existing: ExistingOutput = .keep
     var wantsHelp: Bool = false
 
@@ -52,114 +52,123 @@ struct Arguments {
     // MARK: Options
 
     /// An option of the command line.
-    private struct Option: Sendable {
+    private struct Option {
         let name: String
         /// The name of the value in the help, and what it is; nil without a value.
-        var value: (name: String, words: String)?
+        let value: (name: String, words: String)?
         let help: String
-        let set: @Sendable (inout Arguments, String) throws(UsageError) -> Void
+        let set: (inout Arguments, String) throws(UsageError) -> Void
+
+        init(
+            _ name: String, _ value: (name: String, words: String)?, _ help: String,
+            set: @escaping (inout Arguments, String) throws(UsageError) -> Void
+        ) { (self.name, self.value, self.help, self.set) = (name, value, help, set) }
+
+        static func flag(_ name: String, _ path: WritableKeyPath<Arguments, Bool>, _ help: String) -> Option {
+            Option(name, nil, help) { (arguments, _) in arguments[keyPath: path] = true }
+        }
+
+        static func text(
+            _ name: String, _ value: (String, String), _ path: WritableKeyPath<Arguments, String?>, _ help: String
+        ) -> Option { Option(name, value, help) { $0[keyPath: path] = $1 } }
+
+        static func byte(_ name: String, _ path: WritableKeyPath<Arguments, UInt8?>, _ help: String) -> Option {
+            Option(name, ("C", "a character"), help) { (arguments, text) throws(UsageError) in
+                arguments[keyPath: path] = try Arguments.byte(text, name)
+            }
+        }
+
+        /// An option whose value is one of some names, the first of which the help shows.
+        static func choice<Value>(
+            _ name: String, _ what: String, _ path: WritableKeyPath<Arguments, Value>, shown: String,
+            _ values: [String: Value], _ help: String
+        ) -> Option {
+            Option(name, (shown, "\(what == "encoding" ? "an" : "a") \(what)"), help) {
+                (arguments, text) throws(UsageError) in
+                arguments[keyPath: path] = try Arguments.choice(text, what, values)
+            }
+        }
     }
 
-    private static let options: [Option] = [
-        Option(name: "--from", value: ("FORMAT", "a format"), help: "the format of IN") {
-            (arguments, value) throws(UsageError) in arguments.chosenFrom = try choice(value, "format", Format.names)
-        },
-        Option(name: "--to", value: ("FORMAT", "a format"), help: "the format of OUT") {
-            (arguments, value) throws(UsageError) in arguments.chosenTo = try choice(value, "format", Format.names)
-        },
-        Option(
-            name: "--table", value: ("NAME", "a name"),
-            help: "the only table that is read of a sqlite database; the one that is made of other formats"
-        ) { $0.table = $1 },
-        Option(
-            name: "--query", value: ("SQL", "a statement"),
-            help: "what is read of a sqlite database: the rows of one statement that only reads"
-        ) { $0.query = $1 },
-        Option(
-            name: "--columns", value: ("NAMES", "names"),
-            help: """
+    private static var options: [Option] {
+        let formats = Format.names.mapValues(Optional.some)
+        return [
+            .choice("--from", "format", \.chosenFrom, shown: "FORMAT", formats, "the format of IN"),
+            .choice("--to", "format", \.chosenTo, shown: "FORMAT", formats, "the format of OUT"),
+            .text(
+                "--table", ("NAME", "a name"), \.table,
+                "the only table that is read of a sqlite database; the one that is made of other formats"),
+            .text(
+                "--query", ("SQL", "a statement"), \.query,
+                "what is read of a sqlite database: the rows of one statement that only reads"),
+            Option(
+                "--columns", ("NAMES", "names"),
+                """
                 the columns, separated by commas, in their order: those that are read of csv, tsv and of one
                 table of a database, or else those that are written to csv and tsv
                 """
-        ) { (arguments, value) throws(UsageError) in try arguments.setColumns(value) },
-        Option(
-            name: "--records", value: ("PATH", "a path"),
-            help: """
+            ) { (arguments, value) throws(UsageError) in try arguments.setColumns(value) },
+            .text(
+                "--records", ("PATH", "a path"), \.records,
+                """
                 keys with slashes between them: what is there is the array of records that is converted, such
                 as channel/item of a feed in xml; the root of xml has no name in it
+                """),
+            Option("--replace", nil, "replace a database that is there") { (arguments, _) throws(UsageError) in
+                try arguments.setExisting(.replace)
+            },
+            Option(
+                "--append", nil,
+                "add to a database that is there, in one transaction: rows to tables that it has, other tables"
+            ) { (arguments, _) throws(UsageError) in try arguments.setExisting(.append) },
+            .flag("--pretty", \.isPretty, "one line for each element and member, indented (json, xml, openstep)"),
+            .flag(
+                "--sort-keys", \.sortsKeys,
+                "members in the order of their names; holds one outermost dictionary in memory (json)"),
+        ] + delimitedOptions + [.flag("--help", \.wantsHelp, "print this; also -h")]
+    }
+
+    /// The options for csv and tsv.
+    private static var delimitedOptions: [Option] {
+        [
+            Option(
+                "--types", ("TYPES", "types"),
                 """
-        ) { $0.records = $1 },
-        Option(
-            name: "--types", value: ("TYPES", "types"),
-            help: """
                 the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
                 NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
                 """
-        ) { (arguments, value) throws(UsageError) in
-            for item in value.split(separator: ",", omittingEmptySubsequences: false) { try arguments.setType(item) }
-        },
-        Option(name: "--replace", help: "replace a database that is there") {
-            (arguments, _) throws(UsageError) in try arguments.setExisting(.replace)
-        },
-        Option(
-            name: "--append",
-            help: "add to a database that is there, in one transaction: rows to tables that it has, other tables"
-        ) { (arguments, _) throws(UsageError) in try arguments.setExisting(.append) },
-        Option(name: "--pretty", help: "one line for each element and member, indented (json, xml, openstep)") {
-            (arguments, _) in arguments.isPretty = true
-        },
-        Option(
-            name: "--sort-keys",
-            help: "members in the order of their names; holds one outermost dictionary in memory (json)"
-        ) { (arguments, _) in arguments.sortsKeys = true },
-        Option(name: "--delimiter", value: ("C", "a character"), help: "what is between the fields of csv") {
-            (arguments, value) throws(UsageError) in arguments.delimiter = try byte(value, "--delimiter")
-        },
-        Option(
-            name: "--to-delimiter", value: ("C", "a character"),
-            help: "what is between the fields of csv in OUT, if IN has another delimiter"
-        ) { (arguments, value) throws(UsageError) in arguments.writtenDelimiter = try byte(value, "--to-delimiter") },
-        Option(name: "--no-header", help: "the first record of csv and tsv has no names; records are arrays") {
-            (arguments, _) in arguments.hasHeader = false
-        },
-        Option(
-            name: "--comment", value: ("C", "a character"),
-            help: "what begins the lines of csv and tsv that are no records"
-        ) { (arguments, value) throws(UsageError) in arguments.comment = try byte(value, "--comment") },
-        Option(
-            name: "--encoding", value: ("NAME", "an encoding"),
-            help: "the encoding of csv and tsv in IN: utf-8, latin1 or windows-1252"
-        ) { (arguments, value) throws(UsageError) in
-            arguments.csv.encoding = try choice(
-                value, "encoding", ["utf-8": .utf8, "latin1": .latin1, "windows-1252": .windows1252])
-        },
-        Option(
-            name: "--short-records", value: ("omit", "a policy"),
-            help: "leave out the fields that records of csv and tsv do not have; or else (reject) they are errors"
-        ) { (arguments, value) throws(UsageError) in
-            arguments.csv.shortRecords = try choice(value, "policy", ["reject": .reject, "omit": .omit])
-        },
-        Option(
-            name: "--long-records", value: ("ignore", "a policy"),
-            help: "leave out the fields beyond those of the header; keep makes them an array called more"
-        ) { (arguments, value) throws(UsageError) in
-            arguments.csv.longRecords = try choice(
-                value, "policy", ["reject": .reject, "ignore": .ignore, "keep": .keep(under: "more")])
-        },
-        Option(
-            name: "--stray-quotes", value: ("keep", "a policy"),
-            help: "quotes within a field that does not begin with one are text"
-        ) { (arguments, value) throws(UsageError) in
-            arguments.csv.bareQuotes = try choice(value, "policy", ["reject": .reject, "keep": .keep])
-        },
-        Option(
-            name: "--duplicate-names", value: ("keep", "a policy"),
-            help: "columns of csv and tsv may have the same name, for an OUT that may have so"
-        ) { (arguments, value) throws(UsageError) in
-            arguments.csv.duplicateNames = try choice(value, "policy", ["reject": .reject, "keep": .keep])
-        },
-        Option(name: "--help", help: "print this; also -h") { (arguments, _) in arguments.wantsHelp = true },
-    ]
+            ) { (arguments, value) throws(UsageError) in
+                for item in value.split(separator: ",", omittingEmptySubsequences: false) {
+                    try arguments.setType(item)
+                }
+            },
+            .byte("--delimiter", \.delimiter, "what is between the fields of csv"),
+            .byte(
+                "--to-delimiter", \.writtenDelimiter,
+                "what is between the fields of csv in OUT, if IN has another delimiter"),
+            .flag(
+                "--no-header", \.hasNoHeader, "the first record of csv and tsv has no names; records are arrays"),
+            .byte("--comment", \.comment, "what begins the lines of csv and tsv that are no records"),
+            .choice(
+                "--encoding", "encoding", \.csv.encoding, shown: "NAME",
+                ["utf-8": .utf8, "latin1": .latin1, "windows-1252": .windows1252],
+                "the encoding of csv and tsv in IN: utf-8, latin1 or windows-1252"),
+            .choice(
+                "--short-records", "policy", \.csv.shortRecords, shown: "omit", ["reject": .reject, "omit": .omit],
+                "leave out the fields that records of csv and tsv do not have; or else (reject) they are errors"),
+            .choice(
+                "--long-records", "policy", \.csv.longRecords, shown: "ignore",
+                ["reject": .reject, "ignore": .ignore, "keep": .keep(under: "more")],
+                "leave out the fields beyond those of the header; keep makes them an array called more"),
+            .choice(
+                "--stray-quotes", "policy", \.csv.bareQuotes, shown: "keep", ["reject": .reject, "keep": .keep],
+                "quotes within a field that does not begin with one are text"),
+            .choice(
+                "--duplicate-names", "policy", \.csv.duplicateNames, shown: "keep",
+                ["reject": .reject, "keep": .keep],
+                "columns of csv and tsv may have the same name, for an OUT that may have so"),
+        ]
+    }
 
     static var help: String {
         let lines = options.map { option in
@@ -224,6 +233,7 @@ struct Arguments {
     init(_ words: [String]) throws(UsageError) {
         var paths: [String] = []
         var words = words[...]
+        let options = Self.options
         while let word = words.popFirst() {
             if word == "--" {
                 paths += words
@@ -235,8 +245,8 @@ struct Arguments {
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let name = parts[0] == "-h" ? "--help" : parts[0]
-            guard let option = Self.options.first(where: { $0.name == name }) else {
-                throw Self.unknown("option", word, among: Self.options.map(\.name))
+            guard let option = options.first(where: { $0.name == name }) else {
+                throw Self.unknown("option", word, among: options.map(\.name))
             }
             var value = parts.count > 1 ? parts[1] : nil
             if let wanted = option.value?.words {
@@ -345,7 +355,7 @@ struct Arguments {
                 columns != nil && !isDelimited && (from != .sqlite || to == .sqlite),
                 "the option --columns needs csv, tsv, or a table of sqlite that becomes text"
             ),
-            (!hasHeader && !isDelimited, "the option --no-header needs csv or tsv on one side"),
+            (hasNoHeader && !isDelimited, "the option --no-header needs csv or tsv on one side"),
             (
                 (csv.fieldType != .inferred || !csv.fieldTypes.isEmpty) && !from.isDelimited,
                 "the option --types needs csv or tsv as IN"

@@ -155,6 +155,14 @@ extension SQLiteConnection {
     }
 }
 
+/// Calls a closure, and throws its errors of SQLite as errors of a stream.
+@discardableResult
+func throwing<Value>(
+    _ kind: StreamError.Kind, _ body: () throws(SQLiteError) -> Value
+) throws(StreamError) -> Value {
+    do throws(SQLiteError) { return try body() } catch { throw error.streamError(kind) }
+}
+
 extension SQLiteError {
     /// The error of one of two databases, as far as its code says which: what only writing meets is the output's.
     var blamed: StreamError {

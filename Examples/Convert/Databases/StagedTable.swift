@@ -90,7 +90,7 @@ final class StagedTable: RowTable {
     }
 
     func expect(_ columns: [String]) throws(StreamError) {
-        do throws(SQLiteError) { try add(columns) } catch { throw error.streamError(.cannotWrite) }
+        try throwing(.cannotWrite) { () throws(SQLiteError) in try add(columns) }
     }
 
     func insert(_ row: [RowValue]) throws(StreamError) {
@@ -211,7 +211,7 @@ final class StagedTable: RowTable {
             throw StreamError(
                 .unrepresentable, "expected a dictionary with members, found empty ones only", path: path.element(0))
         }
-        do throws(SQLiteError) { try makeTable() } catch { throw error.streamError(.cannotWrite) }
+        try throwing(.cannotWrite) { () throws(SQLiteError) in try makeTable() }
         for (index, column) in columns.enumerated() {
             let name = names[index]
             if column.kinds.contains(.bool), column.kinds != .bool {

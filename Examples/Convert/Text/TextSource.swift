@@ -138,7 +138,7 @@ extension Arguments {
     func dialect(delimiter: UInt8?, comment: UInt8? = nil, of format: Format) -> CSVDialect {
         let usual = UInt8(ascii: format == .tsv ? "\t" : ",")
         return CSVDialect(
-            delimiter: format == .csv ? delimiter ?? usual : usual, comment: comment, hasHeader: hasHeader)
+            delimiter: format == .csv ? delimiter ?? usual : usual, comment: comment, hasHeader: !hasNoHeader)
     }
 }
 
@@ -163,12 +163,8 @@ struct TableSource: ValueSource {
     }
 
     static func warnOfViews(_ database: DatabaseInput, _ warnings: Warnings) throws(StreamError) {
-        do throws(SQLiteError) {
-            let views = try database.names(of: "view")
-            if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
-        } catch {
-            throw error.streamError(.cannotRead)
-        }
+        let views = try throwing(.cannotRead) { () throws(SQLiteError) in try database.names(of: "view") }
+        if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
     }
 
     /// Sends one table as the array of its rows, several as a dictionary of arrays.

@@ -90,7 +90,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         self.warnings = warnings
         gaps = FormatGaps.of(arguments.to)
         isOfDatabase = arguments.from == .sqlite
-        needsNames = gaps.hasColumns && arguments.hasHeader && arguments.writtenColumns == nil
+        needsNames = gaps.hasColumns && !arguments.hasNoHeader && arguments.writtenColumns == nil
         progress = isOfDatabase ? Progress(total: nil, unit: "rows") : nil
         passesElements = arguments.to == .jsonLines
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }

@@ -3,12 +3,6 @@
 import PlistStreaming
 import XMLStreaming
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 // SPEC: XPath and XQuery Functions and Operators 3.1, section 22.4.2, "Representing JSON using XML".
 /// What the function `json-to-xml` makes of values: `<map>`, `<array>`, `<string>`, `<number>`, `<boolean>` and `<null/>`.
 enum XMLRepresentation {

@@ -81,18 +81,16 @@ package enum GitHubAnnotations {
 
     /// Escapes what would end a workflow command or one of its properties.
     static func escaped(_ text: String, isProperty: Bool = false) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
+        text.replacingScalars { scalar in
             switch scalar {
-            case "%": result += "%25"
-            case "\r": result += "%0D"
-            case "\n": result += "%0A"
-            case ":" where isProperty: result += "%3A"
-            case "," where isProperty: result += "%2C"
-            default: result.unicodeScalars.append(scalar)
+            case "%": "%25"
+            case "\r": "%0D"
+            case "\n": "%0A"
+            case ":" where isProperty: "%3A"
+            case "," where isProperty: "%2C"
+            default: nil
             }
         }
-        return result
     }
 
     /// Cuts a text to a number of UTF-16 units, between characters, and marks the cut.
@@ -122,12 +120,8 @@ package enum GitHubAnnotations {
         return ["::stop-commands::\(free)"] + lines + ["::\(free)::"]
     }
 
-    private static func contains(_ line: String, _ text: String) -> Bool {
-        let bytes = Array(line.utf8)
-        let wanted = Array(text.utf8)
-        guard bytes.count >= wanted.count else { return false }
-        return (0...bytes.count - wanted.count).contains { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
-    }
+    /// Whether a line holds a text, whatever characters its ends are parts of.
+    private static func contains(_ line: String, _ text: String) -> Bool { line.utf8.contains(text.utf8) }
 }
 
 // MARK: - In-class tests

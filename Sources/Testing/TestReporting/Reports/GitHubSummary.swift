@@ -96,21 +96,17 @@ package struct GitHubSummary {
 
     /// Makes a text stand for itself in a cell of a table, on one line and not longer than people read.
     static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in DiagnosticText.escaped(GitHubAnnotations.cut(text, to: 1000)).unicodeScalars {
+        DiagnosticText.escaped(GitHubAnnotations.cut(text, to: 1000)).replacingScalars { scalar in
             switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
             // A mention would notify people.
-            case "@": result += "&#64;"
-            case "\\", "|", "*", "_", "`", "[", "]", "~", "#", "$":
-                result += "\\"
-                result.unicodeScalars.append(scalar)
-            default: result.unicodeScalars.append(scalar)
+            case "@": "&#64;"
+            case "\\", "|", "*", "_", "`", "[", "]", "~", "#", "$": "\\\(scalar)"
+            default: nil
             }
         }
-        return result
     }
 }
 

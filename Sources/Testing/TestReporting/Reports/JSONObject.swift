@@ -33,28 +33,19 @@ struct JSONObject: Sendable {
     /// A string literal that JSON and YAML read alike: what is not printable is written as an escape.
     // SPEC: RFC 8259 section 7; YAML 1.2.2, 5.1 and 7.3.1.
     static func quoted(_ text: String) -> String {
-        var result = [UInt8(ascii: "\"")]
-        result.reserveCapacity(text.utf8.count + 2)
-        for scalar in text.unicodeScalars {
+        let escaped = text.replacingScalars { scalar in
             switch scalar {
-            case "\"": result += "\\\"".utf8
-            case "\\": result += "\\\\".utf8
-            case "\n": result += "\\n".utf8
-            case "\r": result += "\\r".utf8
-            case "\t": result += "\\t".utf8
-            case _ where mustBeEscaped(scalar.value):
-                result += "\\u".utf8
-                result += String(scalar.value + 0x10000, radix: 16).dropFirst().utf8
-            default: result += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            case "\"": "\\\""
+            case "\\": "\\\\"
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            case _ where scalar.isControl || [0xFEFF, 0xFFFE, 0xFFFF].contains(scalar.value):
+                "\\u" + String(scalar.value + 0x10000, radix: 16).dropFirst()
+            default: nil
             }
         }
-        result.append(UInt8(ascii: "\""))
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    private static func mustBeEscaped(_ value: UInt32) -> Bool {
-        value < 0x20 || (0x7F..<0xA0).contains(value) || value == 0x2028 || value == 0x2029 || value == 0xFEFF
-            || value == 0xFFFE || value == 0xFFFF
+        return "\"\(escaped)\""
     }
 }
 

@@ -48,31 +48,24 @@ struct XMLElement: Sendable {
     /// carriage returns anywhere into line ends, unless they are written as references.
     // SPEC: XML 1.0, 2.2 (Char), 2.4, 2.11 and 3.3.3.
     static func escaped(_ text: String, isAttribute: Bool = false) -> String {
-        var result: [UInt8] = []
-        result.reserveCapacity(text.utf8.count)
-        for scalar in text.unicodeScalars {
+        text.replacingScalars { scalar in
             switch scalar {
-            case "&": result += "&amp;".utf8
-            case "<": result += "&lt;".utf8
-            case ">": result += "&gt;".utf8
-            case "\"": result += "&quot;".utf8
-            case "'": result += "&apos;".utf8
-            case "\r": result += "&#13;".utf8
-            case "\n" where isAttribute: result += "&#10;".utf8
-            case "\t" where isAttribute: result += "&#9;".utf8
-            case "\n", "\t": result.append(UInt8(ascii: scalar))
-            case _ where !isAllowed(scalar): break
-            default: result += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            case "\"": "&quot;"
+            case "'": "&apos;"
+            case "\r": "&#13;"
+            case "\n" where isAttribute: "&#10;"
+            case "\t" where isAttribute: "&#9;"
+            default: isAllowed(scalar) ? nil : ""
             }
         }
-        return String(decoding: result, as: UTF8.self)
     }
 
     /// The text that a parser will see: names that differ only in what is dropped are not two names.
     static func allowed(_ text: String) -> String {
-        var result = ""
-        result.unicodeScalars.append(contentsOf: text.unicodeScalars.filter(isAllowed))
-        return result
+        text.replacingScalars { isAllowed($0) ? nil : "" }
     }
 
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {

@@ -134,38 +134,12 @@ package struct DiagnosticText: Sendable {
 
     /// Writes control characters and line separators as string literals do.
     package static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where isControl(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value)
+        text.unicodeScalars.contains(where: \.isControl) ? text.escapedForLiteral : text
     }
 
     /// A replacement as Xcode reads it: with JSON's escapes and no quotes around it, colons escaped too.
     private static func fixItText(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            switch character {
-            case ":": result += "\\u003a"
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r\n": result += "\\r\\n"
-            default: result.append(character)
-            }
-        }
-        return result
+        text.replacingScalars { [":": "\\u003a", "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r"][$0] }
     }
 
     /// The lines of captured output, marked so that no reader takes one for a diagnostic.

@@ -1,6 +1,8 @@
 // Reads the text that a string literal of a source says, and writes another in the same form: on one line, or on several
 // with the indentation that its end has.
 
+import TestEvents
+
 /// A string literal that says one text, whatever runs.
 struct StringLiteral {
     private let text: String
@@ -94,21 +96,8 @@ struct StringLiteral {
     }
 
     private static func escaped(_ text: String, inLines: Bool) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\\": result += "\\\\"
-            case "\"" where !inLines: result += "\\\""
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _
-            where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
-                || (0x2028...0x2029).contains(scalar.value):
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
+        let marked = text.replacingScalars { $0 == "\\" ? "\\\\" : $0 == "\"" && !inLines ? "\\\"" : nil }
+        let result = marked.escapedForLiteral
         return inLines ? result.replacing("\"\"\"", with: #"\"\"\""#) : result
     }
 }

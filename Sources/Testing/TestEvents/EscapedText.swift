@@ -1,0 +1,29 @@
+// How texts are escaped: scalar by scalar, each as what a format writes in its place.
+
+extension String {
+    /// The text with others in place of some scalars, those for which a text is given.
+    package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
+        var result = ""
+        for scalar in unicodeScalars {
+            if let text = replacement(scalar) { result += text } else { result.unicodeScalars.append(scalar) }
+        }
+        return result
+    }
+
+    /// The text with its control characters as string literals write them.
+    package var escapedForLiteral: String {
+        replacingScalars { scalar in
+            switch scalar {
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            default: scalar.isControl ? "\\u{\(String(scalar.value, radix: 16))}" : nil
+            }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// A Boolean value that indicates whether this is a control character or separates lines.
+    package var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) || (0x2028...0x2029).contains(value) }
+}

@@ -39,25 +39,19 @@ struct SanitizerReport: Equatable {
 
     /// The leaks of a report by LeakSanitizer: what leaked, and where it was allocated.
     static func leaks(in output: String) -> [SanitizerReport] {
-        var direct: [SanitizerReport] = []
-        var indirect: [SanitizerReport] = []
-        var isDirect: Bool?
+        var leaks: [(report: SanitizerReport, isDirect: Bool)] = []
         for line in output.split(separator: "\n") {
             if let size = line.part(behind: "irect leak of ") {
                 let what = size.part(before: " allocated from") ?? size
-                let leak = SanitizerReport(text: "LeakSanitizer: leak of \(what)", places: [])
-                isDirect = line.hasPrefix("Direct")
-                if isDirect == true { direct.append(leak) } else { indirect.append(leak) }
-            } else if let isDirect, let place = place(line) {
-                if isDirect {
-                    direct[direct.count - 1].places.append(place)
-                } else {
-                    indirect[indirect.count - 1].places.append(place)
-                }
+                let report = SanitizerReport(text: "LeakSanitizer: leak of \(what)", places: [])
+                leaks.append((report, line.hasPrefix("Direct")))
+            } else if !leaks.isEmpty, let place = place(line) {
+                leaks[leaks.count - 1].report.places.append(place)
             }
         }
         // What only a leaked object refers to is gone with that; without any, objects refer to each other.
-        return direct.isEmpty ? indirect : direct
+        let direct = leaks.filter(\.isDirect)
+        return (direct.isEmpty ? leaks : direct).map(\.report)
     }
 
     private init(text: String, places: [SourcePlace]) {

@@ -16,35 +16,13 @@ enum DuplicateEntries {
             {
                 end += 1
             }
-            if mayHaveDuplicates(plan, start, end) {
-                var names: Set<String> = []
-                for index in start..<end where !names.insert(plan[index].testName).inserted { duplicates.insert(index) }
+            var names: Set<String> = []
+            while start < end {
+                if !names.insert(plan[start].testName).inserted { duplicates.insert(start) }
+                start += 1
             }
-            start = end
         }
         return duplicates
-    }
-
-    /// Whether two names have the same hash.
-    private static func mayHaveDuplicates(_ plan: [PlannedTest], _ start: Int, _ end: Int) -> Bool {
-        var slotCount = 16
-        while slotCount < (end - start) * 4 { slotCount *= 2 }
-        let slots = UnsafeMutablePointer<Int>.allocate(capacity: slotCount)
-        slots.initialize(repeating: 0, count: slotCount)
-        defer { slots.deallocate() }
-        var index = start
-        while index < end {
-            let hash = plan[index].testName.hashValue | 1
-            // SAFETY: the mask keeps the slot below the count, which is a power of two and larger than what is stored.
-            var slot = (hash >> 1) & (slotCount - 1)
-            while slots[slot] != 0 {
-                if slots[slot] == hash { return true }
-                slot = (slot + 1) & (slotCount - 1)
-            }
-            slots[slot] = hash
-            index += 1
-        }
-        return false
     }
 
     /// The result of an entry whose name an earlier one has, at its place in the sources.

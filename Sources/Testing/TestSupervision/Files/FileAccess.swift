@@ -60,6 +60,26 @@ package enum FileAccess {
         return bytes
     }
 
+    /// Reads what is left of a pipe, or of a file of the system's that has no length; nil when that fails.
+    static func rest(of descriptor: Int32) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 14)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? bytes : nil }
+            bytes += chunk[..<count]
+        }
+    }
+
+    /// The text of a file of the system's, below `/proc`; nil when it can't be read.
+    static func systemText(at path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return rest(of: descriptor).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Writes a file so that a reader sees the old contents or the new ones, never a part.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
         let (temporary, descriptor) = try createTemporary(beside: path, mode: 0o644)

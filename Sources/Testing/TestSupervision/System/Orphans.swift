@@ -37,24 +37,9 @@ struct Orphans {
 
     /// The children of this process that have not ended.
     private static func children() -> Set<pid_t> {
-        let list = contents(of: "/proc/self/task/\(getpid())/children") ?? []
-        let processes = String(decoding: list, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
+        let list = FileAccess.systemText(at: "/proc/self/task/\(getpid())/children") ?? ""
+        let processes = list.split(separator: " ").compactMap { pid_t($0) }
         return Set(processes.filter { waitpid($0, nil, WNOHANG) == 0 })
-    }
-
-    /// Reads a file of `/proc`, which has no length.
-    private static func contents(of path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var contents: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count == 0 ? contents : nil }
-            contents += chunk[..<count]
-        }
     }
 }
 
@@ -79,7 +64,7 @@ extension Orphans: SelfTesting {
             let orphan = pid_t(String(decoding: output.dropLast(), as: UTF8.self))
         else { exit(1) }
         // Until then it is the shell's, with the shell's environment.
-        for _ in 0..<6000 where contents(of: "/proc/\(orphan)/comm") != Array("sleep\n".utf8) { usleep(10_000) }
+        for _ in 0..<6000 where FileAccess.systemText(at: "/proc/\(orphan)/comm") != "sleep\n" { usleep(10_000) }
         return orphan
     }
 

@@ -11,9 +11,8 @@ enum ProcessorWaits {
         var waits: [Int32: Int] = [:]
         for name in FileAccess.names(in: "/proc/\(process)/task") {
             // A thread may end meanwhile.
-            guard let thread = Int32(name), let text = schedulerStatistics("/proc/\(process)/task/\(name)/schedstat"),
-                let waited = waited(in: text)
-            else { continue }
+            let text = FileAccess.systemText(at: "/proc/\(process)/task/\(name)/schedstat")
+            guard let thread = Int32(name), let waited = text.flatMap(waited) else { continue }
             waits[thread] = waited
         }
         return waits.isEmpty ? nil : waits
@@ -23,14 +22,5 @@ enum ProcessorWaits {
     static func waited(in text: String) -> Int? {
         let numbers = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
         return numbers.count == 3 ? Int(numbers[1]) : nil
-    }
-
-    private static func schedulerStatistics(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 128)
-        let count = read(descriptor, &bytes, bytes.count)
-        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
     }
 }

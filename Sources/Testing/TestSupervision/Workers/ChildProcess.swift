@@ -113,14 +113,7 @@ package enum ChildProcess {
             throw error
         }
         close(outputPipe.write)
-        var output: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(outputPipe.read, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            output += chunk[..<count]
-        }
+        let output = FileAccess.rest(of: outputPipe.read) ?? []
         return (wait(for: process), output)
     }
 

@@ -97,15 +97,8 @@ final class Worker {
     func run(_ ranges: [Range<Int>], stopsAtFailure: Bool) {
         var text = stopsAtFailure ? "try" : "run"
         for range in ranges { text += " \(range.lowerBound) \(range.upperBound)" }
-        let line = Array("\(text)\n".utf8)
-        var sent = 0
-        while sent < line.count {
-            let count = line.withUnsafeBytes { write(commands, $0.baseAddress.map { $0 + sent }, $0.count - sent) }
-            if count < 0, errno == EINTR { continue }
-            // A worker that is gone is noticed when its events end.
-            if count <= 0 { return }
-            sent += count
-        }
+        // A worker that is gone is noticed when its events end.
+        try? FileAccess.write(Array("\(text)\n".utf8), to: commands, name: "")
     }
 
     /// Tells the worker that there is nothing more to run.

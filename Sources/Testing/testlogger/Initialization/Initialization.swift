@@ -262,10 +262,16 @@ struct FileChange {
         self.folders = folders
     }
 
+    /// The change in the form of `diff -u`, before it is applied.
     func diff(root: String) -> String {
         let name = path.hasPrefix("\(root)/") ? String(path.dropFirst(root.utf8.count + 1)) : path
-        return UnifiedDiff.text(
-            name, from: old.map { String(decoding: $0, as: UTF8.self) }, to: String(decoding: new, as: UTF8.self))
+        let (oldName, oldPath) = old == nil ? ("/dev/null", "/dev/null") : ("a/\(name)", path)
+        let words = ["diff", "-u", "-L", oldName, "-L", "b/\(name)", oldPath, "-"]
+        // Few systems have no such program; there the name has to do.
+        guard let result = try? ChildProcess.run(words, input: new), result.end == .exited(1) else {
+            return "+++ b/\(name)\n"
+        }
+        return String(decoding: result.output, as: UTF8.self)
     }
 
     func apply() throws {

@@ -73,7 +73,7 @@ extension SourceParser {
         }
         guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }
         literals.append(start)
-        entries += keys(ofLiteral: start, end: end).compactMap { key in
+        entries += keys(ofLiteral: start).compactMap { key in
             let name = text(at: key)
             // A name with an escape or an interpolation is another at run time.
             if name.contains("\\") || name.contains("\n") { return nil }
@@ -105,7 +105,7 @@ extension SourceParser {
         if isPunctuation("[", at: word + 4), let bracket = self.end(ofBracket: word + 4),
             isPunctuation(",", at: bracket + 1) || bracket + 1 == last
         {
-            table.rows = elements(ofLiteral: word + 4, end: bracket).map { place(at: $0) }
+            table.rows = items(ofBracket: word + 4).map { place(at: $0.lowerBound) }
             table.lastLineOfRows = min(tokens[bracket - 1].line, lineOfClosure - 1)
         }
         let lastLine = tokens[end - 1].line
@@ -149,76 +149,31 @@ extension SourceParser {
                 : !["+", ".", "?", "("].contains(where: { isPunctuation($0, at: end + 1) })
         else { return nil }
         var all: [ListedTest] = []
-        for colon in colons(ofLiteral: start, end: end) {
+        for colon in colons(ofLiteral: start) {
             guard let entries = entries(ofList: colon) else { return nil }
             all += entries
         }
         return all
     }
 
-    func end(ofBracket bracket: Int) -> Int? {
-        var depth = 0
-        for position in bracket..<tokens.count {
-            depth += change(at: position)
-            if depth == 0 { return position }
-        }
-        return nil
-    }
-
-    /// How a token changes the depth of brackets.
-    private func change(at position: Int) -> Int {
-        guard tokens[position].kind == .punctuation else { return 0 }
-        switch source[tokens[position].start] {
-        case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): return 1
-        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"): return -1
-        default: return 0
-        }
-    }
-
     /// The string literals that are keys of a dictionary literal itself, not of one inside it.
-    private func keys(ofLiteral bracket: Int, end: Int) -> [Int] {
-        var keys: [Int] = []
-        var depth = 0
-        for position in bracket..<end {
-            depth += change(at: position)
-            if depth == 1, tokens[position].kind == .string, isPunctuation(":", at: position + 1),
-                isPunctuation("[", at: position - 1) || isPunctuation(",", at: position - 1)
-            {
-                keys.append(position)
-            }
+    private func keys(ofLiteral bracket: Int) -> [Int] {
+        items(ofBracket: bracket).map(\.lowerBound).filter {
+            tokens[$0].kind == .string && isPunctuation(":", at: $0 + 1)
         }
-        return keys
-    }
-
-    /// Where the elements of an array literal begin.
-    private func elements(ofLiteral bracket: Int, end: Int) -> [Int] {
-        var elements: [Int] = []
-        var depth = 0
-        for position in bracket..<end {
-            depth += change(at: position)
-            let isFirst = position == bracket || depth == 1 && isPunctuation(",", at: position)
-            // Nothing is between a comma and the bracket behind it.
-            if isFirst, position + 1 < end { elements.append(position + 1) }
-        }
-        return elements
     }
 
     /// The colons behind the keys of a dictionary literal, whatever these are.
-    func colons(ofLiteral bracket: Int, end: Int) -> [Int] {
-        var depth = 0
-        var isKey = true
-        var colons: [Int] = []
-        for position in bracket..<end {
-            depth += change(at: position)
-            guard depth == 1 else { continue }
-            if isPunctuation(",", at: position) { isKey = true }
-            if isKey, isPunctuation(":", at: position) {
-                // `[:]` has none.
-                if position + 1 < end { colons.append(position) }
-                isKey = false
+    func colons(ofLiteral bracket: Int) -> [Int] {
+        items(ofBracket: bracket).compactMap { item in
+            var depth = 0
+            let colon = item.first { position in
+                depth += change(at: position)
+                return depth == 0 && isPunctuation(":", at: position)
             }
+            // `[:]` has no key.
+            return item.count > 1 ? colon : nil
         }
-        return colons
     }
 }
 

@@ -5,7 +5,7 @@ internal import InClassSystem
 import TestEvents
 
 /// Follows the scopes of one source.
-final class SourceParser {
+final class SourceParser: TokenReading {
     let source: UnsafeRawBufferPointer
     let path: String
     /// The source's own module, and those that it imports.
@@ -46,6 +46,8 @@ final class SourceParser {
         modules = [module, "Swift"]
         tokens = SwiftLexer.split(source)
     }
+
+    func byte(at offset: Int) -> UInt8 { source[offset] }
 
     func isWord(_ word: StaticString, at position: Int) -> Bool {
         guard position < tokens.count else { return false }
@@ -194,7 +196,7 @@ final class SourceParser {
         var name = text(at: index)
         if let end = end(ofBracket: index), end > index {
             if isPunctuation("[", at: index) {
-                name = colons(ofLiteral: index, end: end).isEmpty ? "Array" : "Dictionary"
+                name = colons(ofLiteral: index).isEmpty ? "Array" : "Dictionary"
                 if isWord("of", at: index + 2) { name = "InlineArray" }
             }
             index = end
@@ -261,16 +263,8 @@ final class SourceParser {
         index += 2
         // The type annotation has no brace and no equals sign.
         while index < tokens.count, !isPunctuation("{", at: index), !isPunctuation("=", at: index) { index += 1 }
-        var depth = 0
-        var end = index
-        while end < tokens.count {
-            if isPunctuation("{", at: end) || isPunctuation("[", at: end) || isPunctuation("(", at: end) { depth += 1 }
-            if isPunctuation("}", at: end) || isPunctuation("]", at: end) || isPunctuation(")", at: end) {
-                depth -= 1
-                if depth == 0 { break }
-            }
-            end += 1
-        }
+        let bracket = (index..<max(index, tokens.count)).first { change(at: $0) > 0 }
+        let end = bracket.flatMap { self.end(ofBracket: $0) } ?? tokens.count
         defer { index = end + 1 }
         guard let typeName, nameIndex < tokens.count else { return }
         var type = types[typeName] ?? ScannedType()

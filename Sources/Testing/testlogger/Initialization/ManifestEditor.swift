@@ -21,20 +21,21 @@ struct ManifestEditor {
     }
 
     let path: String
+    private var file: TokenizedFile
     /// The manifest with all edits so far.
-    private(set) var bytes: [UInt8]
-    private var tokens: [SwiftToken]
+    var bytes: [UInt8] { file.bytes }
+    private var tokens: [SwiftToken] { file.tokens }
 
     init(_ bytes: [UInt8], path: String) {
-        self.bytes = bytes
+        file = TokenizedFile(bytes)
         self.path = path
-        tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
     }
 
     private mutating func replace(_ range: Range<Int>, with text: String) {
         let newline = bytes.contains(0x0D) ? "\r\n" : "\n"
-        bytes.replaceSubrange(range, with: Array(text.replacing("\n", with: newline).utf8))
-        tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
+        var edited = bytes
+        edited.replaceSubrange(range, with: text.replacing("\n", with: newline).utf8)
+        file = TokenizedFile(edited)
     }
 
     func error(_ description: String, at token: Int? = nil) -> ManifestError {
@@ -45,8 +46,7 @@ struct ManifestEditor {
     // MARK: Finding
 
     func text(_ token: Int) -> String {
-        tokens.indices.contains(token)
-            ? String(decoding: bytes[tokens[token].start..<tokens[token].end], as: UTF8.self) : ""
+        tokens.indices.contains(token) ? file.text(tokens[token]) : ""
     }
 
     /// The source text of tokens, with everything between them.
@@ -70,25 +70,7 @@ struct ManifestEditor {
 
     /// Reads the list that an opening bracket begins.
     func list(at start: Int) -> List? {
-        var list = List(start: start, end: start)
-        var depth = 0
-        var first = start + 1
-        for index in start..<max(start, tokens.count) where !isString(index) {
-            switch text(index) {
-            case "(", "[", "{": depth += 1
-            case ")", "]", "}":
-                depth -= 1
-                if depth > 0 { continue }
-                if first < index { list.items.append(first..<index) }
-                list.end = index
-                return list
-            case "," where depth == 1:
-                list.items.append(first..<index)
-                first = index + 1
-            default: continue
-            }
-        }
-        return nil
+        file.end(ofBracket: start).map { List(start: start, end: $0, items: file.items(ofBracket: start)) }
     }
 
     /// The value of an argument.
@@ -108,7 +90,7 @@ struct ManifestEditor {
     /// The tokens where these words follow each other.
     func places(of words: [String]) -> [Int] {
         tokens.indices.filter { index in
-            words.indices.allSatisfy { !isString(index + $0) && text(index + $0) == words[$0] }
+            words.indices.allSatisfy { file.mark(index + $0) == words[$0] }
         }
     }
 
@@ -145,8 +127,8 @@ struct ManifestEditor {
     /// Returns true if `.target(` is an element of `dependencies: […]`.
     private func isDependency(_ index: Int) -> Bool {
         var depth = 0
-        for token in (0..<index).reversed() where !isString(token) {
-            let word = text(token)
+        for token in (0..<index).reversed() {
+            let word = file.mark(token)
             if ["]", ")", "}"].contains(word) { depth += 1 }
             if ["[", "(", "{"].contains(word) { depth -= 1 }
             if depth < 0 { return word == "[" && text(token - 1) == ":" && text(token - 2) == "dependencies" }

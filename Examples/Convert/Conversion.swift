@@ -155,9 +155,13 @@ struct Conversion {
         _ connection: SQLiteConnection, _ body: () throws(StreamError) -> Void
     ) throws(StreamError) {
         try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.begin() }
-        // After an error the connection is closed, which undoes everything.
-        try body()
-        try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.commit() }
+        do throws(StreamError) {
+            try body()
+            try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.commit() }
+        } catch {
+            try? connection.rollBack()
+            throw error
+        }
     }
 
     /// Copies the tables that are not there; adds the rows of the others.

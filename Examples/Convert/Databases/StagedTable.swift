@@ -211,7 +211,10 @@ final class StagedTable: RowTable {
             throw StreamError(
                 .unrepresentable, "expected a dictionary with members, found empty ones only", path: path.element(0))
         }
-        try throwing(.cannotWrite) { () throws(SQLiteError) in try makeTable() }
+        // The table of the staged rows is no table of the user.
+        do throws(SQLiteError) { try makeTable() } catch {
+            throw error.replacingSQL(by: nil).streamError(.cannotWrite)
+        }
         for (index, column) in columns.enumerated() {
             let name = names[index]
             if column.kinds.contains(.bool), column.kinds != .bool {

@@ -90,6 +90,7 @@ extension SQLiteConnection {
     public func rollBack() throws(SQLiteError) {
         rollbackFailure = nil
         if !isInTransaction { openScopes = [] }
+        defer { readAnew() }
         do throws(SQLiteError) {
             try control("ROLLBACK")
         } catch {
@@ -97,6 +98,14 @@ extension SQLiteConnection {
             throw error
         }
         openScopes = []
+    }
+
+    // SPEC: pager_unlock of sqlite/src/pager.c: after a full disk, a rollback leaves the file and its journal to the next reader.
+    /// Reads the file after a rollback if the file could not be written, so that SQLite undoes what is in it.
+    private func readAnew() {
+        guard hasFailedToWrite, !isInTransaction else { return }
+        hasFailedToWrite = false
+        try? control("PRAGMA schema_version")
     }
 
     /// Runs a statement that begins or ends a transaction or a part of it, also in a cancelled task.
@@ -154,6 +163,7 @@ extension SQLiteConnection {
         func undo(after cause: (any Error)? = nil) {
             guard let index = connection.openScopes.lastIndex(of: number) else { return }
             connection.openScopes.removeSubrange(index...)
+            defer { if index == 0 { connection.readAnew() } }
             guard connection.isInTransaction else { return }
             let earlier = connection.rollbackFailure
             connection.rollbackFailure = nil

@@ -37,6 +37,8 @@ public final class SQLiteConnection {
     private(set) lazy var rowModule = RowModule()
     /// Why the open transaction, or a part of it, could not be rolled back; until ``rollBack()`` does, nothing else runs.
     public internal(set) var rollbackFailure: SQLiteError?
+    /// Whether the file could not be written since it was read after a rollback.
+    var hasFailedToWrite = false
     /// The transactions and savepoints that are open through `beginScope`, by their numbers, the innermost last.
     var openScopes: [Int] = []
     /// The number of those that were ever begun.

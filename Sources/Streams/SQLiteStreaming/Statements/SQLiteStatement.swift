@@ -141,7 +141,9 @@ public final class SQLiteStatement {
 
     /// Makes the error of a result code of this statement.
     func makeError(_ code: Int32) -> SQLiteError {
-        unsafe SQLiteError.make(code, connection.handle, sql: shownSQL, baseOffset: baseOffset)
+        let error = unsafe SQLiteError.make(code, connection.handle, sql: shownSQL, baseOffset: baseOffset)
+        if error.isOfFile { connection.hasFailedToWrite = true }
+        return error
     }
 
     /// The SQL in errors: without bound values, unless the connection's options want them.

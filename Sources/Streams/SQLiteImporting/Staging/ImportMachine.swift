@@ -92,12 +92,16 @@ struct ImportMachine {
 
     // MARK: Containers
 
-    mutating func beginArray() throws(StreamError) {
+    /// Counts a container that begins or ends, if it is within something that is ignored.
+    private mutating func skips(_ change: Int) throws(StreamError) -> Bool {
         try checkIsUsable()
-        if skippedDepth > 0 {
-            skippedDepth += 1
-            return
-        }
+        guard skippedDepth > 0 else { return false }
+        skippedDepth += change
+        return true
+    }
+
+    mutating func beginArray() throws(StreamError) {
+        if try skips(1) { return }
         guard let frame = frames.last else { return try beginDocumentArray() }
         guard !frame.isArray else { return try fail(.typeMismatch, "expected a record, found an array", opened: 1) }
         guard frame.member >= 0 else { return skippedDepth = 1 }
@@ -111,27 +115,13 @@ struct ImportMachine {
     }
 
     mutating func endArray() throws(StreamError) {
-        try checkIsUsable()
-        if skippedDepth > 0 {
-            skippedDepth -= 1
-            return
-        }
-        if let frame = frames.last {
-            guard frame.isArray else { throw broken(StreamError(.misuse, "got endArray without an open array")) }
-            frames.removeLast()
-        } else {
-            guard isInRecords else { throw broken(StreamError(.misuse, "got endArray without an open array")) }
-            isInRecords = false
-            isOnPath = false
-        }
+        if try skips(-1) { return }
+        guard frames.last?.isArray ?? isInRecords else { throw misuse("endArray without an open array") }
+        if frames.popLast() == nil { (isInRecords, isOnPath) = (false, false) }
     }
 
     mutating func beginDictionary() throws(StreamError) {
-        try checkIsUsable()
-        if skippedDepth > 0 {
-            skippedDepth += 1
-            return
-        }
+        if try skips(1) { return }
         guard let frame = frames.last else { return try beginDocumentDictionary() }
         if frame.isArray {
             let child = frame.node.relationships[frame.member].node
@@ -152,22 +142,14 @@ struct ImportMachine {
     }
 
     mutating func endDictionary() throws(StreamError) {
-        try checkIsUsable()
-        if skippedDepth > 0 {
-            skippedDepth -= 1
-            return
-        }
+        if try skips(-1) { return }
         guard let frame = frames.last else {
-            guard pathDepth > 0 else {
-                throw broken(StreamError(.misuse, "got endDictionary without an open dictionary"))
-            }
+            guard pathDepth > 0 else { throw misuse("endDictionary without an open dictionary") }
             pathDepth -= 1
             isOnPath = false
             return
         }
-        guard !frame.isArray else {
-            throw broken(StreamError(.misuse, "got endDictionary without an open dictionary"))
-        }
+        guard !frame.isArray else { throw misuse("endDictionary without an open dictionary") }
         // The innermost container is closed already.
         guard try endRow(frame.node, frame.row, opened: -1) else { return }
         frames.removeLast()
@@ -261,11 +243,11 @@ struct ImportMachine {
         guard skippedDepth == 0 else { return }
         let last = frames.count - 1
         guard last >= 0 else {
-            guard pathDepth > 0 else { throw broken(StreamError(.misuse, "got writeKey outside a dictionary")) }
+            guard pathDepth > 0 else { throw misuse("writeKey outside a dictionary") }
             isOnPath = pathDepth <= options.rootPath.count && utf8.equals(options.rootPath[pathDepth - 1])
             return
         }
-        guard !frames[last].isArray else { throw broken(StreamError(.misuse, "got writeKey outside a dictionary")) }
+        guard !frames[last].isArray else { throw misuse("writeKey outside a dictionary") }
         let member = frames[last].node.keys.index(of: utf8)
         frames[last].member = member ?? -1
         if member == nil, options.unknownMembers == .reject {
@@ -279,6 +261,8 @@ struct ImportMachine {
         if isBroken { throw StreamError(.misuse, "the import ended with an error") }
         if isFinished { throw StreamError(.misuse, "the import is finished") }
     }
+
+    private mutating func misuse(_ found: String) -> StreamError { broken(StreamError(.misuse, "got \(found)")) }
 
     /// Ends the import with an error.
     mutating func broken(_ error: StreamError) -> StreamError {

@@ -100,7 +100,8 @@ extension SQLiteConnection {
         openScopes = []
     }
 
-    // SPEC: pager_unlock of sqlite/src/pager.c: after a full disk, a rollback leaves the file and its journal to the next reader.
+    // SPEC: pager_unlock of sqlite/src/pager.c: after a full disk, a rollback leaves the file and its journal to the next
+    // reader.
     /// Reads the file after a rollback if the file could not be written, so that SQLite undoes what is in it.
     private func readAnew() {
         guard hasFailedToWrite, !isInTransaction else { return }

@@ -262,28 +262,16 @@ public final class SQLiteConnection {
     // MARK: State
 
     /// The row id of the last row that this connection inserted; 0 before the first.
-    public var lastInsertRowID: Int64 {
-        guard let handle = unsafe openHandle else { return 0 }
-        return unsafe sqlite3_last_insert_rowid(handle)
-    }
+    public var lastInsertRowID: Int64 { unsafe openHandle.map { unsafe sqlite3_last_insert_rowid($0) } ?? 0 }
 
     /// The number of rows that this connection inserted, updated or deleted since it was opened, triggers included.
-    public var totalChangeCount: Int {
-        guard let handle = unsafe openHandle else { return 0 }
-        return unsafe Int(sqlite3_total_changes64(handle))
-    }
+    public var totalChangeCount: Int { unsafe openHandle.map { unsafe Int(sqlite3_total_changes64($0)) } ?? 0 }
 
     /// The number of rows that the last INSERT, UPDATE or DELETE changed, without those that triggers changed.
-    public var changeCount: Int {
-        guard let handle = unsafe openHandle else { return 0 }
-        return unsafe Int(sqlite3_changes64(handle))
-    }
+    public var changeCount: Int { unsafe openHandle.map { unsafe Int(sqlite3_changes64($0)) } ?? 0 }
 
     /// Whether a transaction is open.
-    public var isInTransaction: Bool {
-        guard let handle = unsafe openHandle else { return false }
-        return unsafe sqlite3_get_autocommit(handle) == 0
-    }
+    public var isInTransaction: Bool { unsafe openHandle.map { unsafe sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Returns a bound of this connection.
     public func limit(_ limit: SQLiteLimit) -> Int {

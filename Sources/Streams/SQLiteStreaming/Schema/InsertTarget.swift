@@ -83,14 +83,14 @@ final class InsertTarget {
 
     /// Whether a transaction is open that has neither read nor written the schema yet.
     private var hasOnlyBegun: Bool {
-        guard connection.isInTransaction, let handle = unsafe connection.handle else { return false }
-        return unsafe sqlite3_txn_state(handle, schema) == SQLITE_TXN_NONE
+        connection.isInTransaction && transactionState == SQLITE_TXN_NONE
     }
 
     /// Whether the open transaction writes to the schema already.
-    var isBeingWritten: Bool {
-        guard let handle = unsafe connection.handle else { return false }
-        return unsafe sqlite3_txn_state(handle, schema) == SQLITE_TXN_WRITE
+    var isBeingWritten: Bool { transactionState == SQLITE_TXN_WRITE }
+
+    private var transactionState: Int32? {
+        unsafe connection.handle.map { handle in unsafe sqlite3_txn_state(handle, schema) }
     }
 
     /// What the schema says now.

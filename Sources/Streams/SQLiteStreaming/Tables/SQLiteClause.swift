@@ -163,14 +163,12 @@ struct SQLiteClause {
         case .string(let value): return .text(value)
         case .data(let value): return .blob(value)
         case .number(let text):
-            do throws(StreamError) {
-                switch try text.withUTF8Span({ (text) throws(StreamError) in try NumberText.kept(text, rounding: true) }
-                ) {
-                case .integer(let value): return .integer(value)
-                case .real(let value): return .real(value)
-                }
-            } catch {
-                throw SQLiteError(.mismatch, error.message)
+            let kept = try SQLiteError.of { () throws(StreamError) in
+                try text.withUTF8Span { (text) throws(StreamError) in try NumberText.kept(text, rounding: true) }
+            }
+            switch kept {
+            case .integer(let value): return .integer(value)
+            case .real(let value): return .real(value)
             }
         case .date(let seconds):
             guard let stored = dateFormat.stored(secondsSince2001: seconds) else {

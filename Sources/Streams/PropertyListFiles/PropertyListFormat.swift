@@ -1,4 +1,4 @@
-// The three forms of property lists, told apart by their first bytes, and the doors for whichever it is.
+// The three forms of property lists, detection by their first bytes, and entry points for any form.
 
 @_exported import PlistBuilding
 @_exported import PlistCoding
@@ -13,12 +13,14 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
     /// The text form of NeXTSTEP and OpenStep, with the types of GNUstep.
     case openStep
 
-    /// Tells the form by the first bytes of an input.
+    /// Determines the form from the first bytes of an input.
     ///
-    /// What begins with `bplist` is binary. What begins with `<?`, `<!` or `<plist`, after a byte order mark and whitespace, is XML, and
-    /// so is what begins with `<` in UTF-16. All else is the old text form, whether it is valid or not.
+    /// Input that begins with `bplist` is binary. Input that begins with `<?`, `<!` or `<plist`, after a byte order
+    /// mark and whitespace, is XML, and so is input that begins with `<` in UTF-16. Everything else is the old text
+    /// form, whether it is valid or not.
     ///
-    /// - Parameter firstBytes: The first bytes, of which 1,024 are looked at; or all, of a shorter input.
+    /// - Parameter firstBytes: The first bytes, of which at most 1,024 are examined, or the whole input if it is
+    ///   shorter.
     public init(firstBytes: RawSpan) {
         func hasPrefix(_ text: String, at start: Int) -> Bool {
             let text = Array(text.utf8)
@@ -42,7 +44,8 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
         self = ["<?", "<!", "<plist"].contains { hasPrefix($0, at: start) } ? .xml : .openStep
     }
 
-    /// Returns whether an input begins with `<`, in UTF-16 of either order; after whitespace only with a byte order mark.
+    /// Returns whether an input begins with `<` in UTF-16 of either byte order. Whitespace before it requires a byte
+    /// order mark.
     private static func isXMLInUTF16(_ bytes: RawSpan) -> Bool {
         guard bytes.byteCount >= 2 else { return false }
         let first = (bytes.byte(at: 0), bytes.byte(at: 1))
@@ -58,11 +61,11 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
         return false
     }
 
-    /// The bytes that are looked at.
+    /// The number of bytes that are examined.
     static var lookedAtByteCount: Int { 1024 }
 }
 
-/// Property lists of any form, which is told by the first bytes. They are written in XML.
+/// Property lists of any form, detected by the first bytes. They are written as XML.
 ///
 /// ```swift
 /// let settings = try AnyPropertyList.propertyList(from: .file("Info.plist"))
@@ -112,7 +115,7 @@ extension PlistSink where Self: ~Copyable {
 
     /// Receives a whole property list of any form from a source: bytes, a string, a file or a descriptor.
     ///
-    /// Nothing is sent before the first 1,024 bytes were read, by which the form is told.
+    /// Reads the first 1,024 bytes to determine the form before it sends messages.
     /// - Returns: The form.
     /// - Throws: The first error of the source, the bytes or this sink, with its position.
     @discardableResult
@@ -149,7 +152,8 @@ extension PlistSink where Self: ~Copyable {
 }
 
 extension PropertyListFormat {
-    /// Tells the form of a source by its first bytes, which are gone if it is a pipe; ``AnyPropertyList`` tells the form and reads all.
+    /// Determines the form of a source from its first bytes, which are consumed if the source is a pipe. To determine
+    /// the form and read everything, use ``AnyPropertyList``.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotRead``.
     public init(of source: some ByteSource) throws(StreamError) {
@@ -261,10 +265,10 @@ extension PropertyListFormat: SelfTesting {
         for (format, bytes) in [(PropertyListFormat.binary, binary.bytes), (.xml, xml.bytes), (.openStep, old.bytes)] {
             for isPath in [true, false] {
                 var ends: [Int32] = [-1, -1]
-                // SAFETY: the array has room for the two descriptors, and the count is that of the bytes.
+                // SAFETY: the array has two elements for the descriptors, and the count is that of the bytes.
                 try requireEqual(unsafe pipe(&ends), 0, "pipe")
                 defer { close(ends[0]) }
-                // So much fits into a pipe.
+                // This number of bytes fits into a pipe.
                 expectLessThan(bytes.count, 1 << 16, "bytes")
                 expectEqual(unsafe write(ends[1], bytes, bytes.count), bytes.count, "written")
                 close(ends[1])
@@ -279,7 +283,7 @@ extension PropertyListFormat: SelfTesting {
         }
     }
 
-    /// A sink that keeps what it is told at the end.
+    /// A sink that records the result it receives at the end.
     private struct Notices: PartialSink {
         var errors: [StreamError] = []
         mutating func cancel(with error: StreamError) { errors.append(error) }

@@ -1,121 +1,127 @@
-// What a CSV reader can be told, once, when it is made.
+// The options of a CSV reader.
 
 public import PlistStreaming
 
-/// What the text of a field is read as.
+/// The type as which the text of a field is read.
 public enum CSVFieldType: Sendable, Hashable {
-    /// A string, whatever is in it.
+    /// A string, regardless of its contents.
     case text
-    /// What a bare field looks like: a number, `true` or `false`, or null if it is empty. Any other field, and every field in
-    /// quotes, is a string.
+    /// A type inferred from the text: a bare field is a number, `true`, `false`, or null if it is empty. Any other
+    /// field, and every field in quotes, is a string.
     ///
-    /// A field is a number only if writing the number gives the same text: `42`, `-2.5` and `0.0` are numbers. `1.10`, `12345e6`,
-    /// `007`, `-0`, and numbers that neither 64 bits nor a double hold, are strings.
+    /// A field is a number only if writing the number produces the same text: `42`, `-2.5` and `0.0` are numbers. The
+    /// fields `1.10`, `12345e6`, `007` and `-0` are strings. So are numbers that fit neither into 64 bits nor into a
+    /// double.
     case inferred
-    /// A number in the grammar of JSON; null where the field is empty.
+    /// A number in the grammar of JSON; null if the field is empty.
     case number
-    /// An integer; null where the field is empty.
+    /// An integer; null if the field is empty.
     case integer
-    /// A number; null where the field is empty.
+    /// A number; null if the field is empty.
     case real
-    /// `true`, `false`, `1` or `0`; null where the field is empty.
+    /// `true`, `false`, `1` or `0`; null if the field is empty.
     case bool
-    /// A date and time of ISO 8601, such as `2026-11-21T06:38:16Z`; null where the field is empty.
+    /// An ISO 8601 date and time, such as `2026-11-21T06:38:16Z`; null if the field is empty.
     case date
 }
 
 /// The options of a reader of delimited text.
 public struct CSVReaderOptions: Sendable {
-    /// What becomes of a record that has fewer fields than the header, or than the first record.
+    /// A policy for records with fewer fields than the header, or than the first record if there is no header.
     public enum MissingFieldPolicy: Sendable, Hashable {
-        /// It is an error.
+        /// Reports an error.
         case reject
-        /// The missing fields are absent: no members of a dictionary, no elements of an array.
+        /// Omits the missing fields: the dictionary or array gets no values for them.
         case omit
     }
 
-    /// What becomes of the fields of a record beyond those of the header, or of the first record.
+    /// A policy for records with more fields than the header, or than the first record if there is no header.
     public enum ExtraFieldPolicy: Sendable, Hashable {
-        /// They are an error.
+        /// Reports an error.
         case reject
-        /// They are left out.
+        /// Ignores the extra fields.
         case ignore
-        /// They are an array of strings, the member with this name; in arrays they are elements like the others.
+        /// Sends the extra fields as an array of strings, in a member with this name. In arrays, they are ordinary
+        /// elements.
         case keep(under: String)
     }
 
-    /// What becomes of quotes within a field that does not begin with one.
+    /// A policy for quotes within a field that doesn't begin with a quote.
     public enum StrayQuotePolicy: Sendable, Hashable {
-        /// They are an error, as RFC 4180 has it.
+        /// Reports an error, as RFC 4180 requires.
         case reject
-        /// They are text.
+        /// Treats the quotes as text.
         case keep
     }
 
-    /// What becomes of columns that have the same name.
+    /// A policy for columns that have the same name.
     public enum DuplicateNames: Sendable, Hashable {
-        /// They are an error.
+        /// Reports an error.
         case reject
-        /// They are sent as they are. Columns that are made of such a text have names of which each comes once.
+        /// Sends the names unchanged. If the text is read into columns, the columns get unique names.
         case keep
     }
 
     /// The encoding of the text.
     public enum Encoding: Sendable, Hashable {
-        /// UTF-8; bytes that are none are an error.
+        /// UTF-8; invalid bytes are an error.
         case utf8
         /// ISO 8859-1, whose bytes are the first 256 characters.
         case latin1
         /// Windows-1252; its five bytes without a character are the control characters with their numbers.
         case windows1252
-        /// Bytes that are not looked at, for rows only: what gets messages gets UTF-8, and an error for a field that is none.
+        /// Unchecked bytes, for rows only. Sinks that receive messages get UTF-8, and an error for a field that isn't
+        /// UTF-8.
         case bytes
     }
 
-    /// The bytes that have a meaning.
+    /// The delimiter, quote and comment bytes, and whether the text has a header.
     public var dialect: CSVDialect
-    /// The names of the fields where the text has none; those of a header are not looked at.
+    /// The names of the fields if the text has no header. If it has a header, its names are ignored.
     public var names: [String]?
-    /// The names of the columns that are sent, in their order; all where there are none.
+    /// The names of the columns to send, in this order; nil for all columns.
     public var columns: [String]?
-    /// What fields are read as, unless they have a type of their own, or the sink knows one.
+    /// The type as which fields are read, unless a field has its own type or the sink expects one.
     public var fieldType: CSVFieldType
-    /// What the fields of some names are read as.
+    /// The types of fields with particular names.
     public var fieldTypes: [String: CSVFieldType]
-    /// What becomes of records with too few fields.
+    /// The policy for records with too few fields.
     public var shortRecords: MissingFieldPolicy
-    /// What becomes of records with too many fields.
+    /// The policy for records with too many fields.
     public var longRecords: ExtraFieldPolicy
-    /// What becomes of quotes within fields without quotes.
+    /// The policy for quotes within unquoted fields.
     public var bareQuotes: StrayQuotePolicy
-    /// What becomes of names that come twice.
+    /// The policy for duplicate column names.
     public var duplicateNames: DuplicateNames
     /// The encoding of the text.
     public var encoding: Encoding
-    /// A Boolean value that indicates whether a byte order mark before the first byte is skipped; else it is text.
+    /// A Boolean value that indicates whether a byte order mark at the start is skipped. Otherwise, it is text.
     public var skipsByteOrderMark: Bool
-    /// The bounds of the input. Those of strings count the bytes of a field with its quotes, those of depth none.
+    /// The limits of the input. String limits count the bytes of a field including its quotes. The depth limit has no
+    /// effect.
     public var limits: StreamLimits
-    /// The longest record in bytes, which is what is kept of a record that comes in pieces.
+    /// The maximum length of a record in bytes, which also limits the memory for a record that arrives in several
+    /// chunks.
     public var recordByteLimit: Int
-    /// The highest number of fields of a record.
+    /// The maximum number of fields in a record.
     public var fieldLimit: Int
-    /// What the fields of each of `columns` become where no sink says otherwise, as columns of known types want them.
+    /// The field kinds for `columns`, if columns of known types require them and the sink doesn't set them.
     var kinds: [FieldKind] = []
-    /// A Boolean value that indicates whether what is read becomes columns, of which no two have the same name.
+    /// A Boolean value that indicates whether the records are read into columns, which need unique names.
     var isForColumns: Bool = false
-    /// A Boolean value that indicates whether every byte goes through the plain machine, which tests compare with the fast one.
+    /// A Boolean value that indicates whether the plain scanner handles every byte. Tests compare it with the fast
+    /// scanner.
     package var usesPlainScan: Bool = false
-    /// The number of blocks that the fast machine begins with, which tests make small.
+    /// The number of blocks that the fast scanner starts with. Tests set it to a small number.
     package var firstBlockCount: Int = 16
 
-    /// A Boolean value that indicates whether a sink that lends memory gets messages all the same, which tests compare with
-    /// what is stored.
+    /// A Boolean value that indicates whether a sink with a record buffer receives messages anyway. Tests compare the
+    /// messages with the stored values.
     package var usesMessages: Bool = false
 
-    /// Creates options; without arguments for RFC 4180 with a header, whose fields are strings.
+    /// Creates options. The defaults are RFC 4180 with a header and string fields.
     ///
-    /// A record has at most 64 MiB unless something else is given that is less than 4 GiB, and at most 65,536 fields.
+    /// By default, a record has at most 64 MiB and 65,536 fields. The byte limit of a record must be less than 4 GiB.
     public init(
         dialect: CSVDialect = .standard, names: [String]? = nil, columns: [String]? = nil,
         fieldType: CSVFieldType = .text, fieldTypes: [String: CSVFieldType] = [:],

@@ -1,11 +1,11 @@
-// Records straight into the memory that a builder lends: a field that is what its member wants is stored there; what cannot be
-// stored goes as messages from its column on, with equal results and errors.
+// Stores records directly in the record buffer of a builder: a field with the type of its member is stored there. From
+// the first other column on, the record is sent as messages, with equal results and errors.
 
 import PlistBuilding
 import PlistStreaming
 
 extension CSVCursor {
-    /// What becomes of a record: nothing yet, nothing more, or the columns from one on.
+    /// The state of a record: nothing stored yet, everything stored, or the columns from one on are missing.
     @usableFromInline static var untried: Int { -2 }
     @usableFromInline static var done: Int { -1 }
 
@@ -28,12 +28,12 @@ extension CSVCursor {
         unsafe leave(0, 0, records)
     }
 
-    /// How many records the chunk probably has behind the one at hand.
+    /// The estimated number of records in the chunk after the current one.
     private var expectedCount: Int {
         count - record + scanner.restCount / max(1, scanner.inputOffset / max(1, scanner.recordCount))
     }
 
-    /// Finds out what the members of the sink want.
+    /// Determines the types that the members of the sink expect.
     private func resolve(_ records: UnsafeMutablePointer<RecordState>) {
         hasResolved = true
         isStrict = options.encoding == .bytes || options.usesMessages
@@ -51,12 +51,12 @@ extension CSVCursor {
         }
     }
 
-    /// Forgets what is known of the sink, which may be another one with the next chunk.
+    /// Discards the information about the sink, which may be another one for the next chunk.
     @usableFromInline
     func forgetSink() {
         mayBorrow = true
         unsafe loan.pointee.forget()
-        // Nothing is known where no record was complete; a piece of a text may be as small as it likes.
+        // Without a complete record nothing is known; a piece of a text may be arbitrarily small.
         guard hasResolved else { return }
         hasResolved = false
         for index in unsafe columns.indices {
@@ -64,8 +64,8 @@ extension CSVCursor {
         }
     }
 
-    // PERF: CSV/typed; inlinable, so that it specialises for sinks of other modules.
-    /// Gives back what a sink has lent, if it has lent anything.
+    // PERF: CSV/typed; inlinable, so that it specializes for sinks of other modules.
+    /// Returns the record buffer to the sink, if there is one.
     @inlinable
     func endLoan<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
         guard isLent else { return }
@@ -73,13 +73,14 @@ extension CSVCursor {
         try sink.endLoan()
     }
 
-    // PERF: CSV/typed; one call for all records of a batch, which stores what has the type of its member at once.
-    /// Stores the record at hand in lent memory, and those of the batch behind it, until something is left to do, which `rest`
-    /// tells.
+    // PERF: CSV/typed; one call for all records of a batch, which immediately stores each field with the type of its
+    // member.
+    /// Stores the current record and the following ones of the batch in the record buffer, until a record needs
+    /// messages. `rest` says where.
     @usableFromInline
     func fillRows() {
-        // SAFETY: the builder has made the state for rows that lie in its memory; what is trusted of it is that each member
-        // with a kind has memory for that kind at its offset from each of the rows there is room for.
+        // SAFETY: the builder has made the state for rows in its memory. This code relies on it that each member with a
+        // kind has memory for that kind at its offset in each row within the capacity.
         guard let records = unsafe loan.pointee.records else { return }
         let batch = unsafe scanner.batch
         let filler = unsafe RowFiller(self, batch, records)
@@ -106,9 +107,10 @@ extension CSVCursor {
         }
     }
 
-    // PERF: CSV/columns; a loop for each column has neither calls nor branches that cannot be foreseen.
-    /// Stores the record at hand and those behind it that are alike, column by column, and goes to the last of them; false where
-    /// it has not, since they do not go into columns, or too few are alike, or messages must tell what one of them is.
+    // PERF: CSV/columns; a loop for each column has neither calls nor unpredictable branches.
+    /// Stores the current record and the following similar ones, column by column, and moves to the last of them.
+    /// Returns false if it has stored nothing: because the records can't be stored in columns, too few are similar, or
+    /// messages must send one of them.
     private func fillColumns(_ batch: RecordBatch, _ records: UnsafeMutablePointer<RecordState>) -> Bool {
         guard mayFillColumns, unsafe loan.pointee.isOfColumns else { return false }
         let doneCount = unsafe records.pointee.doneCount
@@ -116,7 +118,7 @@ extension CSVCursor {
         guard unsafe limit >= ColumnFiller.fewestRecords else { return false }
         let filler = unsafe ColumnFiller(self, batch, from: record, limit: limit)
         guard unsafe filler.count >= ColumnFiller.fewestRecords else { return false }
-        // What cannot be stored is tried once in a batch, so that it costs no more than to store all twice.
+        // A batch that can't be stored is tried only once, so that it costs no more than storing everything twice.
         mayFillColumns = unsafe filler.fill(columns, loan.pointee.columns, behind: doneCount)
         guard mayFillColumns else { return false }
         unsafe loan.pointee.advance(records, by: filler.count)
@@ -125,13 +127,13 @@ extension CSVCursor {
         return true
     }
 
-    /// Leaves the rest of the record to messages, from a column on.
+    /// Leaves the rest of the record to messages, starting at a column.
     private func leave(_ index: Int, _ seen: UInt64, _ records: UnsafeMutablePointer<RecordState>) {
         rest = index
         unsafe (records.pointee.isOpen, records.pointee.seen) = (true, seen)
     }
 
-    /// The message for a column of a record of the batch, nil where that is an error.
+    /// Returns the message for a column of a record of the batch, or nil for an error.
     func storedMessage(of index: Int, in record: Int) -> ScalarMessage? {
         do throws(StreamError) {
             return try unsafe message(columns[index].field, in: record, columns[index].kind, columns[index].shape)

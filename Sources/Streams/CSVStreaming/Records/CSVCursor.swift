@@ -1,5 +1,5 @@
-// Goes from record to record: the header first, then what becomes of each column, then rows of the width that all must have.
-// Not generic, so that only the loop over messages is specialised by sinks; it is in CSVCursor+Sending.
+// Goes from record to record: first the header, then the handling of each column, then rows of equal width. Not
+// generic, so that sinks specialize only the loop over messages in CSVCursor+Sending.
 
 import PlistBuilding
 import PlistStreaming
@@ -14,56 +14,56 @@ final class CSVCursor {
         @usableFromInline let field: Int
         /// The UTF-8 of the name.
         @usableFromInline let key: UnsafeRawBufferPointer
-        /// What fields become, as the options say, and as it is with this sink.
+        /// The kind that the options declare for the field, and the kind for the current sink.
         let declared: FieldKind
         let isDeclared: Bool
         var kind: FieldKind
-        /// What is known of the type of the member.
+        /// The known shape of the member's type.
         var shape: UnsafePointer<RecordShape>?
     }
 
     @usableFromInline let options: CSVReaderOptions
     @usableFromInline let scanner: CSVScanner
     @usableFromInline let texts: FieldTexts
-    /// The names of the columns, once they are known; nil where records are arrays.
+    /// The names of the columns, once they are known; nil if records are arrays.
     private(set) var header: CSVHeader?
-    /// A Boolean value that indicates whether records have names, and so are dictionaries.
+    /// A Boolean value that indicates whether records have names and are therefore dictionaries.
     @usableFromInline let hasNames: Bool
-    /// The number of fields that records have; -1 as long as nobody knows.
+    /// The number of fields per record, or -1 if it isn't known yet.
     @usableFromInline private(set) var width = -1
     @usableFromInline private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
 
     /// A Boolean value that indicates whether the columns are the fields in their order.
     @usableFromInline private(set) var isInOrder = true
 
-    /// The record at hand in the batch.
+    /// The index of the current record in the batch.
     @usableFromInline var record = 0
-    /// The index of the record at hand among those that are sent; -1 before the first.
+    /// The index of the current record among all sent records; -1 before the first.
     @usableFromInline var row = -1
     /// The number of records of the batch.
     var count = 0
-    /// A Boolean value that indicates whether the end of the input was told.
+    /// A Boolean value that indicates whether the scanner has received the end of the input.
     private var isFinished = false
-    /// Where the names of the header are, until they were compared with those that the sink wants.
+    /// The positions of the header's names, until the names were compared with those that the sink expects.
     private var headerPositions: [StreamPosition] = []
-    /// A Boolean value that indicates whether the names of the columns are to be compared: not again in a later part of a text.
+    /// A Boolean value that indicates whether the column names must be compared, which happens once per text.
     private var checksHeader: Bool
-    /// A Boolean value that indicates whether the array of the records is begun.
+    /// A Boolean value that indicates whether the array of records has begun.
     @usableFromInline var hasBegun = false
 
-    // What a sink has lent; see CSVCursor+Loan.
+    // The record buffer of a sink; see CSVCursor+Loan.
     @usableFromInline var mayBorrow = true
     @usableFromInline var isLent = false
     @usableFromInline var rest = CSVCursor.untried
-    /// A Boolean value that indicates whether it is known what the sink wants.
+    /// A Boolean value that indicates whether the sink's expectations are known.
     @usableFromInline var hasResolved = false
-    /// A Boolean value that indicates whether no record of the batch was found that cannot be stored column by column.
+    /// A Boolean value that indicates whether all records of the batch so far can be stored column by column.
     var mayFillColumns = false
-    /// A Boolean value that indicates whether fields that no one wants are looked at as well, which only messages do.
+    /// A Boolean value that indicates whether unneeded fields are checked too, which only messages do.
     var isStrict = false
     let loan: UnsafeMutablePointer<RowLoan>
 
-    /// The number of records that were sent.
+    /// The number of sent records.
     var rowCount: Int { row + 1 }
 
     @usableFromInline
@@ -71,12 +71,12 @@ final class CSVCursor {
         self.init(options: options, place: LinePlace(), rowsBefore: 0, isContinuing: false)
     }
 
-    /// Begins at a place behind so many records, which may be that of a record in the middle of a text.
+    /// Begins at a place after the given number of records, which may be in the middle of a text.
     init(options: CSVReaderOptions, place: LinePlace, rowsBefore: Int, isContinuing: Bool) {
         self.options = options
         checksHeader = !isContinuing
         scanner = CSVScanner(options: options, place: place)
-        // What comes before decides on lines without a byte.
+        // The text before this place decides whether empty lines are records.
         scanner.keepsBlankLines = isContinuing && options.names?.count == 1
         row = rowsBefore - 1
         texts = FieldTexts(options)
@@ -92,7 +92,7 @@ final class CSVCursor {
         unsafe loan.deallocate()
     }
 
-    /// Goes on to the next record of the chunk; false behind the last one that is whole.
+    /// Advances to the next record of the chunk; returns false after the last complete one.
     @usableFromInline
     func next() throws(StreamError) -> Bool {
         record += 1
@@ -111,7 +111,7 @@ final class CSVCursor {
         return true
     }
 
-    /// Goes on to the record that the end of the input ends; false where there is none.
+    /// Advances to the record that ends with the input; returns false if there is no such record.
     @usableFromInline
     func finish() throws(StreamError) -> Bool {
         do throws(StreamError) {
@@ -125,14 +125,14 @@ final class CSVCursor {
         return true
     }
 
-    /// Refuses what comes behind an error, or the end of the input.
+    /// Refuses further input after an error or the end of the input.
     @usableFromInline
     func checkGoesOn() throws(StreamError) {
         if let failure = scanner.failure { throw failure }
         guard !isFinished else { throw StreamError(.misuse, "the input has ended; `reset` begins another one") }
     }
 
-    /// Ends the input, behind which nothing more comes. One without a header has no records, either.
+    /// Ends the input. A text without a header has no records, either.
     @usableFromInline
     func endInput() { isFinished = true }
 
@@ -214,7 +214,7 @@ final class CSVCursor {
         self.header = header
     }
 
-    /// The field of a chosen column; those before are made.
+    /// Returns the field index of a selected column; the fields before it are already set up.
     private func field(of name: String, _ header: CSVHeader, _ index: Int) throws(StreamError) -> Int {
         do throws(StreamError) {
             return try header.requiredIndex(of: name)
@@ -226,7 +226,7 @@ final class CSVCursor {
         }
     }
 
-    /// The names of the columns that are sent, to be compared with those that a sink wants, once.
+    /// Returns the names of the sent columns once, for comparison with the names that a sink expects.
     @usableFromInline
     func takeNamesToCheck() -> [String]? {
         guard checksHeader, let header else { return nil }
@@ -239,7 +239,7 @@ final class CSVCursor {
     /// The names of the members of each record, if records are dictionaries.
     @usableFromInline var sentNames: [String]? { header.map { options.columns ?? $0.names } }
 
-    /// The error of a name that no sink wants, at its place in the header.
+    /// Returns the error for a name that the sink doesn't expect, with its position in the header.
     @usableFromInline
     func refused(_ problem: NameProblem) -> StreamError {
         let field = unsafe problem.index < columns.count ? columns[problem.index].field : 0
@@ -251,9 +251,9 @@ final class CSVCursor {
 
     // MARK: Fields
 
-    /// The number of fields of the record at hand that its columns may have.
+    /// Returns the number of fields of the current record that belong to columns.
     ///
-    /// - Throws: `invalidSyntax` where the options refuse a record with fewer or more.
+    /// - Throws: `invalidSyntax` if the options refuse records with fewer or more fields.
     @usableFromInline
     func checkedFieldCount() throws(StreamError) -> Int {
         let found = unsafe scanner.batch.fieldCount(of: record)
@@ -273,22 +273,22 @@ final class CSVCursor {
         throw error
     }
 
-    /// The number of fields of the record at hand.
+    /// The number of fields of the current record.
     @usableFromInline var recordFieldCount: Int { unsafe scanner.batch.fieldCount(of: record) }
 
-    /// The message for a field of the record at hand behind those of the columns.
+    /// Returns the message for a field of the current record after the last column.
     @usableFromInline
     func message(ofRest field: Int) throws(StreamError) -> ScalarMessage {
         try unsafe message(field, in: record, .text(emptyIsNull: false), nil)
     }
 
-    /// The message for a field of the record at hand that is no column's.
+    /// Returns the message for a field of the current record that belongs to no column.
     @usableFromInline
     func message(ofField field: Int) throws(StreamError) -> ScalarMessage {
         try unsafe message(field, in: record, FieldKind(options.fieldType), nil)
     }
 
-    /// The message for a column in the record at hand; bytes are valid until the next one is made.
+    /// Returns the message for a column in the current record. Its bytes are valid until the next message.
     @usableFromInline
     func message(of index: Int) throws(StreamError) -> ScalarMessage {
         try unsafe message(columns[index].field, in: record, columns[index].kind, columns[index].shape)
@@ -300,7 +300,7 @@ final class CSVCursor {
         unsafe columns[index].kind == .text(emptyIsNull: false) && columns[index].shape == nil
     }
 
-    /// The message for a column of plain text in the record at hand, by what the sink expects.
+    /// Returns the message for a plain text column in the current record, depending on the type that the sink expects.
     @usableFromInline
     func message(of index: Int, expecting expected: ExpectedValue.Kind) throws(StreamError) -> ScalarMessage {
         let kind = FieldKind(expected) ?? .text(emptyIsNull: false)
@@ -317,7 +317,7 @@ final class CSVCursor {
         guard kind == .member, let shape = unsafe shape, let records = unsafe loan.pointee.records else {
             return try unsafe kind.message(text, isQuoted: isQuoted)
         }
-        // Text, unless the type takes only what it looks like.
+        // Text, unless the type accepts only the inferred type.
         let message = try unsafe FieldKind.text(emptyIsNull: true).message(text, isQuoted: isQuoted)
         let other = try unsafe FieldKind.member.message(text, isQuoted: isQuoted)
         return unsafe !takes(shape, message, records) && takes(shape, other, records) ? other : message
@@ -327,7 +327,7 @@ final class CSVCursor {
         _ shape: UnsafePointer<RecordShape>, _ message: ScalarMessage, _ records: UnsafeMutablePointer<RecordState>
     ) -> Bool {
         guard unsafe shape.pointee.kind == .scalar || shape.pointee.kind == .optional else { return true }
-        // SAFETY: the memory is for a value of the type, whose life ends here.
+        // SAFETY: the memory is for one value of the type, which is destroyed here.
         let memory = unsafe records.pointee.spareMemory(for: shape)
         guard unsafe shape.pointee.read(message, to: memory) else { return false }
         unsafe shape.pointee.deinitialize(memory)
@@ -336,7 +336,7 @@ final class CSVCursor {
 
     // MARK: Places
 
-    /// An error of a sink behind the last record.
+    /// Returns an error of a sink that occurs after the last record.
     @usableFromInline
     func atEnd(_ error: StreamError) -> StreamError {
         if let failure = scanner.failure { return failure }
@@ -345,7 +345,7 @@ final class CSVCursor {
         return error
     }
 
-    /// The position of a field of the record at hand; of the record for -1.
+    /// Returns the position of a field of the current record, or of the record for -1.
     @usableFromInline
     func position(of field: Int) -> StreamPosition {
         let batch = unsafe scanner.batch
@@ -353,10 +353,10 @@ final class CSVCursor {
         return unsafe batch.position(of: batch.range(of: field, in: record).lowerBound)
     }
 
-    /// An error of a sink or a field, with the place of the column; of the record for -1.
+    /// Returns an error of a sink or a field, with the position of the column, or of the record for -1.
     @usableFromInline @inline(never)
     func located(_ error: StreamError, _ index: Int) -> StreamError {
-        // An error of this cursor, which has its place.
+        // An error of this cursor already has its position.
         if let failure = scanner.failure { return failure }
         var steps = [StreamPath.Step.index(row)]
         var field = -1
@@ -373,7 +373,7 @@ final class CSVCursor {
         return error
     }
 
-    /// An error of the scanner, with the record and the field that it is in, behind the header.
+    /// Returns an error of the scanner with its record and field, counted after the header.
     private func locate(_ error: StreamError) -> StreamError {
         guard width >= 0 || !options.dialect.hasHeader else { return error }
         let names = header?.names ?? options.names ?? []

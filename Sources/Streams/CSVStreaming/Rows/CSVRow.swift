@@ -1,20 +1,20 @@
-// A record that is lent: its fields are slices of the text that is read, and stay there.
+// A borrowed record: its fields are slices of the input text, which isn't copied.
 
 public import PlistStreaming
 
 /// A record of a delimited text, whose fields are slices of the text.
 ///
-/// The record and its slices are valid during the call that they are lent to, which the compiler checks: neither can be kept.
-/// What is wanted for longer is copied, as by ``string(at:)``.
+/// The record and its slices are valid only during the call that receives them. The compiler enforces this. To keep a
+/// field, copy it, for example with ``string(at:)``.
 ///
-/// Nothing is copied but the text of fields in quotes which have doubled quotes within.
+/// Only the text of quoted fields that contain doubled quotes is copied.
 @safe
 public struct CSVRow: ~Copyable, ~Escapable {
-    // SAFETY: the cursor stays on the record, and the bytes where they are, during the call that the row is lent to.
+    // SAFETY: the cursor stays on the record, and the bytes in place, during the call that receives the row.
     @usableFromInline let cursor: CSVCursor
     @usableFromInline let batch: RecordBatch
     @usableFromInline let record: Int
-    /// The index of the record, from 0; a header is none.
+    /// The index of the record, from 0. The header isn't counted.
     public let index: Int
 
     // PERF: CSV/slices; a row is made for each record.
@@ -26,8 +26,8 @@ public struct CSVRow: ~Copyable, ~Escapable {
         self.index = index
     }
 
-    // PERF: CSV/slices; what is asked for each field is inlinable, as it is asked in other modules.
-    /// The number of fields, which may differ from that of the header where the options allow that.
+    // PERF: CSV/slices; members that are called for each field are inlinable, because other modules call them.
+    /// The number of fields, which may differ from the header's if the options allow that.
     @inlinable public var count: Int { unsafe batch.fieldCount(of: record) }
 
     /// The bytes of a field, without its quotes, in the encoding of the text.
@@ -39,12 +39,12 @@ public struct CSVRow: ~Copyable, ~Escapable {
         get {
             check(field)
             let bytes = unsafe cursor.texts.bytes(of: field, in: record, batch)
-            // SAFETY: the bytes are the batch's, or of memory that stays as it is until another record is read.
+            // SAFETY: the bytes belong to the batch, or to memory that doesn't change until another record is read.
             return unsafe _overrideLifetime(RawSpan(_unsafeBytes: bytes), copying: self)
         }
     }
 
-    /// Returns whether a field is in quotes, by which an empty text is told from none.
+    /// Returns whether a field is in quotes, which distinguishes an empty text from a missing one.
     ///
     /// - Precondition: The index is in `0..<count`.
     public func isQuoted(at field: Int) -> Bool {
@@ -52,26 +52,27 @@ public struct CSVRow: ~Copyable, ~Escapable {
         return unsafe cursor.texts.isQuoted(field, in: record, batch)
     }
 
-    /// The text of the field in the column with a name; nil if there is no such column, if the record is too short to have the field,
-    /// and if its bytes are no text.
+    /// Returns the text of the field in the named column. Returns nil if there is no such column, if the record is too
+    /// short to have the field, or if its bytes aren't valid text.
     ///
     /// To read many records, look up the column once with ``CSVHeader/index(of:)`` and use ``string(at:)``.
     /// - Complexity: O(1) in the number of columns.
     public subscript(name: String) -> String? { header?.index(of: name).flatMap { string(at: $0) } }
 
-    /// The text of a field; nil if the record is too short to have the field, and if its bytes are no text.
+    /// Returns the text of a field, or nil if the record is too short to have the field or its bytes aren't valid text.
     public func string(at field: Int) -> String? {
         guard has(field) else { return nil }
         guard let text = unsafe cursor.texts.text(of: field, in: record, batch) else { return nil }
         return unsafe String(validating: text.bytes)
     }
 
-    /// The integer that a field is, in the grammar of JSON; nil for any other text, and if the record is too short to have the field.
+    /// Returns a field as an integer in the grammar of JSON. Returns nil for any other text, or if the record is too
+    /// short to have the field.
     @inlinable
     public func integer(at field: Int) -> Int64? {
         guard has(field) else { return nil }
         let range = unsafe batch.range(of: field, in: record)
-        // SAFETY: the range is that of a field, and 24 bytes are there from its first one.
+        // SAFETY: the range is that of a field, and 24 bytes are readable from its start.
         if unsafe range.lowerBound <= batch.byteCount - 24,
             let value = unsafe ShortNumber.integer(batch.bytes + range.lowerBound, range.count)
         {
@@ -83,8 +84,8 @@ public struct CSVRow: ~Copyable, ~Escapable {
     @usableFromInline @inline(never)
     func longInteger(at field: Int) -> Int64? { NumberText.integer(self[field], as: Int64.self) }
 
-    /// The nearest double to the number that a field is, in the grammar of JSON; nil for any other text, and if the record is too short
-    /// to have the field.
+    /// Returns the nearest double to a number in the grammar of JSON. Returns nil for any other text, or if the record
+    /// is too short to have the field.
     public func real(at field: Int) -> Double? {
         guard has(field) else { return nil }
         return NumberText.real(self[field], as: Double.self)
@@ -94,20 +95,20 @@ public struct CSVRow: ~Copyable, ~Escapable {
     @inline(__always)  // PERF: CSV/columns; once a field.
     func isShortInteger(at field: Int) -> Bool {
         let range = unsafe batch.range(of: field, in: record)
-        // SAFETY: the range is that of a field, and 24 bytes are there from its first one.
+        // SAFETY: the range is that of a field, and 24 bytes are readable from its start.
         return unsafe range.lowerBound <= batch.byteCount - 24
             && ShortNumber.integer(batch.bytes + range.lowerBound, range.count) != nil
     }
 
-    /// The position of the record, or of a field of it.
+    /// Returns the position of the record, or of one of its fields.
     ///
-    /// - Complexity: O(bytes) in the part of the text that was looked at last, 16 KB at the most, or the record.
+    /// - Complexity: O(bytes) in the part of the text that was examined last, at most 16 KB, or in the record.
     public func position(of field: Int = 0) -> StreamPosition {
         check(field)
         return unsafe batch.position(of: batch.range(of: field, in: record).lowerBound)
     }
 
-    /// The names of the columns; nil where records have none.
+    /// The names of the columns; nil if records have no names.
     public var header: CSVHeader? { cursor.header }
 
     @inlinable @inline(__always)  // PERF: CSV/slices; once a field.

@@ -1,38 +1,38 @@
-// The scanner's state and its door: chunks in, batches of whole records out.
-// The plain machine, which is the specification, is in CSVScanner+Plain, the fast one in CSVScanner+Blocks.
+// The scanner's state and its entry points: chunks in, batches of complete records out. CSVScanner+Plain contains the
+// plain scanner, which is the specification; CSVScanner+Blocks contains the fast one.
 
 import BlockMasks
 import PlistStreaming
 
-/// A machine that finds records and fields in delimited text that comes in chunks.
+/// A state machine that finds records and fields in delimited text that comes in chunks.
 ///
-/// It keeps nothing of the input but a record that the end of a chunk has cut.
+/// It keeps no input except a record that was cut at the end of a chunk.
 @safe @usableFromInline
 final class CSVScanner {
-    /// Where in a record the plain machine is.
+    /// The position of the plain scanner in a record.
     enum State: UInt8 {
-        /// At the first bytes of the input, of which some are those of a byte order mark.
+        /// At the first bytes of the input, which may be part of a byte order mark.
         case mark
-        /// Before a record; before one behind a CR, whose LF may follow.
+        /// Before a record; before a record after a CR, whose LF may follow.
         case record, lineFeed
-        /// Before a field, within one without quotes, within quotes, behind a quote within quotes.
+        /// Before a field; within a field without quotes; within quotes; after a quote within quotes.
         case field, bare, quoted, quote
-        /// Within a line that is no record.
+        /// Within a line that isn't a record.
         case comment
     }
 
     let options: CSVReaderOptions
     let delimiter: UInt8
-    /// -1 where there is none.
+    /// The quote character, or -1 if quotes have no meaning.
     let quote: Int
     let comment: Int
-    /// A Boolean value that indicates whether numbers may be looked for in the bytes of a field before anybody asks whether it
-    /// is in quotes.
+    /// A Boolean value that indicates whether the bytes of a field can be read as a number before checking whether the
+    /// field is in quotes.
     private let allowsShortNumbers: Bool
     let recordLimit: Int
     let fieldLimit: Int
     let allowsBlocks: Bool
-    /// A Boolean value that indicates whether lines without a byte are records, which have one field.
+    /// A Boolean value that indicates whether empty lines are records with one field.
     @usableFromInline var keepsBlankLines = false
 
     var state: State
@@ -40,31 +40,31 @@ final class CSVScanner {
     /// The number of records found.
     var recordCount = 0
 
-    // The chunk, which is there while it is scanned.
+    // The chunk, valid while it is scanned.
     private(set) var chunk: UnsafeRawPointer
     private(set) var chunkCount = 0
-    /// Where it begins, on the line that the scanner is in.
+    /// The start of the chunk, relative to the current line of the scanner.
     var chunkPlace: LinePlace
     private var exceedsInput = false
-    /// Where the scanner is in the chunk.
+    /// The offset of the scanner in the chunk.
     var offset = 0
 
-    // The record at hand, and its last field.
+    // The current record, and its last field.
     var record = LinePlace()
     var field = LinePlace()
     var fieldCount = 0
-    /// The bytes of a record that earlier chunks have begun.
+    /// The bytes of a record that began in earlier chunks.
     var pending: [UInt8] = []
-    /// A Boolean value that indicates whether the record at hand is in `pending` as far as the chunk.
+    /// A Boolean value that indicates whether `pending` contains the part of the current record before the chunk.
     private var isCut = false
 
     /// The records found last.
     private(set) var batch: RecordBatch
     var blocks: BlockScan
     let classes: ByteClasses
-    /// Memory for as many blocks as the fast machine looks at, eight words each.
+    /// Memory for the number of blocks that the fast scanner examines together, eight words each.
     let masks: UnsafeMutableBufferPointer<UInt64>
-    /// Memory for the ends of lines in them, and 64 more.
+    /// Memory for the ends of lines in these blocks, and 64 more.
     let lineEnds: UnsafeMutablePointer<UInt32>
     var blockCount: Int
     private var endCapacity: Int
@@ -79,7 +79,7 @@ final class CSVScanner {
         allowsShortNumbers = dialect.quote.map { !"0123456789-.".utf8.contains($0) } ?? true
         recordLimit = min(max(0, options.recordByteLimit), Int(UInt32.max) - 1)
         fieldLimit = min(options.limits.stringByteCount, recordLimit)
-        // Lower limits are the plain machine's.
+        // The plain scanner handles lower limits.
         allowsBlocks = !options.usesPlainScan && fieldLimit >= Self.largestBlockCount * 64
         state = options.skipsByteOrderMark ? .mark : .record
         classes = Self.classes(of: dialect)
@@ -88,7 +88,7 @@ final class CSVScanner {
         unsafe masks = .allocate(capacity: allowsBlocks ? Self.largestBlockCount * BlockScan.wordCount : 0)
         unsafe lineEnds = .allocate(capacity: allowsBlocks ? Self.largestBlockCount * 64 + 64 : 0)
         endCapacity = allowsBlocks ? Self.largestBlockCount * 64 + 64 : 64
-        // SAFETY: nobody looks at the bytes of no chunk.
+        // SAFETY: the bytes of this empty chunk are never read.
         unsafe chunk = UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
         unsafe batch = unsafe RecordBatch(
             bytes: chunk, ends: .allocate(capacity: endCapacity), records: .allocate(capacity: endCapacity))
@@ -106,7 +106,7 @@ final class CSVScanner {
         return ByteClasses(text(dialect.quote), text(dialect.delimiter), "\n", "\r")
     }
 
-    /// Takes the next chunk, whose bytes stay there until `endChunk`.
+    /// Takes the next chunk, whose bytes must stay in place until `endChunk`.
     @usableFromInline
     func beginChunk(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
@@ -117,7 +117,7 @@ final class CSVScanner {
         offset = 0
     }
 
-    /// Finds the next records of the chunk; false when there are no more that are whole.
+    /// Finds the next records of the chunk; returns false if no complete records are left.
     @usableFromInline
     func next() throws(StreamError) -> Bool {
         if let failure { throw failure }
@@ -131,7 +131,7 @@ final class CSVScanner {
         return false
     }
 
-    /// Keeps what is left of the chunk.
+    /// Keeps the rest of the chunk.
     @usableFromInline
     func endChunk() {
         switch state {
@@ -144,7 +144,7 @@ final class CSVScanner {
         (chunkCount, offset, exceedsInput) = (0, 0, false)
     }
 
-    /// Ends the input; true when there is a last record.
+    /// Ends the input; returns true if there is a last record.
     @usableFromInline
     func finish() throws(StreamError) -> Bool {
         if let failure { throw failure }
@@ -152,7 +152,7 @@ final class CSVScanner {
         case .record, .lineFeed, .comment:
             return false
         case .mark:
-            // A part of a mark is text.
+            // An incomplete byte order mark is text.
             if record.offset == inputOffset { return false }
             field = record
             endField()
@@ -173,27 +173,27 @@ final class CSVScanner {
     /// The offset in the input.
     @usableFromInline var inputOffset: Int { byteOffset + offset }
 
-    /// Where the scanner is.
+    /// The position of the scanner.
     var place: LinePlace { chunkPlace.at(inputOffset) }
 
     /// The number of bytes of completed chunks.
     @usableFromInline var byteOffset: Int { chunkPlace.offset }
 
-    /// The number of bytes of the chunk that come behind what was found.
+    /// The number of bytes of the chunk after the found records.
     var restCount: Int { chunkCount - offset }
 
     // MARK: What is found
 
-    /// Notes the end of the field at hand.
+    /// Notes the end of the current field.
     func endField() {
         if fieldCount == endCapacity { growEnds() }
-        // SAFETY: there is room for one more. A record has less than 4 GiB.
+        // SAFETY: the memory has capacity for one more. A record has less than 4 GiB.
         unsafe batch.ends[fieldCount] = UInt32(truncatingIfNeeded: inputOffset - record.offset)
         fieldCount += 1
     }
 
     private func growEnds() {
-        // SAFETY: as many ends are kept as there were.
+        // SAFETY: the new memory holds all previous ends.
         let larger = UnsafeMutablePointer<UInt32>.allocate(capacity: 2 * endCapacity)
         unsafe larger.update(from: batch.ends, count: fieldCount)
         unsafe batch.ends.deallocate()
@@ -201,7 +201,7 @@ final class CSVScanner {
         endCapacity *= 2
     }
 
-    /// Forgets the bytes kept of what turned out to be no part of a record.
+    /// Discards kept bytes that turned out not to be part of a record.
     func forgetPart() {
         pending = []
         isCut = false
@@ -210,18 +210,18 @@ final class CSVScanner {
     private func keepPart(to end: Int) {
         let start = isCut ? 0 : max(0, record.offset - byteOffset)
         guard start <= end else { return }
-        // SAFETY: the record begins in the chunk, or goes on from its beginning.
+        // SAFETY: the record begins in the chunk, or continues from its beginning.
         unsafe pending.append(contentsOf: UnsafeRawBufferPointer(start: chunk + start, count: end - start))
         isCut = true
     }
 
-    /// Makes a batch of the record that ends where the scanner is.
+    /// Makes a batch of the record that ends at the position of the scanner.
     func endRecord() throws(StreamError) {
         if isCut {
             keepPart(to: offset)
             isCut = false
             let count = pending.count
-            // The bytes stay where they are until the next record is kept.
+            // The bytes stay in place until the next record is kept.
             whole.replace(by: &pending)
             unsafe (batch.bytes, batch.byteCount) = unsafe (whole.start, allowsShortNumbers ? count : 0)
         } else {
@@ -237,10 +237,10 @@ final class CSVScanner {
         fieldCount = 0
     }
 
-    /// The bytes of a record that came in pieces, where they stay.
+    /// The bytes of a record that arrived in several chunks, at a stable address.
     private let whole = KeptBytes()
 
-    /// Takes a batch of records that the fast machine has found in the chunk, and goes on behind them.
+    /// Takes a batch of records that the fast scanner has found in the chunk, and continues after them.
     func take(_ count: Int, from start: Int, to end: Int, lineCount: Int, lineEnd: Int) {
         unsafe batch.bytes = unsafe chunk + start
         unsafe (batch.byteCount, batch.count) = (allowsShortNumbers ? chunkCount - start : 0, count)
@@ -251,12 +251,12 @@ final class CSVScanner {
     }
 
     // SPEC: Unicode 16, table 3-7.
-    /// Refuses a record that is no UTF-8.
+    /// Throws if a record isn't valid UTF-8.
     private func checkText(_ count: Int) throws(StreamError) {
         guard options.encoding == .utf8 else { return }
         let text = unsafe UnsafeRawBufferPointer(start: batch.bytes, count: count)
         guard unsafe !UTF8Check.isValid(text) else { return }
-        // What the end of the record cuts off is wrong there.
+        // A character that is cut by the end of the record is an error at that position.
         var (valid, previous) = (0, UInt32(0))
         while valid < count, unsafe BlockScan.mayFollow(text[valid], previous) {
             unsafe previous = previous >> 8 | UInt32(text[valid]) << 24
@@ -284,14 +284,14 @@ final class CSVScanner {
         return error
     }
 
-    /// Counts a field that begins, of which no record has too many.
+    /// Counts a field that begins; throws if the record has too many.
     func countField() throws(StreamError) {
         guard fieldCount >= max(1, options.fieldLimit) else { return }
         throw fail(.limitExceeded, "more than \(options.fieldLimit) fields in a record", field)
     }
 }
 
-/// Bytes that stay where they are until others come in their place.
+/// Bytes that stay at the same address until they are replaced.
 @safe
 private final class KeptBytes {
     private(set) var start: UnsafeRawPointer
@@ -299,13 +299,13 @@ private final class KeptBytes {
 
     init() {
         unsafe memory = .allocate(byteCount: 64, alignment: 8)
-        // SAFETY: the memory is there, as it has 64 bytes.
+        // SAFETY: the address isn't nil, because the memory has at least 64 bytes.
         unsafe start = UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped)
     }
 
     deinit { unsafe memory.deallocate() }
 
-    /// Copies other bytes, which are left empty.
+    /// Replaces the bytes with a copy of other bytes, which are empty afterwards.
     func replace(by other: inout [UInt8]) {
         if unsafe memory.count < other.count || memory.count > 1 << 20 && other.count < 1 << 16 {
             unsafe memory.deallocate()
@@ -313,7 +313,7 @@ private final class KeptBytes {
             unsafe start = UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped)
         }
         unsafe memory.copyBytes(from: other)
-        // A long record is rare, and its memory is no one's for ever.
+        // A long record is rare, so its memory isn't kept.
         other.removeAll(keepingCapacity: other.count < 1 << 16)
     }
 }

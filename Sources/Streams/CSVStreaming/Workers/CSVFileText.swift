@@ -1,18 +1,18 @@
-// A file in pieces for several workers, of which some are in memory at a time.
+// A file in pieces for several workers, with only some pieces in memory at a time.
 
 import PlistStreaming
 
-/// The text of a file, cut where records end, as far as quotes tell.
+/// The text of a file, split at line ends outside quotes.
 @safe
 final class CSVFileText: @unchecked Sendable {
-    // SAFETY: one task at a time uses an object: the one that hands out pieces, or the one that reads what is left behind them.
+    // SAFETY: one task at a time uses an object: the one that takes pieces, or the one that reads the rest after them.
     private let file: InputFile
     private let options: CSVReaderOptions
     private let pieceByteCount: Int
-    /// The bytes behind the last piece.
+    /// The bytes after the last piece.
     private var bytes: [UInt8] = []
     private var isAtEnd = false
-    /// What there was instead of more bytes.
+    /// The error that ended reading, if any.
     private var failure: StreamError?
 
     init(_ file: consuming InputFile, _ options: CSVReaderOptions, pieceByteCount: Int) {
@@ -21,11 +21,12 @@ final class CSVFileText: @unchecked Sendable {
         self.pieceByteCount = max(1, pieceByteCount)
     }
 
-    /// The next piece, which ends with a record as far as quotes tell, or with the text; nil behind the last one, and where there is
-    /// no such end within the longest record, or the file cannot be read: then `forEachChunk` goes on.
+    /// Returns the next piece, which ends at a line end outside quotes or at the end of the text. Returns nil after the
+    /// last one, if the longest allowed record has no such end, or if the file cannot be read; then `forEachChunk`
+    /// continues.
     func next() -> [UInt8]? {
         guard !isAtEnd, failure == nil else { return nil }
-        // Whether the byte at hand is within quotes, and how far no record ends.
+        // Whether the current byte is within quotes, and the number of bytes without a record end.
         var (isInside, seen) = (false, 0)
         while true {
             let count = bytes.count
@@ -45,7 +46,7 @@ final class CSVFileText: @unchecked Sendable {
         }
     }
 
-    /// Reads as many bytes as a piece has; false at the end.
+    /// Reads as many bytes as a piece has; returns false at the end.
     private func readMore() -> Bool {
         let count = bytes.count
         bytes.append(contentsOf: repeatElement(0, count: pieceByteCount))
@@ -67,7 +68,8 @@ final class CSVFileText: @unchecked Sendable {
         return end == count + pieceByteCount
     }
 
-    /// The offset behind the last line end outside quotes; else it goes on behind all bytes but a CR.
+    /// Returns the offset after the last line end outside quotes; if there is none, the search continues after all
+    /// bytes except a final CR.
     private func lastEnd(from seen: inout Int, _ isInside: inout Bool) -> Int? {
         let count = bytes.last == 0x0D ? bytes.count - 1 : bytes.count
         guard count > seen else { return nil }
@@ -92,7 +94,7 @@ final class CSVFileText: @unchecked Sendable {
         return nil
     }
 
-    /// The bytes behind the last piece, in chunks.
+    /// Calls a closure with the bytes after the last piece, in chunks.
     func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
         let bytes = self.bytes
         self.bytes = []
@@ -101,11 +103,12 @@ final class CSVFileText: @unchecked Sendable {
         if !isAtEnd { try file.readChunks(body) }
     }
 
-    /// Reads all pieces, so many at a time, and hands on what they give in their order.
+    /// Reads all pieces, a limited number at a time, and passes on their results in order.
     ///
-    /// - Parameter isForOne: Whether one worker has to read all, as what it counts is bounded for the whole text.
-    /// - Throws: What one worker would find first; `receiverFailed` with a `CancellationError` as the cause when the task was
-    ///   cancelled.
+    /// - Parameter isForOne: A Boolean value that indicates whether one worker must read the whole text, because a
+    ///   limit applies to the whole text.
+    /// - Throws: The error that one worker would find first; `receiverFailed` with a `CancellationError` as the cause
+    ///   if the task was cancelled.
     func read<Value: Sendable>(
         workers: Int, isForOne: Bool = false, _ read: @escaping CSVPiece.Read<Value>, _ take: (Value) -> Void
     ) async throws(StreamError) {
@@ -113,7 +116,7 @@ final class CSVFileText: @unchecked Sendable {
         var pieces: [[UInt8]] = []
         var others: CSVReaderOptions?
         var outputs: [Int: CSVPiece.Output<Value>?] = [:]
-        // The number of pieces that are taken, where the next one begins, and where the next one to be read.
+        // The number of pieces taken, the start of the next one, and the offset of the next one to read.
         var (taken, start, offset) = (0, CSVPiece.Start(), 0)
         await withTaskGroup(of: (Int, CSVPiece.Output<Value>?).self) { group in
             while true {
@@ -146,7 +149,7 @@ final class CSVFileText: @unchecked Sendable {
         }
         if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
         guard !pieces.isEmpty || !isAtEnd else { return }
-        // What comes from here on, as one worker finds it.
+        // The rest of the text, as one worker reads it.
         let rest = CSVPiece(
             [], 0..<0, behind: taken, from: start, taken == 0 ? options : others ?? options, rest: (pieces, self))
         take(try await read(rest).value)

@@ -1,23 +1,23 @@
-// What one worker reads: a piece of a text that begins with a record, and what is made of it.
+// The input and the results of one worker: a piece of a text that begins with a record.
 
 import PlistBuilding
 import PlistStreaming
 
-/// A piece of a delimited text, of whole records, for one worker.
+/// A piece of a delimited text, with complete records, for one worker.
 struct CSVPiece: Sendable {
     private let bytes: [UInt8]
     private let range: Range<Int>
     private let options: CSVReaderOptions
-    /// The index of the piece, and what is known of the others.
+    /// The index of the piece, and the known extents of the other pieces.
     private let index: Int
     private let order: PieceOrder
-    /// Where the piece begins; only the byte of that is known before all pieces before it were read.
+    /// The start of the piece; only its byte offset is known before all earlier pieces were read.
     private var start: Start
     private var knowsStart = false
-    /// What follows, where one worker reads it all.
+    /// The following pieces and the rest of the text, if one worker reads everything.
     private var rest: (pieces: [[UInt8]], text: CSVFileText)?
 
-    /// A piece of a text that begins at an offset, one of several that are read at the same time.
+    /// Creates a piece that begins at an offset, one of several that are read at the same time.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, at offset: Int, _ options: CSVReaderOptions, _ order: PieceOrder,
         _ index: Int
@@ -26,7 +26,7 @@ struct CSVPiece: Sendable {
         start = Start(place: LinePlace(offset: offset))
     }
 
-    /// What one worker reads behind so many pieces, to the end of the text.
+    /// Creates a piece for one worker that reads from the given piece to the end of the text.
     init(
         _ bytes: [UInt8], _ range: Range<Int>, behind index: Int, from start: Start, _ options: CSVReaderOptions,
         rest: (pieces: [[UInt8]], text: CSVFileText)? = nil
@@ -35,14 +35,15 @@ struct CSVPiece: Sendable {
         (self.start, knowsStart, self.rest) = (start, true, rest)
     }
 
-    /// The options of all pieces but the first, which alone has a header and a mark; nil where one worker has to read all, since
-    /// the first piece does not say what records are, or has none, before which lines without a byte are no records, either.
+    /// Returns the options of all pieces except the first, which alone has a header and a byte order mark. Returns nil
+    /// if one worker must read everything: if neither a header nor the options name the fields, or if the first piece
+    /// has no record, because empty lines before the first record aren't records.
     static func otherOptions(behind bytes: ArraySlice<UInt8>, _ options: CSVReaderOptions) -> CSVReaderOptions? {
         guard options.dialect.hasHeader || options.names != nil else { return nil }
         let cursor = CSVCursor(options: options)
         do throws(StreamError) {
             try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-                // SAFETY: the scanner has the bytes within the closure only.
+                // SAFETY: the scanner uses the bytes only within the closure.
                 unsafe cursor.scanner.beginChunk(UnsafeRawBufferPointer(buffer))
                 _ = try cursor.next()
                 cursor.scanner.endChunk()
@@ -58,12 +59,12 @@ struct CSVPiece: Sendable {
         return others
     }
 
-    /// Where a piece begins: the number of records before it, and its place in the text.
+    /// The start of a piece: the number of records before it, and its place in the text.
     struct Start: Sendable {
         var rowCount = 0
         var place = LinePlace()
 
-        /// Where the piece behind this one begins.
+        /// Returns the start of the next piece.
         func behind(_ extent: Extent) -> Start {
             var end = extent.end
             end.line += place.line - extent.start.line
@@ -73,38 +74,38 @@ struct CSVPiece: Sendable {
         }
     }
 
-    /// How much is in a piece: its records, and its lines from where it was taken to begin to where it ends.
+    /// The extent of a piece: its number of records, and its lines from its assumed start to its end.
     struct Extent: Sendable {
         let rowCount: Int
         let start: LinePlace
         let end: LinePlace
     }
 
-    /// What a worker makes of a piece, and how much is in it.
+    /// The result of a worker for a piece, and the extent of the piece.
     struct Output<Value: Sendable>: Sendable {
         let value: Value
         let extent: Extent
     }
 
-    /// Reads a piece by a cursor.
+    /// A function that reads a piece with a cursor.
     typealias Read<Value: Sendable> = @Sendable (CSVPiece) async throws(StreamError) -> Output<Value>
 
     private func output<Value>(_ value: Value, _ cursor: CSVCursor) -> Output<Value> {
         Output(value: value, extent: extent(cursor))
     }
 
-    /// How far a cursor has come that began with the piece.
+    /// Returns the progress of a cursor that began with the piece.
     private func extent(_ cursor: CSVCursor) -> Extent {
         Extent(rowCount: cursor.rowCount - start.rowCount, start: start.place, end: cursor.scanner.chunkPlace)
     }
 
-    /// A cursor before the first record.
+    /// Creates a cursor before the first record.
     private func makeCursor() -> CSVCursor {
         CSVCursor(
             options: options, place: start.place, rowsBefore: start.rowCount, isContinuing: index > 0)
     }
 
-    /// The bytes in chunks between which a worker looks whether it goes on.
+    /// Calls a closure with the bytes in chunks. Between chunks, the worker checks for cancellation.
     private func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
         try forEachChunk(of: bytes, range, body)
         guard let rest else { return }
@@ -134,7 +135,7 @@ struct CSVPiece: Sendable {
 
     // MARK: What is made of it
 
-    /// The values of the records.
+    /// Returns the values of the records.
     func values<Value: StreamValue & Sendable>(
         _ type: Value.Type, _ options: BuilderOptions
     ) throws(StreamError) -> Output<[Value]> {
@@ -143,7 +144,7 @@ struct CSVPiece: Sendable {
         return output(try builder.takeResult(), cursor)
     }
 
-    /// The columns of the records.
+    /// Returns the columns of the records.
     func columns(_ types: [(name: String, type: ColumnType)]) throws(StreamError) -> Output<Columns> {
         var builder = ColumnsBuilder(columns: types)
         let cursor = try send(to: &builder)
@@ -157,9 +158,10 @@ struct CSVPiece: Sendable {
         return cursor
     }
 
-    /// What a closure makes of the records, which are lent with their indexes and places in the whole text.
+    /// Returns the results of a closure for the records, which it borrows with their indexes and places in the whole
+    /// text.
     ///
-    /// For that they are counted first, as all pieces are at the same time.
+    /// To get these, all pieces are counted first, at the same time.
     func map<Value: Sendable>(
         _ transform: @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> Output<[Value]> {
@@ -184,7 +186,7 @@ struct CSVPiece: Sendable {
         return output(values, cursor)
     }
 
-    /// How much is in the piece.
+    /// Returns the extent of the piece.
     private func count() throws(StreamError) -> Extent {
         let cursor = makeCursor()
         try forEachChunk { (chunk) throws(StreamError) in try cursor.countRows(of: chunk) }
@@ -192,7 +194,7 @@ struct CSVPiece: Sendable {
         return extent(cursor)
     }
 
-    /// The types that columns may have.
+    /// Returns the types that columns may have.
     func types() throws(StreamError) -> Output<InferredTypes> {
         let cursor = makeCursor()
         var types = InferredTypes()

@@ -1,34 +1,35 @@
-// The options of our coders by the names that `JSONDecoder` and `JSONEncoder` have for them.
+// The options of our coders under the names that `JSONDecoder` and `JSONEncoder` use.
 
 public import PlistBuilding
 public import PlistCoding
 
 extension JSONStreamDecoder {
-    /// How names in the text become coding keys: `decodingOptions.keyMapping`. What is `custom` in `JSONDecoder` is `KeyMapping.keys`.
+    /// The mapping from names in the text to coding keys: `decodingOptions.keyMapping`. Use `KeyMapping.keys` for the
+    /// `custom` strategy of `JSONDecoder`.
     public var keyDecodingStrategy: KeyMapping {
         get { decodingOptions.keyMapping }
         set { decodingOptions.keyMapping = newValue }
     }
 
-    /// How dates are read: `decodingOptions.dates`.
+    /// The format for reading dates: `decodingOptions.dates`.
     public var dateDecodingStrategy: DecodingOptions.Dates {
         get { decodingOptions.dates }
         set { decodingOptions.dates = newValue }
     }
 
-    /// How data are read: `decodingOptions.bytes`.
+    /// The format for reading data: `decodingOptions.bytes`.
     public var dataDecodingStrategy: DecodingOptions.Bytes {
         get { decodingOptions.bytes }
         set { decodingOptions.bytes = newValue }
     }
 
-    /// How infinities and NaN are read: `decodingOptions.nonConformingFloats`.
+    /// The format for reading infinities and NaN: `decodingOptions.nonConformingFloats`.
     public var nonConformingFloatDecodingStrategy: DecodingOptions.NonConformingFloats {
         get { decodingOptions.nonConformingFloats }
         set { decodingOptions.nonConformingFloats = newValue }
     }
 
-    /// What types can ask for while they are decoded: `decodingOptions.userInfo`.
+    /// Additional values that types can read while they are decoded: `decodingOptions.userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable] {
         get { decodingOptions.userInfo }
         set { decodingOptions.userInfo = newValue }
@@ -36,31 +37,32 @@ extension JSONStreamDecoder {
 }
 
 extension JSONStreamEncoder {
-    /// How coding keys become names in the text: `encodingOptions.keyMapping`. What is `custom` in `JSONEncoder` is `KeyMapping.names`.
+    /// The mapping from coding keys to names in the text: `encodingOptions.keyMapping`. Use `KeyMapping.names` for the
+    /// `custom` strategy of `JSONEncoder`.
     public var keyEncodingStrategy: KeyMapping {
         get { encodingOptions.keyMapping }
         set { encodingOptions.keyMapping = newValue }
     }
 
-    /// How dates are written: `encodingOptions.dates`.
+    /// The format for writing dates: `encodingOptions.dates`.
     public var dateEncodingStrategy: EncodingOptions.Dates {
         get { encodingOptions.dates }
         set { encodingOptions.dates = newValue }
     }
 
-    /// How data are written: `encodingOptions.bytes`.
+    /// The format for writing data: `encodingOptions.bytes`.
     public var dataEncodingStrategy: EncodingOptions.Bytes {
         get { encodingOptions.bytes }
         set { encodingOptions.bytes = newValue }
     }
 
-    /// How infinities and NaN are written: `encodingOptions.nonConformingFloats`.
+    /// The format for writing infinities and NaN: `encodingOptions.nonConformingFloats`.
     public var nonConformingFloatEncodingStrategy: EncodingOptions.NonConformingFloats {
         get { encodingOptions.nonConformingFloats }
         set { encodingOptions.nonConformingFloats = newValue }
     }
 
-    /// What types can ask for while they are encoded: `encodingOptions.userInfo`.
+    /// Additional values that types can read while they are encoded: `encodingOptions.userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable] {
         get { encodingOptions.userInfo }
         set { encodingOptions.userInfo = newValue }
@@ -68,21 +70,21 @@ extension JSONStreamEncoder {
 }
 
 extension KeyMapping {
-    /// What `JSONDecoder` and `JSONEncoder` call `exact`.
+    /// The name of `exact` in `JSONDecoder` and `JSONEncoder`.
     public static var useDefaultKeys: KeyMapping { .exact }
-    /// What `JSONDecoder` calls `snakeCase`.
+    /// The name of `snakeCase` in `JSONDecoder`.
     public static var convertFromSnakeCase: KeyMapping { .snakeCase }
-    /// What `JSONEncoder` calls `snakeCase`.
+    /// The name of `snakeCase` in `JSONEncoder`.
     public static var convertToSnakeCase: KeyMapping { .snakeCase }
 }
 
 extension DecodingOptions.Dates {
-    /// What `JSONDecoder` calls `secondsSince2001`.
+    /// The name of `secondsSince2001` in `JSONDecoder`.
     public static var deferredToDate: DecodingOptions.Dates { .secondsSince2001 }
 }
 
 extension EncodingOptions.Dates {
-    /// What `JSONEncoder` calls `secondsSince2001`.
+    /// The name of `secondsSince2001` in `JSONEncoder`.
     public static var deferredToDate: EncodingOptions.Dates { .secondsSince2001 }
 }
 
@@ -215,7 +217,7 @@ extension JSONStrategiesTests: SelfTesting {
         expectThrows(DecodingError.self, "keys that are not mapped") {
             _ = try decoder.decode(Names.self, from: #"{"first":1,"second":{}}"#)
         }
-        // Types that ask for all keys need both directions.
+        // Types that read all keys need both directions.
         enum Choice: Codable, Equatable { case first(value: Int) }
         var encoder = JSONStreamEncoder()
         encoder.keyEncodingStrategy = oneWay

@@ -1,25 +1,25 @@
-// The steps of the fast loop: a name, a value, the ends of containers.
-// They are inlined into one loop, with a state that lives in registers.
+// The steps of the fast loop: a name, a value, the ends of containers. They are inlined into one loop whose state is in
+// registers.
 
 public import PlistStreaming
 
 extension JSONScanner {
-    /// What the plain machine goes on with where the loop stops.
+    /// The token with which the plain scanner continues after the loop stops.
     @usableFromInline
     enum RunStop {
         /// A name, an element, or the end of an empty container.
         case element
-        /// A value, of a member as well.
+        /// A value, also of a member.
         case value
         case colon
         case afterValue
     }
 
-    /// Where the fast loop is.
+    /// The state of the fast loop.
     @usableFromInline
     struct Run {
         @usableFromInline var offset: Int
-        /// The offset of the token at hand, for errors of the sink.
+        /// The offset of the current token, for errors of the sink.
         @usableFromInline var token: Int
         /// An offset that is at most `last` has `margin` bytes after it.
         @usableFromInline let last: Int
@@ -28,32 +28,32 @@ extension JSONScanner {
         @usableFromInline var isInDictionary: Bool = false
         @usableFromInline var isFirst: Bool = false
         @usableFromInline var isAfterValue: Bool = false
-        /// Where the text before the member at hand begins: behind a brace or at a comma.
+        /// The start of the text before the current member: after a brace or at a comma.
         @usableFromInline var connector: Int = -1
-        /// What is guessed of the members, as `MemberHints` says.
+        /// The state of the member hints; see `MemberHints`.
         @usableFromInline var learningStart: Int = 0
         @usableFromInline var member: Int = 0
         @usableFromInline var context: Int = 0
         @usableFromInline var expected: Int = 0
-        /// A Boolean value that indicates whether the sink had no memory for the last array, and so will take its neighbours as
-        /// messages as well.
+        /// A Boolean value that indicates whether the sink had no memory for the last array, and therefore receives the
+        /// following arrays as messages too.
         @usableFromInline var sendsArrays: Bool = false
-        /// A Boolean value that indicates whether records of this chunk were stored through the sink's memory, which keeps what
-        /// it knows of the text.
+        /// A Boolean value that indicates whether records of this chunk were stored in the sink's memory, which keeps
+        /// information about the text.
         @usableFromInline var hasStored: Bool = false
         @usableFromInline var end: RunStop = .value
 
         @inlinable @inline(__always)  // PERF: JSONReader/records; the steps are one function.
         init(_ bytes: RawSpan, from start: Int) {
             // Bounds: every load of the steps is either within the margin of a checked offset, or in a function that
-            // compares with the span's count itself.
+            // checks against the span's count itself.
             last = bytes.byteCount &- JSONScanner.margin
             offset = start
             token = start
         }
 
-        // PERF: JSONReader/records; found out once, since flags that many places look at need many registers.
-        /// The state in which the plain machine goes on.
+        // PERF: JSONReader/records; computed once, because flags that are used in many places need many registers.
+        /// The state in which the plain scanner continues.
         @inlinable
         var next: State {
             switch end {
@@ -64,14 +64,14 @@ extension JSONScanner {
             }
         }
 
-        /// Says what the plain machine goes on with; false, for whoever stops.
+        /// Sets the token with which the plain scanner continues. Returns false, for callers that stop the loop.
         @inlinable @inline(__always)  // PERF: see above.
         mutating func stop(_ end: RunStop) -> Bool {
             self.end = end
             return false
         }
 
-        /// Goes behind a comma.
+        /// Moves past a comma.
         @inlinable @inline(__always)  // PERF: see above.
         mutating func passComma() {
             connector = offset
@@ -80,7 +80,7 @@ extension JSONScanner {
         }
     }
 
-    /// Begins where the last run or the plain machine ended.
+    /// Begins at the end of the last run or the plain scanner.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func begin(_ run: inout Run) {
         run.isInDictionary = nesting.isInDictionary
@@ -92,7 +92,7 @@ extension JSONScanner {
         if !run.isAfterValue && nesting.depth == 0 { run.isFirst = false }
     }
 
-    /// Goes to the next token; false where the loop stops.
+    /// Moves to the next token; returns false if the loop stops.
     @inlinable @inline(__always)  // PERF: see above.
     func findToken(_ bytes: RawSpan, _ run: inout Run) -> Bool {
         guard run.offset <= run.last else { return run.stop(run.isAfterValue ? .afterValue : .element) }
@@ -102,13 +102,13 @@ extension JSONScanner {
             guard run.offset <= run.last else { return run.stop(run.isAfterValue ? .afterValue : .element) }
             run.byte = bytes.uncheckedByte(run.offset)
         }
-        // A scalar that is the whole value is the plain machine's.
+        // The plain scanner reads a scalar that is the whole value.
         return nesting.depth > 0 || run.byte == UInt8(ascii: "{") || run.byte == UInt8(ascii: "[") || run.stop(.value)
     }
 
     // MARK: Names
 
-    /// Sends a name that is expected, and goes to its value; false for another name, and where the loop's end is near.
+    /// Sends an expected name and moves to its value; returns false for another name, and near the end of the loop.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func sendExpectedName<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
@@ -118,7 +118,7 @@ extension JSONScanner {
         let end = run.connector &+ Int(hint.count)
         guard hints.matches(hint, bytes, at: run.connector, last: run.last), end <= run.last else { return false }
         run.token = run.connector &+ Int(hint.nameOffset) &- 1
-        // SAFETY: the name is part of what was just compared.
+        // SAFETY: the name is part of the bytes that were just compared.
         let range = unsafe Range(uncheckedBounds: (run.token &+ 1, run.token &+ 1 &+ Int(hint.nameCount)))
         try sink.writeKey(unsafe bytes.extracting(unchecked: range))
         run.offset = end
@@ -128,7 +128,8 @@ extension JSONScanner {
         return true
     }
 
-    /// Goes to the quote of a name; false for all else, behind what opens a dictionary for its end, too.
+    /// Moves to the quote of a name; returns false otherwise. After an opening brace, it also returns false at the
+    /// closing brace.
     @inlinable @inline(__always)  // PERF: see above.
     func findName(_ bytes: RawSpan, _ run: inout Run) -> Bool {
         if run.byte <= 0x20 {
@@ -142,7 +143,7 @@ extension JSONScanner {
         return run.stop(.element)
     }
 
-    /// Goes behind the colon behind a name, to the value; false where that is not possible.
+    /// Moves past the colon after a name, to the value; returns false if that isn't possible.
     @inlinable @inline(__always)  // PERF: see above.
     func passColon(_ bytes: RawSpan, _ run: inout Run) -> Bool {
         guard run.offset <= run.last else { return run.stop(.colon) }
@@ -166,7 +167,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Learns a name that was not expected.
+    /// Learns a name that wasn't expected.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func noteName(_ bytes: RawSpan, _ run: inout Run) {
         if run.connector >= run.learningStart {
@@ -188,13 +189,13 @@ extension JSONScanner {
 
     // MARK: Values
 
-    /// Sends a name or another string; false for what is not plain.
+    /// Sends a name or another string; returns false for text that isn't plain.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func sendString<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ run: inout Run, isKey: Bool, to sink: inout Sink
     ) throws(StreamError) -> Bool {
         let special = StringRuns.specialBytes(in: bytes.uncheckedWord(run.offset &+ 1))
-        // Without a special byte the end is behind the word; a quote there is the closing one as well.
+        // Without a special byte the end is after the word; a quote there is also the closing one.
         let end = run.offset &+ 1 &+ special.trailingZeroBitCount &>> 3
         guard bytes.uncheckedByte(end) == UInt8(ascii: "\"") else {
             let end = try sendLongText(bytes, from: run.offset &+ 1, isKey: isKey, to: &sink)
@@ -202,7 +203,7 @@ extension JSONScanner {
             run.offset = end
             return true
         }
-        // SAFETY: the quotes are within the margin, the closing one behind the opening one.
+        // SAFETY: the quotes are within the margin, the closing one after the opening one.
         let range = unsafe Range(uncheckedBounds: (run.offset &+ 1, end))
         let text = unsafe bytes.extracting(unchecked: range)
         if isKey { try sink.writeKey(text) } else { try sink.writeString(text) }
@@ -210,15 +211,15 @@ extension JSONScanner {
         return true
     }
 
-    /// Sends a number, or reals that follow each other; false for what is not plain.
+    /// Sends a number, or consecutive reals; returns false for text that isn't plain.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func sendNumber<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
     ) throws(StreamError) -> Bool {
-        // Up to seven digits at once; none are behind a minus.
+        // Up to seven digits at once; the count is 0 after a minus sign.
         let digits = DigitRun(bytes.uncheckedWord(run.offset))
         let follower = bytes.uncheckedByte(run.offset &+ digits.count)
-        // Whatever else follows, the number ends there, and what follows is looked at next.
+        // Before any other byte, the number ends. The next step checks that byte.
         let isPlain = follower != UInt8(ascii: ".") && follower | 0x20 != UInt8(ascii: "e")
         if isPlain, digits.count &- 1 < (run.byte == UInt8(ascii: "0") ? 1 : 7), digits.count > 0 {
             try sink.writeInteger(Int64(bitPattern: digits.value))
@@ -247,7 +248,7 @@ extension JSONScanner {
 
     // MARK: Containers
 
-    /// Begins a dictionary by a message.
+    /// Begins a dictionary with a message.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func beginDictionary<Sink: PlistSink & ~Copyable>(
         _ run: inout Run, to sink: inout Sink
@@ -263,7 +264,7 @@ extension JSONScanner {
         run.isFirst = true
     }
 
-    /// Begins an array by a message, or lets it and others be stored; false where the loop stops.
+    /// Begins an array with a message, or stores it and following ones directly; returns false if the loop stops.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func beginArray<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
@@ -293,13 +294,13 @@ extension JSONScanner {
         return true
     }
 
-    /// Lets records be stored where the sink has memory for them; false where the loop stops.
+    /// Stores records directly if the sink has memory for them; returns false if the loop stops.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func storeRecords<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ run: inout Run, _ port: RecordPort, to sink: inout Sink
     ) throws(StreamError) -> Bool {
         let isInArray = nesting.depth > 0 && !run.isInDictionary
-        // The members of records come by that way; guesses of the others would be wrong mostly.
+        // The members of records are read that way; hints for other members would mostly be wrong.
         run.learningStart = .max
         let end = unsafe RecordScan.scan(
             bytes, from: run.offset, into: port, isInArray: isInArray, limit: options.limits.stringByteCount,
@@ -322,7 +323,7 @@ extension JSONScanner {
         return nesting.depth > 0 && run.offset <= run.last || run.stop(.afterValue)
     }
 
-    /// Sends the ends of containers that follow a value, up to a comma; false where the loop stops.
+    /// Sends the ends of containers after a value, up to a comma; returns false if the loop stops.
     @inlinable @inline(__always)  // PERF: see above.
     mutating func sendEnds<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
@@ -371,7 +372,7 @@ extension JSONScanner {
         return unescapedEnd
     }
 
-    /// Sends a literal; false for all else.
+    /// Sends a literal; returns false for any other text.
     @inlinable @inline(__always)  // PERF: see above.
     func sendLiteral<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink

@@ -1,14 +1,14 @@
-// The names of members in records: those that probably come, compared together with the whitespace around them, and all
-// others, which are searched for behind members that no one wants.
+// Finds the names of members in records: likely names are compared together with the whitespace around them. All others
+// are searched for after unneeded members.
 
 import PlistBuilding
 import PlistStreaming
 
 extension RecordScan {
-    /// Finds the member of which the name is at the offset, behind whitespace and members that are skipped.
+    /// Finds the member whose name is at the offset, after whitespace and skipped members.
     ///
-    /// The index is `ended` at the closing brace, where one may be, and -1 for all that messages have to tell: a member
-    /// that is stored already or not wanted, or anything but a name.
+    /// The index is `ended` at the closing brace, if it is allowed here. It is -1 for text that must be sent as
+    /// messages: a member that is already stored or unneeded, or anything except a name.
     @inline(never)
     static func find(
         _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
@@ -26,14 +26,14 @@ extension RecordScan {
         return unsafe findOther(bytes, from: offset, last, state, members, seen)
     }
 
-    /// Finds another member than the expected one, or the end.
+    /// Finds a member other than the expected one, or the end.
     @inline(never)
     private static func findOther(
         _ bytes: RawSpan, from offset: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
         _ members: UnsafeMutablePointer<RecordMember>, _ seen: UInt64
     ) -> (index: Int, offset: Int) {
         guard bytes.uncheckedByte(offset) == UInt8(ascii: "\""), let table = unsafe state.pointee.table else {
-            // Behind a comma there is no end; without a member there was none.
+            // After a comma the record can't end. Without members, the end was already checked.
             return (seen == 0 && bytes.uncheckedByte(offset) == UInt8(ascii: "}") ? ended : -1, offset)
         }
         let index = unsafe index(ofName: bytes, at: offset, last, members, table)
@@ -44,7 +44,7 @@ extension RecordScan {
         return unsafe findBehind(bytes, from: offset, last, state, members, table, seen, &masks.pointee)
     }
 
-    /// Finds a member behind others, which are skipped, or the end.
+    /// Finds a member after others, which are skipped, or the end.
     ///
     /// - Parameter start: The offset of the name of the first one.
     private static func findBehind(
@@ -74,13 +74,13 @@ extension RecordScan {
         }
     }
 
-    /// The index of the member of which the quoted name with its colon is at an offset, or one below 0.
-    @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
+    /// Returns the index of the member whose quoted name and colon are at an offset, or a negative number.
+    @inline(__always)  // PERF: JSONTyped/posts; once an unneeded member.
     private static func index(
         ofName bytes: RawSpan, at offset: Int, _ last: Int, _ members: UnsafeMutablePointer<RecordMember>,
         _ table: UnsafeMutablePointer<UInt8>
     ) -> Int {
-        // Bounds: the name begins within the margin; what is compared of a longer one is within the span.
+        // Bounds: the name begins within the margin; the compared part of a longer name is within the span.
         var index = unsafe Int(table[RecordMember.place(of: bytes.uncheckedWord(offset &+ 1))]) &- 1
         while index >= 0 {
             let member = unsafe members + index
@@ -96,11 +96,11 @@ extension RecordScan {
         return index
     }
 
-    /// The offset behind whitespace that probably is a line end and as many spaces as before the last member.
+    /// Returns the offset after whitespace that is probably a line end and as many spaces as before the last member.
     @inline(__always)  // PERF: JSONTyped/catalogue; the processor need not wait for the end of the spaces.
     private static func endOfLine(_ bytes: RawSpan, from start: Int, _ gap: inout LineGap) -> Int {
         let spaces: UInt64 = 0x2020_2020_2020_2020
-        // Bounds: 33 bytes and the one behind them are within the margin.
+        // Bounds: 33 bytes and the next one are within the margin.
         let difference = unsafe (bytes.uncheckedWord(start &+ 1) ^ spaces) & gap.masks.0
         let difference2 = unsafe (bytes.uncheckedWord(start &+ 9) ^ spaces) & gap.masks.1
         let difference3 = unsafe (bytes.uncheckedWord(start &+ 17) ^ spaces) & gap.masks.2
@@ -116,13 +116,14 @@ extension RecordScan {
         return offset
     }
 
-    /// What is found when a member has the name at an offset: that member, unless it is stored already.
+    /// Returns the result for a member whose name is at an offset: that member, unless it is already stored.
     @inline(__always)  // PERF: see find.
     private static func found(_ index: Int, _ offset: Int, _ seen: UInt64) -> (index: Int, offset: Int) {
         (seen & (1 &<< UInt64(truncatingIfNeeded: index)) == 0 ? index : -1, offset)
     }
 
-    /// Returns whether a name of more than 16 bytes is at the offset, the first 16 of which are; all of it is within the span.
+    /// Returns whether a name of more than 16 bytes is at the offset. Its first 16 bytes are already compared, and it
+    /// is completely within the span.
     private static func isName(_ bytes: RawSpan, _ offset: Int, _ member: UnsafeMutablePointer<RecordMember>) -> Bool {
         for place in unsafe 16..<member.pointee.length {
             let byte = unsafe member.pointee.text.load(fromByteOffset: place, as: UInt8.self)
@@ -133,13 +134,13 @@ extension RecordScan {
 
     // MARK: Whitespace and names
 
-    /// Returns whether the text before a member is the one that was before it in an earlier record.
+    /// Returns whether the text before a member is the same as in an earlier record.
     @inline(__always)  // PERF: JSONTyped/catalogue; once a member.
     static func matches(
         _ prefix: UnsafeMutablePointer<RepeatedPrefix>, _ member: UnsafeMutablePointer<RecordMember>, _ bytes: RawSpan,
         _ offset: Int
     ) -> Bool {
-        // SAFETY: 48 bytes from an offset up to `last` on are within the span.
+        // SAFETY: 48 bytes from an offset up to `last` are within the span.
         func pair(_ place: Int) -> SIMD2<UInt64> {
             unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset &+ place, as: SIMD2<UInt64>.self)
         }
@@ -150,7 +151,7 @@ extension RecordScan {
         return unsafe prefix.pointee.member == member && difference.x | difference.y == 0
     }
 
-    /// Notes the text before a member, if there is nothing but whitespace before its name, or that before a brace.
+    /// Notes the text before a member if only whitespace precedes its name, or the text before a brace.
     @inline(never)
     static func note(
         _ bytes: RawSpan, _ range: Range<Int>, _ prefix: UnsafeMutablePointer<RepeatedPrefix>,
@@ -187,7 +188,7 @@ extension RecordScanNamesTests: SelfTesting {
         let capacity = unsafe RepeatedPrefix.capacity
         for count in 1...capacity {
             var prefix = unsafe RepeatedPrefix()
-            // An array's span needs macOS 26.
+            // The span of an array requires macOS 26.
             var bytes = ContiguousArray((0..<64).map { UInt8(truncatingIfNeeded: 0x40 + $0 * 7) })
             unsafe prefix.note(bytes.span.bytes.extracting(5..<5 + count), before: members)
             func matches(_ member: UnsafeMutablePointer<RecordMember>) -> Bool {

@@ -1,29 +1,29 @@
-// The steps of a scan of records: a name, its value, what follows it, and the beginning of another record.
-// They are inlined into one loop, with a state that lives in registers; whatever they do not expect stops it.
+// The steps of a record scan: a name, its value, the text after it, and the start of another record. They are inlined
+// into one loop whose state is in registers. Unexpected text stops the loop.
 
 import PlistBuilding
 import PlistStreaming
 
 extension RecordScan {
-    /// What a step found.
+    /// The result of a step.
     enum Step {
-        /// What it looked for.
+        /// The step found the expected text.
         case goesOn
         /// The closing brace of the record, which is complete.
         case ends
-        /// Something for messages to tell.
+        /// Text that must be sent as messages.
         case stops
     }
 
-    /// What is the same for all records of a scan.
+    /// The data that is constant for all records of a scan.
     @unsafe
     struct Frame {
         let state: UnsafeMutablePointer<RecordState>
         let firstMember: UnsafeMutablePointer<RecordMember>
-        /// The text that probably is before each member, and behind these before the end and before another record.
+        /// The text that probably precedes each member; followed by the texts before the end and before another record.
         let firstPrefix: UnsafeMutablePointer<RepeatedPrefix>
         let memberCount: Int
-        /// The last offset that is looked at.
+        /// The last offset to examine.
         let last: Int
         let complete: UInt64
         let room: Int
@@ -40,15 +40,16 @@ extension RecordScan {
         ) {
             unsafe self.state = unsafe state
             unsafe firstMember = unsafe first
-            // Where there is whitespace, it is compared together with the names.
-            // SAFETY: elsewhere the pointer is not looked behind.
+            // Whitespace, if any, is compared together with the names. SAFETY: without whitespace, the pointer isn't
+            // dereferenced.
             unsafe firstPrefix =
                 unsafe isSpaced
                 ? state.pointee.prefixes(of: first)
                 : UnsafeMutableRawPointer(first).assumingMemoryBound(to: RepeatedPrefix.self)
             unsafe memberCount = unsafe state.pointee.memberCount
-            // Bounds: as in the fast loop, an offset up to `last` has `margin` bytes behind it. A name of up to 16 bytes
-            // and a value of up to 17, with the byte behind it, are less; what is longer is compared with the count again.
+            // Bounds: as in the fast loop, an offset up to `last` has `margin` bytes after it. A name of up to 16 bytes
+            // and a value of up to 17, with the next byte, fit into the margin. Longer text is compared with the count
+            // again.
             let isNested = unsafe state.pointee.level > 0
             unsafe last = unsafe isNested ? state.pointee.last : bytes.byteCount &- JSONScanner.margin
             unsafe complete = unsafe state.pointee.complete
@@ -61,22 +62,22 @@ extension RecordScan {
         }
     }
 
-    /// How far a scan got.
+    /// The progress of a scan.
     @unsafe
     struct Cursor {
         var offset: Int
-        /// The offset behind the last complete record, or behind the last stored member of the open one.
+        /// The offset after the last complete record, or after the last stored member of the open one.
         var resume: Int
         /// The number of complete records.
         var doneCount = 0
-        /// Where the record at hand lies, or the reference to it.
+        /// The address of the current record, or of the reference to it.
         var base: Int
         var reference: UnsafeMutableRawPointer
-        /// The member at hand, or the one that is expected, and the text that probably is before it.
+        /// The current or expected member, and the text that probably precedes it.
         var member: UnsafeMutablePointer<RecordMember>
         var prefix: UnsafeMutablePointer<RepeatedPrefix>
-        /// Members come in their order until a name is not the expected one; then they are searched for and noted here,
-        /// the one at hand with them. One that is not stored after all is taken out behind the loop.
+        /// The members found so far, including the current one, noted from the first name that isn't the expected one.
+        /// Until then, the order of the members is enough. A member that isn't stored is removed after the loop.
         var seen: UInt64 = 0
         var unstored: UInt64 = 0
 
@@ -87,7 +88,7 @@ extension RecordScan {
             unsafe (member, prefix) = unsafe (frame.firstMember, frame.firstPrefix)
         }
 
-        /// Begins a record, at its brace.
+        /// Begins a record at its brace.
         @inline(__always)  // PERF: see above.
         mutating func begin(_ frame: Frame) {
             unsafe offset &+= 1
@@ -96,13 +97,13 @@ extension RecordScan {
             unsafe seen = 0
         }
 
-        /// Notes that the member at hand is not stored.
+        /// Notes that the current member isn't stored.
         @inline(__always)  // PERF: see above.
         mutating func leaveMember(_ frame: Frame) {
             unsafe unstored = unsafe RecordScan.bit(member - frame.firstMember)
         }
 
-        /// The members that are stored, when there is none at hand.
+        /// The stored members, if there is no current one.
         @inline(__always)  // PERF: see above.
         func stored(_ frame: Frame) -> UInt64 {
             unsafe seen == 0 ? RecordScan.bits(member - frame.firstMember) : seen
@@ -111,7 +112,7 @@ extension RecordScan {
 
     // MARK: Names
 
-    /// Goes behind a name and its colon, to the first byte of the value.
+    /// Moves past a name and its colon, to the first byte of the value.
     @inline(__always)  // PERF: JSONRecords; once a member.
     static func readName(_ bytes: RawSpan, _ frame: Frame, _ cursor: inout Cursor) -> Step {
         let start = unsafe cursor.offset
@@ -140,7 +141,7 @@ extension RecordScan {
         return .goesOn
     }
 
-    /// Goes to a name that is not the expected one at once, or to the closing brace.
+    /// Moves to a name that isn't the expected one, or to the closing brace.
     @inline(__always)  // PERF: JSONTyped/posts; see above.
     private static func findName(_ bytes: RawSpan, _ frame: Frame, _ cursor: inout Cursor) -> Step {
         let expected = unsafe cursor.member - frame.firstMember
@@ -148,7 +149,7 @@ extension RecordScan {
         let found = unsafe find(
             bytes, from: cursor.offset, frame.last, frame.state, frame.firstMember, expected, stored)
         if found.index < 0 {
-            // The closing brace, behind the opening one or behind a member that was skipped.
+            // The closing brace, after the opening brace or after a skipped member.
             guard found.index == ended else { return .stops }
             unsafe cursor.offset = found.offset
             return unsafe complete(frame, cursor, stored)
@@ -160,7 +161,7 @@ extension RecordScan {
         return .goesOn
     }
 
-    /// Completes a record of which some members are stored, if that may be.
+    /// Completes a record with only some stored members, if that is allowed.
     @inline(__always)  // PERF: see above.
     private static func complete(_ frame: Frame, _ cursor: Cursor, _ stored: UInt64) -> Step {
         unsafe stored & frame.complete == frame.complete
@@ -169,7 +170,7 @@ extension RecordScan {
 
     // MARK: Values
 
-    /// Stores a value, or says that messages have to tell it.
+    /// Stores a value, or reports that it must be sent as messages.
     @inline(__always)  // PERF: JSONRecords; once a member.
     static func storeValue(_ bytes: RawSpan, _ frame: Frame, _ cursor: inout Cursor) -> Bool {
         // SAFETY: see `scan`.
@@ -183,7 +184,7 @@ extension RecordScan {
             let count = others.trailingZeroBitCount &>> 3
             // From one to seven digits; 0 only alone.
             if UInt(bitPattern: count &- 1) < 7, byte != UInt8(ascii: "0") || count == 1 {
-                // A fraction or an exponent makes it another number, which is not counted as stored.
+                // With a fraction or an exponent it is a different number, which doesn't count as stored.
                 let follower = bytes.uncheckedByte(offset &+ count)
                 if follower == UInt8(ascii: ".") || follower | 0x20 == UInt8(ascii: "e") {
                     unsafe cursor.leaveMember(frame)
@@ -216,7 +217,7 @@ extension RecordScan {
         return true
     }
 
-    /// Stores a string of up to 15 plain bytes, and returns the offset behind it, or -1 for all else.
+    /// Stores a string of up to 15 plain bytes, and returns the offset after it, or -1 for any other value.
     @inline(__always)  // PERF: JSONRecords; once a string.
     private static func storeShort(
         _ bytes: RawSpan, from offset: Int, _ member: UnsafeMutablePointer<RecordMember>,
@@ -233,7 +234,8 @@ extension RecordScan {
         return offset &+ count &+ 2
     }
 
-    /// The text of up to 15 plain bytes behind a quote, with zeros up to 16, and its length, or -1 for all else.
+    /// Returns the text of up to 15 plain bytes after a quote, padded with zeros to 16, and its length, or -1
+    /// otherwise.
     @inline(__always)  // PERF: see above.
     static func shortText(_ bytes: RawSpan, from quote: Int) -> (words: (UInt64, UInt64), count: Int) {
         let low = bytes.uncheckedWord(quote &+ 1)
@@ -253,13 +255,13 @@ extension RecordScan {
         return (words, isPlain ? count : -1)
     }
 
-    /// The mask of so many of the lowest bytes, seven at the most.
+    /// Returns a mask of the given number of lowest bytes, at most seven.
     @inline(__always)  // PERF: JSONRecords; once a string.
     private static func mask(_ count: Int) -> UInt64 { (1 &<< UInt64(truncatingIfNeeded: count &<< 3)) &- 1 }
 
     // MARK: What follows
 
-    /// Goes behind the comma behind a value, or to the closing brace.
+    /// Moves past the comma after a value, or to the closing brace.
     @inline(__always)  // PERF: JSONRecords; once a member.
     static func readFollower(_ bytes: RawSpan, _ frame: Frame, _ cursor: inout Cursor) -> Step {
         let start = unsafe cursor.offset
@@ -290,14 +292,14 @@ extension RecordScan {
                 if unsafe frame.isSpaced { unsafe note(bytes, start..<offset &+ 1, endPrefix, endMember) }
             }
         }
-        // Whoever is around the record looks at what follows it.
+        // The enclosing level checks the byte after the record.
         guard unsafe cursor.offset &+ 1 < bytes.byteCount else { return .stops }
-        // All members came, in their order.
+        // All members were found in order.
         if unsafe cursor.seen == 0 && cursor.member == endMember { return .ends }
         return unsafe complete(frame, cursor, cursor.stored(frame))
     }
 
-    /// Goes to the brace of another record, if there is one.
+    /// Moves to the brace of another record, if there is one.
     @inline(__always)  // PERF: JSONRecords; once a record.
     static func findRecord(_ bytes: RawSpan, _ frame: Frame, _ cursor: inout Cursor) -> Bool {
         let comma = unsafe cursor.offset
@@ -325,7 +327,7 @@ extension RecordScan {
 
     @inline(never)  // PERF: JSONRecords; kept out of the loop, so that the loop's registers suffice.
     private static func endOfWhitespace(in bytes: RawSpan, from start: Int) -> Int {
-        // Behind a value, the margin may be less.
+        // After a value, fewer bytes than the margin may be left.
         start <= bytes.byteCount &- JSONScanner.margin
             ? PlainSkip.endOfGap(bytes, from: start) : StringRuns.endOfWhitespace(in: bytes, from: start)
     }

@@ -1,42 +1,43 @@
-// The tokens of JSON text by the classes of its bytes, 64 at a time: bits are tokens, and arithmetic moves them to the next
-// one, so that what follows what is known without a look at any of them.
+// Finds the tokens of JSON text by byte classes, 64 bytes at a time: each token is a bit, and arithmetic moves bits to
+// the next token, so that all order checks of a block run without a loop over tokens.
 
 import BlockMasks
 import CBlockMasks
 
-/// A pass over text, some blocks at a time, from the beginning of a value or of a name on.
+/// A pass over text in groups of blocks, starting at a value or a name.
 struct TokenFinder: Sendable {
-    /// What is known of each byte, a bit; in this order in memory.
+    /// The information about each byte, one bit each, in this order in memory.
     enum Mask: Int, CaseIterable, Sendable {
         /// Quotes at the beginnings and the ends of strings.
         case quotes
-        /// Brackets and braces, outside strings as all that follows.
+        /// Brackets and braces; these and all of the following outside strings.
         case brackets
-        /// These, and the first quotes of strings that are not behind a colon, so that they are names where they may be;
-        /// escapes in such strings, and colons that do not follow a string at once.
+        /// Brackets, and the opening quotes of strings that don't follow a colon, which are names wherever names are
+        /// allowed. Also escapes in such strings, and colons that don't follow a string immediately.
         case marks
-        /// Tokens that must not be where they are within an object, and those that must not be so within an array.
+        /// Tokens that are invalid at their position in an object, and tokens that are invalid at their position in an
+        /// array.
         case strayInObject
         case strayInArray
-        /// The first bytes of numbers and literals, or of what tries to be one.
+        /// The first bytes of numbers and literals, or of invalid tokens at their place.
         case scalars
         /// Backslashes that begin an escape.
         case escapes
     }
 
-    /// The most blocks that are looked at together.
+    /// The maximum number of blocks in one group.
     static let capacity = Int(cblockmasks_capacity)
-    /// The words from one mask to the next one, more than there are blocks: eight are looked at together.
+    /// The distance between masks in words, larger than the number of blocks: blocks are classified in groups of eight.
     static let wordStride = Int(cblockmasks_stride)
-    /// The classes that are looked at, in this order.
+    /// The byte classes, in this order.
     static let classes = ByteClasses("\"", "\\", "[{", "]}", ",", ":", "\t\n\r", " ")
 
-    /// What a block must know of the one before it.
+    /// The state that a block needs from the previous one.
     private var state = cblockmasks_tokens()
     private var scan: BlockScan
     private let width: Int32
 
-    /// Begins at a value, or at a name that is behind a comma or what opens an object.
+    /// Creates a finder that begins at a value, or at a name after a comma or an opening brace.
     init(atName: Bool = false, width: Int32 = BlockScan.widest) {
         self.width = width
         scan = BlockScan(Self.classes, width: 0)
@@ -49,14 +50,15 @@ struct TokenFinder: Sendable {
     /// Finds the tokens of the next blocks.
     ///
     /// - Parameters:
-    ///   - bytes: Whole blocks, `capacity` at the most.
-    ///   - masks: Memory for a word of each block in each mask, with `wordStride` words from one to the next one.
-    /// - Returns: The number of blocks that can be trusted: those before one with a control character in a string, and none
-    ///   where invalid UTF-8 or another control character is. If these are not all, the next ones are not to be asked for.
+    ///   - bytes: Whole blocks, at most `capacity`.
+    ///   - masks: Memory for one word per block in each mask; the masks are `wordStride` words apart.
+    /// - Returns: The number of valid blocks: those before a block with a control character in a string, or 0 if the
+    ///   bytes contain invalid UTF-8 or another control character. If this isn't the number of all blocks, don't
+    ///   continue with the next ones.
     mutating func find(in bytes: RawSpan, into masks: UnsafeMutablePointer<UInt64>) -> Int {
         let count = bytes.byteCount / BlockScan.blockCount
         guard width > 0 else { return unsafe findPlainly(in: bytes, count, into: masks) }
-        // SAFETY: `count` blocks are there; the pointers do not leave the closures.
+        // SAFETY: `count` blocks are in bounds; the pointers do not leave the closures.
         return unsafe bytes.withUnsafeBytes { bytes in
             guard let bytes = bytes.baseAddress else { return 0 }
             return unsafe withUnsafeBytes(of: Self.classes.low) { low in
@@ -70,12 +72,12 @@ struct TokenFinder: Sendable {
         }
     }
 
-    /// The specification of what the vectors do, for processors without them as well.
+    /// The specification of the vector code, also for processors without vectors.
     private mutating func findPlainly(
         in bytes: RawSpan, _ count: Int, into masks: UnsafeMutablePointer<UInt64>
     ) -> Int {
         var blocks = [SIMD8<UInt64>](repeating: .zero, count: count)
-        // SAFETY: memory for eight words a block, of which the pointer does not leave the closure.
+        // SAFETY: the memory has eight words per block; the pointer does not leave the closure.
         let findings = unsafe blocks.withUnsafeMutableBytes {
             unsafe scan.scan(bytes, into: $0.bindMemory(to: UInt64.self))
         }
@@ -89,7 +91,7 @@ struct TokenFinder: Sendable {
         return count
     }
 
-    /// Finds the tokens of the next block; nil when a control character is within a string.
+    /// Finds the tokens of the next block; nil if a string contains a control character.
     private mutating func next(_ words: SIMD8<UInt64>) -> SIMD8<UInt64>? {
         let (escapes, escaped) = findEscapes(words[1])
         let quotes = words[0] & ~escaped
@@ -109,26 +111,28 @@ struct TokenFinder: Sendable {
         let firsts = scalars & ~behindScalars
         let tokens = openers | followers | opening | firsts
 
-        // The token before: strings have the low bit, other values the high one, and what opens a container has both.
+        // The previous token: strings set the low bit, other values the high bit, and opening brackets set both.
         let low = Self.behind(closing | openers, 0, gaps, &state.kindLow).tokens
         let high = Self.behind(closers | openers, behindScalars & ~scalars, gaps, &state.kindHigh).tokens
-        // Behind a colon, or behind a string behind it; any other string may be a name.
+        // After a colon, or after a string that follows a colon; any other string may be a name.
         let (behindColons, noNames) = Self.behind(colons, 0, gaps | inside | closing, &state.colon)
         let behindValues = low ^ high
         let behindNames = low & ~high & ~behindColons
 
-        // Where a value has ended, the next token must be a follower; elsewhere it must not, but for an empty container.
+        // After the end of a value, a follower must come next. Elsewhere a follower is invalid, except in an empty
+        // container.
         let stray =
             tokens & behindValues & ~followers | followers & ~behindValues & ~(closers & low & high)
             | colons & ~behindNames
-        // In an object, a colon must come behind a name, and all but names behind a colon.
+        // In an object, a colon must follow each name, and every token except a name must follow a colon.
         let strayInObject = tokens & behindNames & ~colons | (openers | firsts) & ~behindColons & ~behindValues
         let brackets = openers | closers
         let marks = brackets | (opening | escapes) & ~noNames | colons & ~behindStrings
         return [quotes, brackets, marks, stray | strayInObject, stray | colons, firsts, escapes, 0]
     }
 
-    /// The bytes behind those that end tokens, or behind gaps that follow these, and these gaps: a carry runs through ones.
+    /// Returns the bytes after the ends of tokens or after the gaps that follow, and these gaps: a carry runs through
+    /// ones.
     private static func behind(
         _ ends: UInt64, _ others: UInt64, _ gaps: UInt64, _ carry: inout UInt64
     ) -> (tokens: UInt64, gaps: UInt64) {
@@ -138,9 +142,11 @@ struct TokenFinder: Sendable {
         return ((sum | next) & ~gaps, gaps & ~sum)
     }
 
-    /// The backslashes that begin an escape, and the bytes behind them: of a run of backslashes, every other one.
+    /// Returns the backslashes that begin an escape, and the bytes after them: in a run of backslashes, every other
+    /// one.
     private mutating func findEscapes(_ backslashes: UInt64) -> (first: UInt64, escaped: UInt64) {
-        // A borrow runs through a run from its first one on, and the parity of where it ends is told by odd bits.
+        // A borrow runs through each run from its first bit. An odd bit at its end shows the parity of the end
+        // position.
         let odd: UInt64 = 0xAAAA_AAAA_AAAA_AAAA
         let begins = backslashes & ~state.escape
         let ends = ((begins &<< 1 | odd) &- begins) ^ odd
@@ -150,7 +156,7 @@ struct TokenFinder: Sendable {
         return (first, escaped)
     }
 
-    /// For each bit, whether an odd number is set up to and with it.
+    /// Returns, for each bit, whether an odd number of bits is set up to and including it.
     private static func prefixXor(_ bits: UInt64) -> UInt64 {
         [1, 2, 4, 8, 16, 32].reduce(bits) { $0 ^ $0 &<< $1 }
     }
@@ -172,7 +178,7 @@ extension TokenFinder: SelfTesting {
         ]
     }
 
-    /// The masks of a text behind so many spaces, in windows of so many blocks, and the number of blocks that are trusted.
+    /// Returns the masks of a text after some spaces, in windows of some blocks, and the number of valid blocks.
     private static func masks(
         of text: [UInt8], after count: Int = 0, _ width: Int32, windows: Int = 3, atName: Bool = false
     ) -> (words: [[UInt64]], count: Int) {
@@ -197,7 +203,7 @@ extension TokenFinder: SelfTesting {
         return (words, trusted)
     }
 
-    /// The bits of a mask below a text, as a line of marks.
+    /// Returns the bits of a mask below a text, as a line of marks.
     private static func line(_ text: String, _ mask: Mask, after count: Int = 0, _ width: Int32) -> String {
         let (words, trusted) = masks(of: Array(text.utf8), after: count, width)
         let marks = (count..<count + text.utf8.count).map { place in
@@ -252,7 +258,7 @@ extension TokenFinder: SelfTesting {
         }
     }
 
-    /// What a block's end cuts is what it is elsewhere.
+    /// The end of a block doesn't change the tokens that it cuts.
     private static func testGoesOnBehindABlock() {
         let text = #"{"a\\\"" : [ "b" , 12 , { } , tru ] , "" : "\"" x , ] }"#
         for width in BlockScan.widths {
@@ -269,7 +275,7 @@ extension TokenFinder: SelfTesting {
         }
     }
 
-    /// A name is none behind a colon, and begins no value.
+    /// A string after a colon isn't a name, and a name doesn't begin a value.
     private static func testBeginsAtANameOrAValue() {
         for width in BlockScan.widths {
             for (text, asName, asValue) in [(#""a":1,"#, 0, 8), (#"{"a":1}"#, 1, 0), (#"1,"a":"#, 1, 0)]
@@ -302,7 +308,7 @@ extension TokenFinder: SelfTesting {
             for width in BlockScan.widths {
                 for windows in [1, 2, 5, 9] {
                     let found = masks(of: text, width, windows: windows)
-                    // Invalid text in a window makes all of it worthless.
+                    // Invalid text in a window makes the whole window worthless.
                     let isSame = zip(found.words, expected.words).allSatisfy {
                         $0.elementsEqual($1.prefix(found.count))
                     }

@@ -1,21 +1,23 @@
-// Members of an object that no one wants, one behind the other: their names are looked at, and the rest of them block by block.
-// Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
+// Skips consecutive unneeded members of an object: it examines their names, and the rest of them block by block. Like
+// the fast loop it reports no errors: the plain reader handles all text that isn't plainly valid, and reports its
+// errors.
 
 import PlistStreaming
 
 extension TokenMasks {
     /// A walk through the members of an object, from mark to mark.
     struct MemberWalk {
-        /// The block at hand, and those of its marks that were not looked at.
+        /// The current block, and its marks that were not examined yet.
         fileprivate(set) var index: Int
         fileprivate(set) var marks: UInt64
-        /// The bytes of the block that are in the object, in no container within it, and not known to be valid.
+        /// The bytes of the block that are in the object itself, not in containers within it, and not yet known to be
+        /// valid.
         fileprivate(set) var rest: UInt64
-        /// The offset behind the name or container from which on nothing is counted as skipped.
+        /// The offset after the name or container from which nothing is counted as skipped.
         fileprivate(set) var start: Int
     }
 
-    /// Begins to skip members of an object, at the quote of a name, which is no mark of its own.
+    /// Begins to skip members of an object at the quote of a name, which isn't counted as a mark.
     mutating func beginMembers(at name: Int, of bytes: RawSpan) -> MemberWalk? {
         guard unsafe cover(name, of: bytes, atName: true) else { return nil }
         let place = unsafe name &- start
@@ -25,11 +27,12 @@ extension TokenMasks {
             start: name)
     }
 
-    /// The offset of the next mark: the first quote of a name, a bracket or brace, or what is not plain in a name.
+    /// Returns the offset of the next mark: the first quote of a name, a bracket or brace, or text in a name that isn't
+    /// plain.
     ///
-    /// What is before it is valid in the blocks before its own, apart from the containers that it finds and that are not
-    /// skipped; in this one when `areValid` says so. `StringRuns.notFound` is as above.
-    @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
+    /// The text before it is valid in the blocks before its own, except for the containers that it finds and that are
+    /// not skipped; in its own block, if `areValid` returns true. For `StringRuns.notFound`, see above.
+    @inline(__always)  // PERF: JSONTyped/posts; once an unneeded member.
     mutating func nextMark(_ walk: inout MemberWalk, _ bytes: RawSpan, limit: Int) -> Int {
         while walk.marks == 0 {
             guard unsafe endBlock(&walk, bytes, limit: limit) else { return StringRuns.notFound }
@@ -39,7 +42,7 @@ extension TokenMasks {
         return unsafe start &+ place
     }
 
-    /// Goes to the next block, if this one is valid.
+    /// Moves to the next block if this one is valid.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
     private mutating func endBlock(_ walk: inout MemberWalk, _ bytes: RawSpan, limit: Int) -> Bool {
         guard unsafe self[.strayInObject, walk.index] & walk.rest == 0, unsafe areValid(walk.index, walk.rest, bytes)
@@ -54,8 +57,8 @@ extension TokenMasks {
         return true
     }
 
-    /// Returns whether the members are valid up to a mark at an offset and with it, apart from containers, which are known to
-    /// be.
+    /// Returns whether the members are valid up to and including a mark at an offset. Containers are already known to
+    /// be valid.
     mutating func areValid(_ walk: MemberWalk, upTo mark: Int, _ bytes: RawSpan) -> Bool {
         let place = unsafe mark &- start
         let range = walk.rest & (.max &>> UInt64(truncatingIfNeeded: 63 &- place & 63))
@@ -63,7 +66,7 @@ extension TokenMasks {
         return unsafe self[.strayInObject, walk.index] & range == 0 && areValid(walk.index, range, bytes)
     }
 
-    /// Goes behind a container at a mark; false where that, or what is before it, is not plainly valid.
+    /// Moves past a container at a mark; returns false if the container or the text before it isn't plainly valid.
     mutating func skipContainer(
         _ walk: inout MemberWalk, _ bytes: RawSpan, at mark: Int, depth: Int, limit: Int, last: Int
     ) -> Bool {
@@ -89,8 +92,8 @@ extension TokenMasks {
 import InClassTesting
 
 extension TokenMasks {
-    /// The offset of the comma behind the value of a member with an empty name before it, where another name follows the comma
-    /// at once, or of the brace.
+    /// Returns the offset of the comma after the value of a member with an empty name before it, if another name
+    /// follows the comma immediately, or of the brace.
     mutating func endOfValue(
         _ bytes: RawSpan, from start: Int, depth: Int = 64, limit: Int, last: Int = .max
     ) -> Int {
@@ -143,7 +146,7 @@ extension TokenMemberTests: SelfTesting {
         "{\"a\":1 \"b\":2}", "{\"a\":1,2}",
     ]
 
-    /// The end of a value, with blanks behind it that are enough.
+    /// Returns the end of a value that is followed by enough spaces.
     private static func end(
         of text: String, before follower: String = ",", depth: Int = 64, limit: Int = 1_000
     ) -> Int {
@@ -156,7 +159,7 @@ extension TokenMemberTests: SelfTesting {
         return end < 0 ? end : end - 3
     }
 
-    /// Values within others; the inner one is at the same level as whatever is around it in each of them.
+    /// Returns texts with a value within others; in each of them the inner value is at the same level.
     private static func nested(_ text: String) -> [String] {
         [
             text, "[\(text)]", "{\"k\":\(text)}", "[[0],\(text),{\"k\":0}]", "{\"k\":[\(text)],\"l\":{\"m\":\(text)}}",
@@ -198,7 +201,7 @@ extension TokenMemberTests: SelfTesting {
                 }
             }
         }
-        // Readers with lower limits than 64 do not come here.
+        // Readers with lower limits than 64 don't use this code.
         for count in [65, 66, 67, 100, 127, 128, 1_000] {
             let string = "\"" + String(repeating: "s", count: count) + "\""
             for text in [string, "{\(string):0}", "[0,[\(string)]]"] {
@@ -211,7 +214,7 @@ extension TokenMemberTests: SelfTesting {
         }
     }
 
-    /// Every load is checked against the span in these builds.
+    /// In these builds, every load is checked against the span.
     private static func testFindsNothingThatIsCutOff() {
         for value in values {
             for text in nested(value) {
@@ -246,7 +249,7 @@ extension TokenMemberTests: SelfTesting {
                     guard offset >= 0 else { break }
                     switch bytes.uncheckedByte(offset) {
                     case UInt8(ascii: "\""): names.append(name(at: offset))
-                    // A name with a gap behind it is left to others.
+                    // Other code handles a name with a gap after it.
                     case UInt8(ascii: ":"): names.append(":")
                     case UInt8(ascii: "}"): break marks
                     default:

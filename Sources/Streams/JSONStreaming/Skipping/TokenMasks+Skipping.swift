@@ -1,31 +1,31 @@
-// Values that no one wants, by their tokens: as strictly as if they were read, without a message.
-// Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
+// Skips unneeded values by their tokens, with the same checks as reading but without messages. Like the fast loop it
+// reports no errors: the plain reader handles all text that isn't plainly valid, and reports its errors.
 
 import PlistStreaming
 
 extension TokenMasks {
-    /// The offset behind a container.
+    /// Returns the offset after a container.
     ///
     /// - Parameters:
     ///   - start: The offset of its first byte, at the beginning of a value.
-    ///   - depth: The levels of containers that the value may have, itself included; 64 at the most.
-    ///   - limit: The longest string in bytes, as when they were made or made to forget a chunk.
-    ///   - last: The last offset that is looked at.
-    /// - Returns: `StringRuns.notFound` for whatever is not plainly valid, or not there as a whole.
+    ///   - depth: The maximum nesting depth of the value, including itself; at most 64.
+    ///   - limit: The maximum length of a string in bytes, the same as in the last initialization or reset.
+    ///   - last: The last offset to examine.
+    /// - Returns: `StringRuns.notFound` if the container isn't plainly valid or isn't complete.
     mutating func endOfContainer(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int, last: Int) -> Int {
         guard depth > 0 else { return StringRuns.notFound }
-        // Many are empty: then the second byte is the one that ends the first.
+        // Many containers are empty: then the second byte closes the container.
         let (opener, next) = (bytes.uncheckedByte(start), bytes.uncheckedByte(start &+ 1))
         if next == opener &+ 2 { return start &+ 2 }
         guard unsafe cover(start, of: bytes) else { return StringRuns.notFound }
         let deepest = min(depth, 64)
         let place = unsafe start &- self.start
         var index = place &>> 6
-        // One bit a level, the innermost lowest: whether the container is an object.
+        // One bit per level, the innermost in the lowest bit: set if the container is an object.
         var objects = UInt64(opener &>> 5 & 1)
         var level = 1
         var rest: UInt64 = ~1 &<< UInt64(truncatingIfNeeded: place & 63)
-        // PERF: JSONTyped/posts; which bracket it is cannot be foreseen, so that there is no branch for it.
+        // PERF: JSONTyped/posts; the kind of bracket is unpredictable, so the code doesn't branch on it.
         var wrong: UInt64 = 0
         while true {
             let (base, first) = unsafe (self.start &+ index &* 64, rest)
@@ -62,8 +62,8 @@ extension TokenMasks {
 
     // MARK: Strings and scalars
 
-    /// The offset of the quote that closes a string, from an offset within it on, where that is known, and whether there
-    /// are escapes before it.
+    /// Returns the offset of the quote that closes a string, searching from an offset within it, and whether escapes
+    /// precede it.
     @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
     mutating func closingQuote(from offset: Int) -> (offset: Int, hasEscapes: Bool) {
         let place = unsafe offset &- start
@@ -73,7 +73,7 @@ extension TokenMasks {
         return unsafe (start &+ quote, has(.escapes, from: place, to: quote))
     }
 
-    /// Returns whether the escapes from an offset to another one, both in known blocks, are valid.
+    /// Returns whether the escapes between two offsets, both in known blocks, are valid.
     mutating func areEscapesValid(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
         let (place, last) = unsafe (range.lowerBound &- start, range.upperBound &- start)
         var mask: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
@@ -85,7 +85,7 @@ extension TokenMasks {
         return true
     }
 
-    /// Returns whether numbers, literals and escapes of a block are valid.
+    /// Returns whether the numbers, literals and escapes of a block are valid.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
     mutating func areValid(_ index: Int, _ range: UInt64, _ bytes: RawSpan) -> Bool {
         let base = unsafe start &+ index &* 64
@@ -98,7 +98,7 @@ extension TokenMasks {
         return unsafe escapes == 0 || areEscapes(escapes, bytes, base)
     }
 
-    /// Returns whether a number or a literal is at an offset, and nothing that would belong to it behind.
+    /// Returns whether a complete number or literal is at an offset.
     @inline(__always)  // PERF: JSONTyped/posts; once a number or literal.
     private static func isScalar(_ bytes: RawSpan, at start: Int) -> Bool {
         guard start <= bytes.byteCount &- JSONScanner.margin else { return false }
@@ -106,7 +106,7 @@ extension TokenMasks {
         let half = bytes.uncheckedHalf(start)
         let first = UInt8(truncatingIfNeeded: half)
         if first >= UInt8(ascii: "a") {
-            // PERF: JSONTyped/posts; which one it is cannot be foreseen.
+            // PERF: JSONTyped/posts; which literal it is is unpredictable.
             let isFalse = first == UInt8(ascii: "f")
             let literal: UInt32 = isFalse ? 0x736C_6166 : first == UInt8(ascii: "t") ? 0x6575_7274 : 0x6C6C_756E
             let fifth = bytes.uncheckedByte(start &+ 4)
@@ -120,16 +120,16 @@ extension TokenMasks {
         return follower == UInt8(ascii: ",") || follower <= 0x20 || follower | 0x20 == UInt8(ascii: "}")
     }
 
-    /// Returns whether escapes are what RFC 8259 knows, and surrogates are pairs.
+    /// Returns whether all escapes are valid in RFC 8259 and all surrogates are paired.
     @inline(never)
     private mutating func areEscapes(_ bits: UInt64, _ bytes: RawSpan, _ base: Int) -> Bool {
         var rest = bits
         while rest != 0 {
             let start = base &+ rest.trailingZeroBitCount
             rest &= rest &- 1
-            // The second of a pair, maybe in another block, is no escape of its own.
+            // The second escape of a pair, maybe in another block, was already checked with the first one.
             if unsafe start == secondOfPair { continue }
-            // Bounds: an escape has twelve bytes at the most.
+            // Bounds: an escape has at most twelve bytes.
             guard start <= bytes.byteCount &- 12 else { return false }
             let end = StringEscapes.end(of: bytes, at: start)
             guard end >= 0 else { return false }
@@ -159,7 +159,7 @@ extension TokenSkippingTests: SelfTesting {
         ]
     }
 
-    /// The end of a container behind as many spaces, or -1; whatever is needed behind it is there.
+    /// Returns the end of a container after the given number of spaces, or -1. Enough bytes follow the container.
     private static func end(of text: String, after count: Int = 0, limit: Int = 100_000, depth: Int = 64) -> Int {
         let bytes =
             [UInt8](repeating: 0x20, count: count) + Array(text.utf8)
@@ -172,8 +172,8 @@ extension TokenSkippingTests: SelfTesting {
         return end < 0 ? end : end - count
     }
 
-    /// Random tokens, mostly in an order that is valid, and each changed text of some: what is skipped is read, and what
-    /// is read and has no more than 64 levels is skipped.
+    /// Random tokens, mostly in a valid order, and every possible change of some texts: all skipped text can be read,
+    /// and all readable text with at most 64 levels is skipped.
     private static func testSkipsExactlyWhatTheScannerReads() {
         var generator = TestRandom(seed: 20_261_122)
         var skipped = 0
@@ -187,7 +187,7 @@ extension TokenSkippingTests: SelfTesting {
             let expected = outcome.contains("! ") ? StringRuns.notFound : text.utf8.count
             let found = end(of: text, after: Int.random(in: 0..<3, using: &generator))
             skipped += found > 0 ? 1 : 0
-            // A container may end before the text does, which is an error of what is behind it.
+            // A container may end before the text does. Then the error is in the text after it.
             if found != expected, !(found > 0 && outcome.contains("the end of the input")) || found > text.utf8.count {
                 expectEqual(found, expected, "\(text) \(outcome)")
             }
@@ -228,7 +228,7 @@ extension TokenSkippingTests: SelfTesting {
         return container(levels)
     }
 
-    /// A text with one byte changed, left out or repeated.
+    /// Returns a text with one byte changed, removed or repeated.
     private static func mutated(_ text: String, _ generator: inout TestRandom) -> String {
         var bytes = Array(text.utf8)
         let place = Int.random(in: 0..<bytes.count, using: &generator)
@@ -267,7 +267,7 @@ extension TokenSkippingTests: SelfTesting {
         }
     }
 
-    /// Where strings begin at any place of blocks and windows, and are much longer than a window.
+    /// Strings begin at any position in blocks and windows, and are much longer than a window.
     private static func testMeasuresStringsThatBeginAnywhere() {
         for count in 0..<300 {
             let text = "[\"\(String(repeating: "y", count: count))\",\"\(String(repeating: "x", count: 9_000))\"]"
@@ -277,7 +277,7 @@ extension TokenSkippingTests: SelfTesting {
         }
     }
 
-    /// A character that the end of a chunk cuts is no reason not to know what is before it.
+    /// A character that is cut at the end of a chunk doesn't prevent skipping the text before it.
     private static func testSkipsBeforeACutCharacter() {
         for character in ["é", "€", "🙂"] {
             for count in 0..<140 {
@@ -302,7 +302,7 @@ extension TokenSkippingTests: SelfTesting {
         }
     }
 
-    /// Each string alone and with text behind it, as the value of which it is part is skipped.
+    /// Each string alone and with text after it, skipped as part of a value.
     private static func testFindsTheEndsOfStrings() {
         for length in [0, 1, 61, 62, 63, 64, 125, 126, 127, 128, 500, 511, 512, 513, 5_000, 9_999, 10_000, 10_001] {
             for (text, hasEscapes, isValid) in [
@@ -321,7 +321,7 @@ extension TokenSkippingTests: SelfTesting {
                     guard text != "\n", count < 120 else { return }
                     for offset in 4...4 + count {
                         let quote = unsafe masks.closingQuote(from: offset)
-                        // From within an escape on, it may be another one.
+                        // Searching from within an escape may find another quote.
                         guard !hasEscapes || offset == 4 || offset == 4 + count else { continue }
                         let words = "from \(offset) of \(count) with \(text)"
                         expectEqual(quote.offset, count + 4, words)

@@ -1,51 +1,51 @@
-// The tokens of JSON text as words of bits, 64 bytes a word: which bytes begin one, which end a string, and which tokens may
-// not stand where they stand. A skipped value costs a look at its brackets, numbers and escapes, and at no other byte.
+// The tokens of JSON text as bit masks, 64 bytes per word: the starts of tokens, the ends of strings, and tokens at
+// invalid positions. Skipping a value examines only its brackets, numbers and escapes.
 
 import BlockMasks
 import PlistBuilding
 import PlistStreaming
 
-/// The masks of some of a chunk's text, from the beginning of a token on.
+/// The masks for a part of a chunk's text that begins at the start of a token.
 ///
-/// It knows the text as far as it is valid UTF-8 without stray control characters; whatever is not is left to those who say
-/// what is wrong with it. It is trivial, so that memory with it needs no end but being given back.
+/// The masks cover the text as far as it is valid UTF-8 without stray control characters; the plain reader handles the
+/// rest and reports its errors. The type is trivial, so its memory can be freed without deinitialization.
 @unsafe
 struct TokenMasks {
-    /// The blocks that there is memory for.
+    /// The maximum number of blocks in memory.
     static let capacity = TokenFinder.capacity
-    /// The blocks that are looked at when nothing is known of what is to come.
+    /// The number of blocks to examine first, before anything is known about the text.
     private static let firstCount = 2
 
     /// The offset of the first byte in the chunk.
     private(set) var start = 0
-    /// The number of blocks that can be trusted.
+    /// The number of valid blocks.
     private(set) var count = 0
-    /// A Boolean value that indicates whether the text goes on behind the blocks.
+    /// A Boolean value that indicates whether the text continues after the blocks.
     private(set) var hasMore = false
-    /// The masks, one behind the other, each a word for each block, and a word that is no one's.
+    /// The masks, one after the other, each with one word per block and an unused word.
     private let words: UnsafeMutablePointer<UInt64>
     private var finder = TokenFinder()
     private var nextCount = firstCount
-    /// The most blocks that are looked at together; a string within them is within the limit.
+    /// The maximum number of blocks examined together; a string within them is within the limit.
     private var largestCount = capacity
-    /// The length of the string that is open behind the last block, so far, where one is.
+    /// The length so far of a string that is open at the end of the last block, if there is one.
     private var openStringLength = 0
-    /// The bytes that were looked at since the last beginning, and those of them that were skipped.
+    /// The number of bytes examined since the last beginning, and the number of skipped bytes among them.
     private var lookedCount = 0
     var skippedCount = 0
-    /// The offset of the escape that is the second of a pair of surrogates.
+    /// The offset of the escape that is the second of a surrogate pair.
     var secondOfPair = -1
 
     private init(words: UnsafeMutablePointer<UInt64>) { unsafe self.words = unsafe words }
 
-    /// Makes masks in memory of their own, with the words behind them; whoever asks for them gives it back.
+    /// Creates masks in newly allocated memory, followed by the words. The caller must free it.
     static func allocate(limit: Int) -> UnsafeMutableRawPointer {
         let count = unsafe MemoryLayout<TokenMasks>.size
         let size = (count + 63) & ~63
         let wordCount = TokenFinder.wordStride * TokenFinder.Mask.allCases.count
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: size + wordCount * MemoryLayout<UInt64>.stride, alignment: 64)
-        // SAFETY: the words begin behind the masks, aligned as the memory is; both are trivial.
+        // SAFETY: the words begin after the masks, with the alignment of the memory; both are trivial.
         let words = unsafe (memory + size).initializeMemory(as: UInt64.self, repeating: 0, count: wordCount)
         var masks = unsafe TokenMasks(words: words)
         unsafe masks.reset(limit: limit)
@@ -53,24 +53,24 @@ struct TokenMasks {
         return unsafe memory
     }
 
-    /// Lets the masks of records forget an earlier chunk.
+    /// Makes the masks of records discard an earlier chunk.
     ///
-    /// - Parameter isFirst: Whether these are the first records of a chunk, of which nothing is known.
+    /// - Parameter isFirst: A Boolean value that indicates whether these are the first records of a chunk.
     static func prepare(_ state: UnsafeMutablePointer<RecordState>, isFirst: Bool) {
         unsafe state.pointee.outermost = unsafe state
         guard isFirst, let masks = unsafe known(to: state) else { return }
         unsafe masks.pointee.reset(limit: state.pointee.limit)
     }
 
-    /// The masks of records, where there are any.
+    /// Returns the masks of records, if any.
     @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
     static func known(to state: UnsafeMutablePointer<RecordState>) -> UnsafeMutablePointer<TokenMasks>? {
         // SAFETY: `prepare` was called for the outermost state, and only `made` gives it memory.
         unsafe state.pointee.outermost?.pointee.memory?.assumingMemoryBound(to: TokenMasks.self)
     }
 
-    /// The masks of records, which all levels share.
-    @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
+    /// Returns the masks of records, which all levels share.
+    @inline(__always)  // PERF: JSONTyped/posts; once an unneeded member.
     static func made(for state: UnsafeMutablePointer<RecordState>) -> UnsafeMutablePointer<TokenMasks>? {
         if let masks = unsafe known(to: state) { return unsafe masks }
         guard let outermost = unsafe state.pointee.outermost else { return nil }
@@ -78,31 +78,31 @@ struct TokenMasks {
         return unsafe known(to: state)
     }
 
-    /// The word of a mask for a block that is known.
+    /// Returns the word of a mask for a known block.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
     subscript(mask: TokenFinder.Mask, index: Int) -> UInt64 {
         assert(unsafe index >= 0 && index < count)
-        // SAFETY: there are more than `capacity` words of each mask; the callers compare with the count.
+        // SAFETY: there are more than `capacity` words for each mask; the callers compare with the count.
         return unsafe words[mask.rawValue &* TokenFinder.wordStride &+ index]
     }
 
-    /// The places of the blocks that are known; a place is the number of bytes behind the start.
+    /// The places of the known blocks; a place is the number of bytes after the start.
     @inline(__always)  // PERF: see above.
     var end: Int { unsafe count &* 64 }
 
     // PERF: JSONTyped/posts; mutating, so that the masks are not copied for a call.
-    /// Bits of a mask from a place in a known block on, 57 at least. Those of places that are not
-    /// known mean nothing.
+    /// Returns at least 57 bits of a mask, starting at a place in a known block. Bits of places outside the known
+    /// blocks are meaningless.
     @inline(__always)  // PERF: JSONTyped/posts; twice a member that is skipped, without a branch at the end of a block.
     mutating func bits(_ mask: TokenFinder.Mask, from place: Int) -> UInt64 {
         assert(unsafe place >= 0 && place < end)
-        // SAFETY: there is a word behind the last mask's.
+        // SAFETY: a word follows the last mask.
         let memory = unsafe UnsafeRawPointer(words + mask.rawValue &* TokenFinder.wordStride)
         let word = unsafe memory.loadUnaligned(fromByteOffset: place &>> 3, as: UInt64.self)
         return UInt64(littleEndian: word) &>> UInt64(truncatingIfNeeded: place & 7)
     }
 
-    /// The place of the next bit of a mask from a place on, or one that is not within the blocks.
+    /// Returns the place of the next bit of a mask from a place on, or a place outside the blocks.
     @inline(__always)  // PERF: see above.
     mutating func next(_ mask: TokenFinder.Mask, from place: Int) -> Int {
         let bits = unsafe bits(mask, from: place)
@@ -122,7 +122,7 @@ struct TokenMasks {
         return .max
     }
 
-    /// Returns whether a bit of a mask is set from a place to another one that is known.
+    /// Returns whether a bit of a mask is set between a place and another known place.
     @inline(__always)  // PERF: see above.
     mutating func has(_ mask: TokenFinder.Mask, from place: Int, to last: Int) -> Bool {
         let count = last &- place
@@ -135,14 +135,15 @@ struct TokenMasks {
         unsafe nextFar(mask, from: place, to: last &>> 6 &+ 1) < last
     }
 
-    /// Forgets a chunk.
+    /// Discards the chunk.
     mutating func reset(limit: Int) {
         unsafe (start, count, hasMore, nextCount, secondOfPair) = (0, 0, false, Self.firstCount, -1)
         unsafe (lookedCount, skippedCount) = (0, 0)
         unsafe largestCount = max(1, min(Self.capacity, limit / BlockScan.blockCount))
     }
 
-    /// Sees to it that the block of an offset is known, at which a name or another value begins; false where it cannot be.
+    /// Makes the block of an offset known, at which a name or another value begins; returns false if that isn't
+    /// possible.
     @inline(__always)  // PERF: JSONTyped/posts; once a value that is skipped.
     mutating func cover(_ offset: Int, of bytes: RawSpan, atName: Bool = false) -> Bool {
         let place = unsafe offset &- start
@@ -153,7 +154,7 @@ struct TokenMasks {
     /// Begins with a name or another value.
     @inline(never)
     private mutating func begin(at offset: Int, of bytes: RawSpan, atName: Bool) -> Bool {
-        // Where most of the text is skipped, more is looked at together.
+        // If most of the text is skipped, more blocks are examined together.
         let place = unsafe offset &- start
         let isNear = unsafe place >= 0 && place < end &+ 1_024 && skippedCount &* 2 >= lookedCount
         unsafe nextCount = unsafe isNear && lookedCount > 0 ? nextCount &* 2 : Self.firstCount
@@ -162,7 +163,7 @@ struct TokenMasks {
         return unsafe classify(bytes)
     }
 
-    /// Goes on behind the last block; false where that is not possible, or a string is too long.
+    /// Continues after the last block; returns false if that isn't possible, or if a string is too long.
     mutating func advance(_ bytes: RawSpan, limit: Int) -> Bool {
         guard unsafe hasMore else { return false }
         let isInString = unsafe finder.isInString
@@ -181,7 +182,7 @@ struct TokenMasks {
         return unsafe openStringLength <= limit
     }
 
-    /// Measures the string that is open behind the last block, where one is, and begins in one of the blocks.
+    /// Measures the string that is open after the last block, if it begins in one of the blocks.
     private mutating func measureOpenString() {
         for index in unsafe (0..<count).reversed() {
             let quotes = unsafe self[.quotes, index]
@@ -195,14 +196,14 @@ struct TokenMasks {
     /// Classifies blocks from the start on.
     private mutating func classify(_ bytes: RawSpan) -> Bool {
         unsafe nextCount = min(nextCount, largestCount)
-        // A character that is cut off by the chunk's end is no part of what is known, and no error.
+        // A character that is cut by the chunk's end isn't part of the known text, and isn't an error.
         let rest = unsafe bytes.byteCount &- Self.cutCount(bytes) &- start
         let whole = unsafe max(0, min(nextCount, rest / 64))
-        // SAFETY: there is memory for `capacity` blocks, and no more are looked at.
+        // SAFETY: the memory has `capacity` blocks, and no more are examined.
         unsafe count = unsafe finder.find(in: bytes.extracting(start..<start &+ whole &* 64), into: words)
         var isValid = unsafe count == whole
         if unsafe isValid && whole < nextCount && rest > whole &* 64 {
-            // The rest of the text, and spaces behind it.
+            // The rest of the text, followed by spaces.
             var block = (SIMD32<UInt8>(repeating: 0x20), SIMD32<UInt8>(repeating: 0x20))
             unsafe withUnsafeMutableBytes(of: &block) { block in
                 // SAFETY: less than a block is left; the memory is that of the next block.
@@ -219,7 +220,7 @@ struct TokenMasks {
         return unsafe count > 0
     }
 
-    /// The number of bytes at the end of a span that begin a character and do not complete it.
+    /// Returns the number of bytes at the end of a span that begin a character without completing it.
     private static func cutCount(_ bytes: RawSpan) -> Int {
         for count in 1...3 where count <= bytes.byteCount {
             let byte = bytes.uncheckedByte(bytes.byteCount &- count)
@@ -257,7 +258,7 @@ extension TokenMasksTests: SelfTesting {
         ]
     }
 
-    /// Every division into windows finds the quotes that are there.
+    /// Every division into windows finds all quotes.
     private static func testKnowsTheTextFromAnOffsetOn() {
         for length in [1, 63, 64, 65, 511, 512, 513, 1_000, 5_000] {
             var text = Array(repeating: Array("\"ab\",".utf8), count: length / 5 + 1).flatMap { $0 }
@@ -311,7 +312,7 @@ extension TokenMasksTests: SelfTesting {
                 unsafe expectEqual(masks.count, 0, "another chunk")
             }
         }
-        // A string with a line end ends what is known.
+        // The known text ends at a string with a line end.
         let text = Array("[\"\(String(repeating: "a", count: 100))\n\"]".utf8) + [UInt8](repeating: 0x20, count: 200)
         unsafe TokenMasks.withMasks(text) { masks, bytes in
             expectTrue(unsafe masks.cover(0, of: bytes), "before the string's end")

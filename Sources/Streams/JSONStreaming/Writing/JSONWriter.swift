@@ -1,12 +1,13 @@
-// The sink that writes JSON text: separators, layout, order of messages. The values are in JSONWriter+Values.
+// The sink that writes JSON text: separators, layout and order of messages. JSONWriter+Values writes the values.
 
 public import PlistStreaming
 
 /// A sink that writes JSON text to memory or to a file descriptor.
 ///
 /// The text is always valid: RFC 8259, UTF-8, one root value (or one a line). Doubles are written with the fewest
-/// digits that read back as the same double, and always look like reals, so that reading what was written gives the
-/// same messages, but for the few doubles of which only the text rounds to the right `Float`. Data becomes a string in Base64, a date what the options say.
+/// digits that read back as the same double, and always look like reals. Reading the text therefore gives the same
+/// messages, except for a few doubles whose text is needed to round to the right `Float`. Data becomes a string in
+/// Base64. The options choose the format of dates.
 ///
 /// ```swift
 /// var writer = JSONWriter()
@@ -15,19 +16,19 @@ public import PlistStreaming
 /// writer.text  // {"a":[1,2.5]}
 /// ```
 ///
-/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything.
+/// Messages outside the grammar of `PlistSink` throw `misuse` before the writer writes anything.
 public struct JSONWriter: PlistSink, ~Copyable {
     private let options: JSONWriterOptions
     var output: ByteOutput
     private(set) var nesting: NestingStack = NestingStack()
-    /// What is next.
+    /// The messages that may come next.
     var next: Next = .root
     private var rootCount: Int = 0
     private let indent: Int
-    /// A Boolean value that indicates whether nothing but commas and colons goes between values.
+    /// A Boolean value that indicates whether only commas and colons separate values.
     let isPlainCompact: Bool
-    // PERF: JSONWriter/reals, 3 of 17 ns; to ask for a static property is a call each time.
-    /// The units of doubles, once a real was written.
+    // PERF: JSONWriter/reals, 3 of 17 ns; reading a static property is a call each time.
+    /// The units of doubles, set when the first real is written.
     var units: ScaledUnits?
     /// A Boolean value that indicates whether whole numbers that are doubles are written without a point, as `JSONEncoder`
     /// writes them.
@@ -40,9 +41,9 @@ public struct JSONWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput())
     }
 
-    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    /// Creates a writer to a file descriptor. The caller remains responsible for closing it.
     ///
-    /// The memory used is `bufferByteCount`; a longer string is held whole before it is written.
+    /// The writer uses `bufferByteCount` bytes of memory; a longer string is completely in memory before it is written.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: JSONWriterOptions = JSONWriterOptions()) {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
@@ -65,10 +66,10 @@ public struct JSONWriter: PlistSink, ~Copyable {
         isPlainCompact = options.layout == .compact && !options.sortsKeys
     }
 
-    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    /// Ends the text: checks that it is complete, and writes the contents of the buffer.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
-    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` if writing to the descriptor fails.
     public mutating func finish() throws(StreamError) {
         guard nesting.depth == 0 else { throw StreamError(.misuse, "finished with \(nesting.depth) open containers") }
         guard rootCount > 0 || options.allowsMultipleValues else {
@@ -77,7 +78,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         try output.flush()
     }
 
-    /// Forgets what was written, so that the writer's memory serves the next text.
+    /// Discards the written text so that the next text can reuse the writer's memory.
     public mutating func reset() {
         output.removeAll()
         output.isHolding = false
@@ -87,9 +88,9 @@ public struct JSONWriter: PlistSink, ~Copyable {
         sorting = []
     }
 
-    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    /// The text in memory so far. For a writer to a descriptor, only the characters that weren't written to it yet.
     public var text: String {
-        // SAFETY: all that is appended is ASCII or was checked.
+        // SAFETY: all appended text is ASCII or was checked.
         unsafe output.text
     }
 
@@ -144,7 +145,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
             try output.reserve(StringText.room(for: utf8.byteCount))
             let start = unsafe output.end
             let commaCount = unsafe storeComma(at: start)
-            // SAFETY: room was reserved for the comma, the string, and a colon.
+            // SAFETY: memory was reserved for the comma, the string and a colon.
             let count = unsafe StringText.store(utf8, isChecked: false, at: start + commaCount)
             if count > 0 {
                 unsafe (start + commaCount).storeBytes(of: UInt8(ascii: ":"), toByteOffset: count, as: UInt8.self)
@@ -180,7 +181,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         if next.isPlainValue {
             try output.reserve(2)
             let commaCount = unsafe storeComma(at: output.end)
-            // SAFETY: room was reserved for the comma and the bracket.
+            // SAFETY: memory was reserved for the comma and the bracket.
             unsafe output.end.storeBytes(of: bracket, toByteOffset: commaCount, as: UInt8.self)
             output.advance(by: commaCount &+ 1)
         } else {
@@ -206,8 +207,8 @@ public struct JSONWriter: PlistSink, ~Copyable {
         if nesting.depth == 0 { try endRoot() }
     }
 
-    // PERF: inlined into each message; in compact text a value costs one test and one check of room.
-    /// Writes what comes before a value, refuses one that the grammar does not allow here, and makes room for it.
+    // PERF: inlined into each message; in compact text a value costs one test and one capacity check.
+    /// Writes the text before a value and reserves memory for the value. Throws if the grammar allows no value here.
     @inline(__always)
     mutating func beginValue(reserving byteCount: Int) throws(StreamError) {
         try output.reserve(byteCount &+ 1)
@@ -220,10 +221,10 @@ public struct JSONWriter: PlistSink, ~Copyable {
         endValue()
     }
 
-    /// Moves on behind a value that has begun.
+    /// Updates the state after the start of a value.
     @inline(__always)
     mutating func endValue() {
-        // PERF: JSONWriter/reals; what is plain is in a container, which is not asked for again.
+        // PERF: JSONWriter/reals; plain text is always in a container, so that check is skipped.
         next = next.isPlainValue ? next.afterValue(isInDictionary: nesting.isInDictionary) : nextBehindValue
     }
 
@@ -246,7 +247,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Writes what comes after a value at the root.
+    /// Writes the line end after a value at the root, if one is needed.
     @inline(never)
     mutating func endRoot() throws(StreamError) {
         if options.allowsMultipleValues || indent >= 0 { try output.append(0x0A) }
@@ -259,18 +260,18 @@ public struct JSONWriter: PlistSink, ~Copyable {
         for _ in 0..<count { output.appendReserved(0x20) }
     }
 
-    /// Stores a comma where one is needed, and returns the number of bytes; room is reserved, nothing is counted.
+    /// Stores a comma if one is needed, and returns the number of bytes. Neither reserves memory nor updates counts.
     @unsafe @inline(__always)
     func storeComma(at address: UnsafeMutableRawPointer) -> Int {
-        // PERF: always stored, and overwritten when it is not needed, instead of a branch.
+        // PERF: always stored, and overwritten if it is not needed, instead of a branch.
         unsafe address.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
         return next.commaCount
     }
 
-    // PERF: JSONWriter/reals, JSONWriter/records; one byte tells what four tests of the containers would.
-    /// What may come next, and whether a comma goes before it.
+    // PERF: JSONWriter/reals, JSONWriter/records; one byte replaces four tests of the containers.
+    /// The messages that may come next, and whether a comma precedes them.
     struct Next {
-        // 1 for a comma, 2 for a key, 4 where more goes before it, or is to be checked.
+        // 1 for a comma, 2 for a key, 4 if more text precedes it, or if a check is needed.
         private let bits: UInt8
 
         private init(bits: UInt8) { self.bits = bits }
@@ -280,21 +281,21 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
         /// A value at the root.
         static var root: Next { Next(bits: 4) }
-        /// A value behind its key, with nothing before it.
+        /// A value after its key, with no text before it.
         static var plainValue: Next { Next(bits: 0) }
-        /// What follows a member in a dictionary, with nothing but a comma before it.
+        /// The next member of a dictionary, with only a comma before it.
         static var plainMember: Next { Next(bits: 3) }
 
-        /// A Boolean value that indicates whether a value is next in a container, and nothing goes before it but a comma.
+        /// A Boolean value that indicates whether a value is next in a container, with at most a comma before it.
         var isPlainValue: Bool { bits < 2 }
-        /// A Boolean value that indicates whether a key is next, and nothing goes before it but a comma.
+        /// A Boolean value that indicates whether a key is next, with at most a comma before it.
         var isPlainKey: Bool { bits | 1 == 3 }
         /// A Boolean value that indicates whether a key is next.
         var isKey: Bool { bits & 2 != 0 }
-        /// The number of commas before what is next.
+        /// The number of commas before the next key or value.
         var commaCount: Int { Int(truncatingIfNeeded: bits & 1) }
 
-        /// What is next behind a value in a container.
+        /// Returns the state after a value in a container.
         func afterValue(isInDictionary: Bool) -> Next { Next(bits: bits & 4 | (isInDictionary ? 3 : 1)) }
     }
     var nonFinitePolicy: JSONWriterOptions.NonFinite { options.nonFinite }

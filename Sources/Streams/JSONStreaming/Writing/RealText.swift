@@ -4,23 +4,25 @@ import PlistStreaming
 
 /// The text of doubles.
 enum RealText {
-    /// Writes a finite double, always with a point or an exponent, so that it reads back as a real; nothing for others.
+    /// Writes a finite double, always with a point or an exponent, so that it reads back as a real. Writes nothing for
+    /// others.
     ///
-    /// From 10^-5 to 10^17 it is written in full, beyond with an exponent: `0.00001`, `100.0`, `1.5e-6`, `1e17`. So are
-    /// whole numbers up to 2^64 of which the fewest digits are not the exact ones: an integer can be read of them.
+    /// From 10^-5 to 10^17 the number is written in full, beyond that with an exponent: `0.00001`, `100.0`, `1.5e-6`,
+    /// `1e17`. Whole numbers up to 2^64 are also written in full if their fewest digits aren't the exact ones, so that
+    /// they can be read as integers.
     static func write(_ value: Double, to output: inout ByteOutput) throws(StreamError) {
         try output.reserve(room)
-        // SAFETY: there is room for what the function stores.
+        // SAFETY: the memory is large enough for all bytes that the function stores.
         output.advance(by: unsafe store(value, units: .table, at: output.end))
     }
 
-    /// The number of bytes for which `store` needs room.
+    /// The number of bytes that `store` needs.
     static let room = 48
 
-    // PERF: JSONWriter/reals; sixteen digits are stored at once, whether they are needed or not, and nothing is called
-    // before the end, so that what is used afterwards need not be kept in memory.
-    /// Stores a double at an address with `room` bytes, and returns the number of bytes that count; 0 for one that is
-    /// not finite.
+    // PERF: JSONWriter/reals; always stores sixteen digits at once, and calls no function before the end, so that later
+    // values can stay in registers.
+    /// Stores a double at an address with `room` bytes, and returns the number of bytes that count; 0 for a double that
+    /// isn't finite.
     @unsafe @inline(__always)
     static func store(_ value: Double, units: ScaledUnits, at address: UnsafeMutableRawPointer) -> Int {
         // SAFETY: the pieces below take less than 40 bytes from the first digit on.
@@ -32,7 +34,7 @@ enum RealText {
         return unsafe signCount &+ store(decimal, value, at: address + signCount)
     }
 
-    /// Stores what takes exact comparisons behind a sign that is there, and returns the number of bytes, or 0.
+    /// Stores a number that needs exact comparisons, after an optional sign, and returns the number of bytes, or 0.
     @unsafe @inline(never)
     private static func storeSearched(_ value: Double, at address: UnsafeMutableRawPointer) -> Int {
         guard value.isFinite else { return 0 }
@@ -57,8 +59,8 @@ enum RealText {
         guard UInt(bitPattern: exponent) < 7 else {
             return unsafe storePlaced(decimal, digits, value, at: start)
         }
-        // The digits behind the point are in their places, whether there is a zero before the first one or not; those before
-        // the point, and it itself, are among the first eight.
+        // The digits after the point are in place, with or without a zero before the first one. The digits before the
+        // point, and the point itself, are among the first eight.
         let text = digits | zeros
         let first = text[0] &>> UInt64(truncatingIfNeeded: missingCount &* 8)
         let shift = UInt64(truncatingIfNeeded: exponent &* 8 &+ 8)
@@ -68,7 +70,8 @@ enum RealText {
         unsafe start.storeBytes(of: head.littleEndian, as: UInt64.self)
         let end = 17 &- missingCount
         unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: decimal.last | 0x30), toByteOffset: end, as: UInt8.self)
-        // PERF: JSONWriter/reals; by a branch, so that what comes next need not wait for the digits, where most are alike.
+        // PERF: JSONWriter/reals; uses a branch, so that the next steps need not wait for the digits, which are mostly
+        // similar.
         if decimal.last != 0 { return end &+ 1 }
         return max(significantCount(digits) &- missingCount &+ 1, exponent &+ 3)
     }
@@ -76,8 +79,8 @@ enum RealText {
     /// Sixteen zeros in ASCII.
     private static var zeros: SIMD2<UInt64> { SIMD2(repeating: 0x3030_3030_3030_3030) }
 
-    /// Stores a whole number of more than 53 bits by all its digits, where the fewest would be those of another one, and
-    /// returns the number of bytes, or 0.
+    /// Stores a whole number of more than 53 bits with all its digits if the fewest digits would denote another number,
+    /// and returns the number of bytes, or 0.
     @unsafe @inline(never)
     private static func storeWhole(
         _ value: Double, _ decimal: ShortestDecimal, at start: UnsafeMutableRawPointer
@@ -92,8 +95,8 @@ enum RealText {
         return count &+ 2
     }
 
-    // PERF: JSONWriter/reals; without branches, which numbers of different lengths would mislead.
-    /// The number of digits up to the last one that is not zero, of sixteen, which are not all zero.
+    // PERF: JSONWriter/reals; without branches, which would be mispredicted for numbers of different lengths.
+    /// Returns the number of digits up to the last nonzero one, of sixteen digits that are not all zero.
     @inline(__always)
     private static func significantCount(_ digits: SIMD2<UInt64>) -> Int {
         let (word, before): (UInt64, Int) = digits[1] == 0 ? (digits[0], 8) : (digits[1], 16)
@@ -106,16 +109,16 @@ enum RealText {
         unsafe address.storeBytes(of: words, as: SIMD2<UInt64>.self)
     }
 
-    /// Stores digits of which the point is not behind one of the first seven, and returns the number of bytes.
+    /// Stores digits whose point isn't after one of the first seven, and returns the number of bytes.
     ///
-    /// - Parameter digits: The leading ones, as numbers.
+    /// - Parameter digits: The leading digits, as numbers.
     @unsafe @inline(never)
     private static func storePlaced(
         _ decimal: ShortestDecimal, _ digits: SIMD2<UInt64>, _ value: Double, at start: UnsafeMutableRawPointer
     ) -> Int {
         let (missingCount, exponent) = (decimal.missingCount, decimal.exponent)
         let count = (decimal.last != 0 ? 17 : significantCount(digits)) &- missingCount
-        // The digits from the first one on, seventeen of them.
+        // The seventeen digits, starting with the first one.
         let shift = missingCount * 8
         let text =
             SIMD2(digits[0] >> shift | digits[1] << (64 - shift), digits[1] >> shift | decimal.last << (64 - shift))
@@ -215,7 +218,7 @@ extension RealText: SelfTesting {
         }
     }
 
-    /// Doubles that need fifteen to seventeen digits, by the digits that the standard library finds.
+    /// Doubles that need fifteen to seventeen digits, compared with the digits of the standard library.
     private static func testWritesTheDigitsOfTheStandardLibrary() throws {
         var generator = TestRandom(seed: 20_261_123)
         for round in 0..<6000 {
@@ -232,7 +235,7 @@ extension RealText: SelfTesting {
         }
     }
 
-    /// Expects a double to be written by digits, of which the first has an exponent.
+    /// Expects a double to be written with the given digits; the exponent is that of the first digit.
     private static func expectText(of value: Double, _ digits: String, _ exponent: Int) throws {
         let plain = plainText(digits, exponent)
         let isWhole = value.magnitude > 0x1p53 && value.magnitude < 0x1p64
@@ -266,7 +269,7 @@ extension RealText: SelfTesting {
         }
     }
 
-    /// The text of digits, of which the first has an exponent, by cutting and joining strings.
+    /// Returns the text of digits by cutting and joining strings; the exponent is that of the first digit.
     private static func plainText(_ digits: String, _ exponent: Int) -> String {
         func zeros(_ count: Int) -> String { String(repeating: "0", count: max(count, 0)) }
         if exponent < -5 || exponent > 16 {

@@ -1,64 +1,65 @@
-// The shortest decimal number that a double is nearest to, for text that reads back as the same double.
+// The shortest decimal number whose nearest double is the given one, for text that reads back as the same double.
 
 /// The decimal number with the fewest digits that rounds to a double; among those, the one nearest to it.
 ///
 /// SPEC: R. Giulietti, "The Schubfach way to render doubles" (2021); the powers of ten come from `PowersOfFive`.
 struct ShortestDecimal {
-    /// The first fifteen or sixteen digits, with zeros at the end where fewer are enough.
+    /// The first fifteen or sixteen digits, with zeros at the end if fewer are enough.
     let leading: UInt64
-    /// The digit behind them.
+    /// The digit after them.
     let last: UInt64
-    /// The exponent of ten of the last one of the leading digits.
+    /// The exponent of ten of the last leading digit.
     let scale: Int
 
-    /// One where there are fifteen leading digits, zero for sixteen.
+    /// 1 for fifteen leading digits, 0 for sixteen.
     @inline(__always)
     var missingCount: Int { Int(truncatingIfNeeded: (leading &- 1_000_000_000_000_000) &>> 63) }
     /// The exponent of the first digit.
     var exponent: Int { scale &+ 15 &- missingCount }
 
-    // PERF: JSONWriter/reals; one multiplication of the significand decides about sixteen digits, which become text while
-    // the digit behind them is found, and that without a branch, which numbers of both kinds would mislead.
-    /// Finds the number for the bits of a finite double, without the sign, or nil for one that needs exact comparisons.
+    // PERF: JSONWriter/reals; one multiplication of the significand determines sixteen digits, which become text while
+    // the next digit is computed. That needs no branch, which would be mispredicted for mixed numbers.
+    /// Finds the number for the bits of a finite double without the sign. Returns nil if it needs exact comparisons.
     ///
-    /// Those are powers of two, subnormal numbers, and what lies too near to a tie; nil stands for all other bits, too.
-    /// - Parameter units: The table, which asking for costs a call.
+    /// These are powers of two, subnormal numbers, and numbers too close to a tie. The result is also nil for all other
+    /// bits.
+    /// - Parameter units: The table; accessing it here would cost a call.
     @inline(__always)
     init?(quickly bits: UInt64, units: ScaledUnits) {
         let fraction = bits & (1 << 52 - 1)
         let biased = Int(truncatingIfNeeded: bits &>> 52) & 0x7FF
         let unit = units.unit(biased)
-        // The double divided by 10^scale, with 64 bits behind the point, of which the last is one too small at most.
+        // The double divided by 10^scale, with 64 bits after the point; the last bit is at most one too small.
         let product = unit.high.multipliedFullWidth(by: fraction | 1 << 52)
         let low = unit.low.multipliedFullWidth(by: fraction | 1 << 52).high
         let (behind, carry) = product.low.addingReportingOverflow(low)
         let whole = product.high &+ (carry ? 1 : 0)
-        // What rounds to the double lies within half a unit around it, and a unit is from a tenth to one here: if there is
-        // a whole number in it, it is the shortest number, and if not, the nearest tenth is.
+        // All numbers that round to the double lie within half a unit around it, and a unit is from a tenth to one
+        // here: if the interval contains a whole number, that is the shortest number, otherwise the nearest tenth is.
         let half = unit.high &>> 1
         let above = behind &+ half
-        // Both of these have a bit to spare, so that the sign tells which is greater.
+        // Both values have a spare bit, so the sign shows which one is greater.
         let difference = Int64(bitPattern: above &>> 1 &- half)
         let isWhole = UInt64(bitPattern: difference &>> 63)
         let tenths = behind.multipliedFullWidth(by: 10)
-        // Each of these is less than four units of its last bit away from the truth, the unit included, or less than
-        // thirty; a tie between tenths does not matter to a whole number. Without a unit there is none but ties.
+        // Each of these is less than four units of its last bit away from the exact value, the unit included, or less
+        // than thirty; a tie between tenths does not matter for a whole number. Without a unit, only ties are left.
         let tie = tenths.low &- (1 << 63 &- 32) | isWhole
         guard fraction != 0, above &+ 8 > 16, UInt64(bitPattern: difference &+ 8) > 16, tie > 64 else { return nil }
         leading = whole &+ behind &>> 63 & isWhole
-        // Nothing rounds to ten tenths, nor to none, of which a whole number is nearer than half a unit.
+        // No number rounds to ten tenths, or to zero tenths: a whole number would be closer than half a unit.
         last = (tenths.high &+ tenths.low &>> 63) & ~isWhole
         scale = ScaledUnits.scale(biased)
     }
 
-    /// The number for the bits of any finite double above zero, by exact comparisons.
+    /// Finds the number for the bits of any finite double above zero, with exact comparisons.
     @inline(never)
     static func searched(_ bits: UInt64) -> ShortestDecimal {
         let fraction = bits & (1 << 52 - 1)
         let biased = Int(truncatingIfNeeded: bits &>> 52)
         let significand = biased == 0 ? fraction : fraction | 1 << 52
         let power = biased == 0 ? -1074 : biased &- 1075
-        // Whole numbers that a double holds exactly are their own shortest form, but for zeros at the end.
+        // Whole numbers that a double holds exactly are their own shortest form, apart from zeros at the end.
         if power <= 0 && power > -53 && significand & (1 &<< UInt64(0 &- power) &- 1) == 0 {
             return ShortestDecimal(significand &>> UInt64(0 &- power), 0)
         }
@@ -66,7 +67,7 @@ struct ShortestDecimal {
         return ShortestDecimal(found, scale)
     }
 
-    /// Brings a number above zero and below 10^17, and its exponent, to seventeen digits.
+    /// Scales a number above zero and below 10^17, and its exponent, to seventeen digits.
     private init(_ number: UInt64, _ scale: Int) {
         let missingCount = 17 &- Self.digitCount(of: number)
         (leading, last) = (number &* Self.powerOfTen(missingCount)).quotientAndRemainder(dividingBy: 10)
@@ -75,9 +76,9 @@ struct ShortestDecimal {
 
     /// Schubfach's search: the interval that rounds to the double, scaled so that it holds one to twenty integers.
     private static func search(_ significand: UInt64, _ power: Int, isLowerHalfNear: Bool) -> (UInt64, Int) {
-        // floor(log10(2^power)), or of three quarters of it where the next double below is nearer.
+        // floor(log10(2^power)), or of three quarters of it if the next lower double is closer.
         let scale = (power &* 1_262_611 &- (isLowerHalfNear ? 524_031 : 0)) &>> 22
-        // floor(log2(10^-scale)) is in the shift that brings the product to its place, which is one to four.
+        // The shift contains floor(log2(10^-scale)) and moves the product into position; it is from one to four.
         let shift = UInt64(truncatingIfNeeded: power &+ ((0 &- scale) &* 1_741_647) &>> 19 &+ 1)
         let tenth = roundedUpPower(0 &- scale)
         let four = 4 &* significand
@@ -103,16 +104,16 @@ struct ShortestDecimal {
         return (floor &+ (isUp ? 1 : 0), scale)
     }
 
-    /// The leading 128 bits of a power of ten, rounded up unless they are exact.
+    /// Returns the leading 128 bits of a power of ten, rounded up unless they are exact.
     private static func roundedUpPower(_ exponent: Int) -> (high: UInt64, low: UInt64) {
         let power = PowersOfFive.table.power(exponent)
-        // The table has these exact, or rounded up already.
+        // These table entries are exact, or already rounded up.
         if exponent >= -27 && exponent <= 55 { return power }
         let (low, carry) = power.low.addingReportingOverflow(1)
         return (power.high &+ (carry ? 1 : 0), low)
     }
 
-    /// The integer part of a product, with its lowest bit set when there is a fraction.
+    /// Returns the integer part of a product, with its lowest bit set if there is a fraction.
     private static func roundedToOdd(_ power: (high: UInt64, low: UInt64), _ factor: UInt64) -> UInt64 {
         let low = power.low.multipliedFullWidth(by: factor).high
         let product = power.high.multipliedFullWidth(by: factor)
@@ -121,13 +122,13 @@ struct ShortestDecimal {
         return high | (middle > 1 ? 1 : 0)
     }
 
-    /// The number of decimal digits of a number above zero and below 10^18.
+    /// Returns the number of decimal digits of a number above zero and below 10^18.
     static func digitCount(of value: UInt64) -> Int {
         let estimate = ((64 &- value.leadingZeroBitCount) &* 1233) &>> 12
         return estimate &+ (value >= powerOfTen(estimate) ? 1 : 0)
     }
 
-    /// A power of ten from 10^0 to 10^18.
+    /// Returns a power of ten from 10^0 to 10^18.
     static func powerOfTen(_ exponent: Int) -> UInt64 {
         UInt64(PowersOfFive.table.exactPowerOfTen(exponent))
     }
@@ -148,10 +149,10 @@ extension ShortestDecimal: SelfTesting {
         ]
     }
 
-    /// All digits, with zeros behind them up to seventeen.
+    /// All digits, padded with zeros to seventeen.
     private var digits: UInt64 { (leading * 10 + last) * (missingCount == 0 ? 1 : 10) }
 
-    /// The number as a writer finds it.
+    /// Returns the number in the same way as a writer.
     private static func found(_ value: Double) -> ShortestDecimal {
         ShortestDecimal(quickly: value.bitPattern, units: .table) ?? searched(value.bitPattern)
     }
@@ -160,7 +161,7 @@ extension ShortestDecimal: SelfTesting {
         var state: UInt64 = 7
         for index in 0..<8000 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            // All exponents in turn; powers of two and their neighbours among them, and what people write.
+            // All exponents in turn, with powers of two and their neighbors, and typical short numbers.
             let fraction = index % 5 == 0 ? 0 : index % 5 == 1 ? 1 << 52 - 1 : state >> 12
             let value =
                 index < 4000
@@ -183,7 +184,7 @@ extension ShortestDecimal: SelfTesting {
     }
 
     private static func testAgreesWithTheExactSearch() {
-        // Doubles that are exactly between two decimal numbers, or nearly; and what people write.
+        // Doubles that are exactly or nearly between two decimal numbers, and typical short numbers.
         var values: [Double] = []
         for exponent in 0..<64 {
             for offset in 0..<8 { values.append(Double(UInt64(1) << UInt64(exponent)) + Double(offset) / 8) }

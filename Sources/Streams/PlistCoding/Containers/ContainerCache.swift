@@ -1,26 +1,27 @@
-// Using the keyed containers of Codable again: making one costs an object and four look-ups of generic types, a third of
-// the time that a small structure takes to be coded.
+// Reuses the keyed containers of Codable: creating one costs an object and four lookups of generic types, a third of
+// the time for coding a small structure.
 
 import PlistStreaming
 
-/// The keyed containers that were handed out last, by the type of their keys, each with the place it stands at.
+/// The keyed containers that were used last, by the type of their keys, each with its place.
 ///
-/// A container is handed out again only when nobody else holds it; then its place is changed instead. That a container
-/// is one reference is not promised by the standard library: it is found out once, and else none is used again.
+/// A container is reused only if its vendor holds the only reference; then only its place changes. The standard library
+/// doesn't guarantee that a container is a single reference. This is checked once, and if it isn't so, no container is
+/// reused.
 ///
-/// Containers refer to their places without holding them, which saves counting references once a member. So the places
-/// of containers that somebody keeps are kept as well, see `KeptContainers`.
+/// Containers refer to their places without retaining them, which saves reference counting for each member. Therefore
+/// the places of containers that are still referenced are kept too, see `KeptContainers`.
 @safe
 struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: Self.capacity)
     private var missCount = 0
-    /// The entries with a container, each a bit.
+    /// The entries that have a container, one bit each.
     private var used: UInt32 = 0
 
     @safe
     private struct Entry {
         var type: ObjectIdentifier?
-        /// The bits of the container, which belongs to the vendor.
+        /// The bits of the container, which the vendor retains.
         var container: UInt = 0
         var place: UnsafeMutablePointer<Place>?
         var vendor: AnyObject?
@@ -36,9 +37,9 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
         unsafe entries.deallocate()
     }
 
-    /// The vendor of a container for a type of keys that nobody uses, or nil, and its place.
+    /// Returns an unused vendor of a container for a type of keys, and its place, or nil.
     ///
-    /// Both are valid until the next container is remembered.
+    /// Both are valid until the next container is added to the cache.
     @inline(__always)  // PERF: JSONRecords/writing, JSONRecords/foundation; once a dictionary.
     func freeContainer(for type: Any.Type) -> (vendor: Unmanaged<AnyObject>, place: UnsafeMutablePointer<Place>)? {
         let index = Self.index(of: type)
@@ -57,15 +58,15 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
         return unsafe (Unmanaged.passUnretained(vendor), place)
     }
 
-    /// Returns whether nobody but the vendor holds the container of an entry.
+    /// Returns whether the vendor of an entry holds the only reference to the container.
     @inline(__always)  // PERF: see above.
     private static func isFree(_ entry: UnsafeMutablePointer<Entry>) -> Bool {
-        // SAFETY: the bits are those of a reference to an object that the vendor of the entry keeps alive.
+        // SAFETY: the bits are a reference to an object that the vendor of the entry keeps alive.
         let address = unsafe UnsafeMutableRawPointer(entry) + (MemoryLayout<Entry>.offset(of: \Entry.container) ?? 0)
         return unsafe isKnownUniquelyReferenced(&address.assumingMemoryBound(to: AnyObject?.self).pointee)
     }
 
-    /// Makes a container that can be used again, or returns nil when there is no room for one.
+    /// Creates a container that can be reused, or returns nil if all entries are in use.
     @inline(never)
     mutating func makeContainer<Container>(
         for type: Any.Type, at place: Place, _ make: (UnsafeMutablePointer<Place>) -> Container
@@ -90,7 +91,7 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
         return nil
     }
 
-    /// A Boolean value that indicates whether nobody but their vendors holds any of the containers.
+    /// A Boolean value that indicates whether the vendors hold the only references to all containers.
     var areFree: Bool {
         var rest = used
         while rest != 0 {
@@ -100,8 +101,8 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
         return true
     }
 
-    /// Forgets all containers. Those that somebody keeps are kept together with their owner, to whom the places refer.
-    /// - Returns: Whether there are such containers.
+    /// Removes all containers. Referenced containers are kept together with their owner, to which their places refer.
+    /// - Returns: A Boolean value that indicates whether there are such containers.
     func removeAll(of owner: AnyObject) -> Bool {
         var hasEscaped = false
         for index in 0..<Self.capacity {
@@ -128,10 +129,10 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     }
 }
 
-/// Who keeps the place of a container that is used again.
+/// The owner type for places of containers that are reused.
 struct Nobody {}
 
-/// The place of a container that is not used again, with what it refers to.
+/// The place of a container that isn't reused, with the object that it refers to.
 @safe
 final class PlaceOwner<Place: BitwiseCopyable> {
     private let owner: AnyObject
@@ -146,10 +147,10 @@ final class PlaceOwner<Place: BitwiseCopyable> {
     deinit { unsafe place.deallocate() }
 }
 
-/// Hands a container out, of which the type is not known where it is stored.
+/// Creates or returns a container whose type is unknown where it is stored.
 ///
-/// PERF: JSONRecords/writing, JSONRecords/foundation; the type of the container is taken from the object here, instead of
-/// being looked up by the type of its keys, which takes longer than all else that is done for a dictionary.
+/// PERF: JSONRecords/writing, JSONRecords/foundation; the object provides the type of the container. Looking it up by
+/// the type of the keys takes longer than all other work for a dictionary.
 final class ContainerVendor<Container> {
     private let container: Container
 
@@ -158,19 +159,19 @@ final class ContainerVendor<Container> {
     @inline(never)
     func vend() -> Container { container }
 
-    /// Hands out the container of a vendor that is known to be one of this type.
+    /// Returns the container of a vendor that is known to have this type.
     @inline(__always)
     static func vend(_ vendor: Unmanaged<AnyObject>) -> Container {
-        // SAFETY: a container is found by the type of its keys, which names the type of the vendor.
+        // SAFETY: a container is found by the type of its keys, which determines the type of the vendor.
         unsafe vendor._withUnsafeGuaranteedRef { unsafe unsafeDowncast($0, to: ContainerVendor<Container>.self).vend() }
     }
 }
 
-/// What the keyed containers of the standard library are in memory.
+/// The memory layout of the standard library's keyed containers.
 enum ContainerLayout {
-    /// A Boolean value that indicates whether both are one reference to a native object.
+    /// A Boolean value that indicates whether both container types are a single reference to a native object.
     static let isReference: Bool = {
-        // SAFETY: the containers are never asked for anything.
+        // SAFETY: no member of these containers is ever called.
         let encodingPlace = UnsafeMutablePointer<EncodingPlace>.allocate(capacity: 1)
         let decodingPlace = UnsafeMutablePointer<DecodingPlace>.allocate(capacity: 1)
         defer {
@@ -184,14 +185,14 @@ enum ContainerLayout {
         return isReference(encoding) && isReference(decoding)
     }()
 
-    // SAFETY: used under the lock only.
+    // SAFETY: accessed only under the lock.
     private nonisolated(unsafe) static var isFoundOut = false
     private static let lock = Lock()
 
-    /// Returns whether containers are references, and it pays to know that when a value has made so many that none could serve.
+    /// Returns whether containers are references. Checks it only if a value has created many containers without reuse.
     ///
-    /// Finding it out takes as long as hundreds of containers, once a process: a value of a few does not begin that. The
-    /// first container of a value is often the only one of its type.
+    /// The check takes as long as creating hundreds of containers, once per process, so a value with few containers
+    /// doesn't start it. The first container of a value is often the only one of its type.
     static func isReference(after missCount: Int) -> Bool {
         guard missCount > 1 else { return false }
         let isWorthwhile = lock.withLock {
@@ -278,7 +279,7 @@ extension ContainerLayout: SelfTesting {
             expectTrue(unsafe box?.address.pointee ?? 0 > 0, "its place")
         }
         _ = keptContainer()
-        // The next one that is kept looks at those before.
+        // The next kept container checks the earlier ones.
         KeptContainers.sweep()
         expectNil(owner, "the owner of a container that is not in use any more")
     }

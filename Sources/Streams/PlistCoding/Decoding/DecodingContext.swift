@@ -1,25 +1,25 @@
-// What all decoders of one value share: the tape, the options, the keys that were looked up, and the way to a node.
+// State that all decoders of one value share: the tape, the options, a cache of keys, and the paths of nodes.
 
 import PlistBuilding
 import PlistStreaming
 import StringTables
 
-/// What all decoders of one value share.
+/// The state that all decoders of one value share.
 @safe
 final class DecodingContext {
     private(set) var options: DecodingOptions
     private var tape: DecodingTape
-    // PERF: JSONTyped; without a look into the tape once a value.
-    // SAFETY: the memory belongs to the tape, which does not change while values are decoded.
+    // PERF: JSONTyped; saves an access to the tape for each value. SAFETY: the memory belongs to the tape, which does
+    // not change while values are decoded.
     private(set) var nodes = unsafe UnsafeBufferPointer<TapeNode>(start: nil, count: 0)
-    /// The text to which nodes refer: the input, or a copy of it, and what is not in the input.
+    /// The text that nodes refer to: the input or a copy of it, and text that isn't in the input.
     private var input = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var bytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var ownInput: UnsafeMutableRawPointer?
-    /// Memory for a short text with spaces behind it.
+    /// Memory for a short text followed by spaces.
     private var padded: UnsafeMutableRawPointer?
     static let paddedCount = 1_024
-    /// The number of the root.
+    /// The number of the root node.
     static let root = 0
 
     private var readNumbers: NumberReader?
@@ -27,12 +27,12 @@ final class DecodingContext {
 
     private let smallText = SmallText.checked
     private let isChecked: Bool
-    /// What the stream says about the types of its values.
+    /// The information that the stream provides about the types of its values.
     let types: ValueTypes
     /// A Boolean value that indicates whether reals are the nearest doubles to a text that may have more digits.
     let hasRoundedReals: Bool
     private let isMapped: Bool
-    /// How coding keys become names, where that is not by `codingKeys`.
+    /// The function that maps coding keys to names, if `codingKeys` doesn't map them.
     private let names: ((String) -> String)?
     // The keys of dictionaries with string keys are never coding keys, and a stream may have many of them.
     private var codingKeys: CodingKeys {
@@ -40,25 +40,27 @@ final class DecodingContext {
         return knownCodingKeys
     }
     private var knownCodingKeys = CodingKeys()
-    /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
+    /// For each key number, the first key in the tape that maps to the same coding key; empty if all coding keys
+    /// differ.
     var canonicalKeys: [UInt32] {
         addCodingKeys()
         return knownCodingKeys.canonical
     }
     private let ways = TapeWays()
-    /// The path that was asked for last, and the one to a container; most errors come where another one was.
+    /// The path that was requested last, and the path of its container; most errors occur next to an earlier one.
     private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
     private var recentContainer: (index: Int, path: [any CodingKey]) = (-1, [])
-    /// The dictionaries of which the keys are names, where those are others than coding keys.
+    /// The dictionaries whose keys are names, if names differ from coding keys.
     private var exactDictionaries: Set<Int> = []
-    /// How many members were looked at in vain.
+    /// The number of members that were compared without success.
     var vainCount = 0
-    /// Where recursion must end.
+    /// The address at which recursion must stop.
     private(set) var stackLimit: UInt = 0
-    // PERF: JSONRecords/foundation; behind a pointer, since exclusive access to a property of an object is checked.
-    // SAFETY: made and freed with the context; no function of the caches calls anything that could reach them.
+    // PERF: JSONRecords/foundation; allocated separately, because exclusive access to a property of an object is
+    // checked. SAFETY: allocated and freed with the context; no function of the caches calls code that could access
+    // them.
     private let caches = UnsafeMutablePointer<Caches>.allocate(capacity: 1)
-    // PERF: JSONTyped/catalogue; where a value changes the name of its type, which takes less than a cast.
+    // PERF: JSONTyped/catalogue; memory for changing the static type of a value, which takes less time than a cast.
     // SAFETY: allocated and freed with the context; holds a value only within one function.
     let scratch = UnsafeMutableRawPointer.allocate(byteCount: scratchSize, alignment: 16)
     static let scratchSize = 64
@@ -66,12 +68,12 @@ final class DecodingContext {
 
     /// The type that is decoded.
     private var type: Any.Type = Any.self
-    /// The contexts that were done with, by type, for the next value of the same.
+    /// Contexts of earlier values, by type, for the next value of the same type.
     private static let spares = SharedPlaces(count: spareCount)
     private static let spareCount = 16
     private static let defaults = DecodingOptions()
 
-    /// What was looked up last.
+    /// Caches of the most recent lookups.
     private struct Caches: ~Copyable {
         var keys = RecentStrings()
         var kinds = CodedKind.Cache()
@@ -90,16 +92,16 @@ final class DecodingContext {
         unsafe caches.initialize(to: Caches())
     }
 
-    /// Makes a context for what was sent to a tape.
+    /// Creates a context for the messages on a tape.
     convenience init(options: DecodingOptions, _ tape: consuming DecodingTape) {
         self.init(for: options, tape)
         begin(nil)
     }
 
-    /// Begins to decode what the tape has.
+    /// Starts decoding the contents of the tape.
     private func begin(_ readNumbers: NumberReader?) {
         tape.removeRepeatedKeys()
-        // Where a key has come that may be another one's coding key, keys are no longer known by their bits.
+        // If a new key may map to the same coding key as another one, keys can't be identified by their bits anymore.
         if tape.keys.count != knownKeys.count, isMapped || !tape.keys.areASCII { knownKeys.forget() }
         unsafe nodes = unsafe tape.nodes
         unsafe input = unsafe tape.input
@@ -123,9 +125,9 @@ final class DecodingContext {
 
     // MARK: One value after another
 
-    /// Decodes a value of what a closure sends.
+    /// Decodes a value from the messages that a closure sends.
     ///
-    /// PERF: JSONTyped/documents; with the context of an earlier value of the type, which knows its keys and has containers.
+    /// PERF: JSONTyped/documents; reuses the context of an earlier value of the type, with its keys and containers.
     static func decode<Value: Decodable>(
         _ type: Value.Type, from text: RawSpan, spaces: Int, options: DecodingOptions,
         readingNumbers readNumbers: NumberReader?, _ send: (inout DecodingTape, RawSpan) throws -> Void
@@ -133,7 +135,7 @@ final class DecodingContext {
         var context = take(for: type, options)
         var isIntact = false
         defer { finish(&context, isIntact: isIntact) }
-        // SAFETY: the text stays where it is during this call, and what is copied belongs to the context.
+        // SAFETY: the text doesn't move during this call, and copied text belongs to the context.
         let input = unsafe spaces > 0 ? context.padding(text, spaces) : text.withUnsafeBytes { unsafe $0 }
         unsafe context.tape.begin(input: UnsafeRawBufferPointer(rebasing: input[..<text.byteCount]))
         try unsafe send(&context.tape, input.bytes)
@@ -143,11 +145,11 @@ final class DecodingContext {
         return value
     }
 
-    /// Decodes a value of the messages that were sent to a tape, which is empty afterwards and knows their keys.
+    /// Decodes a value from the messages on a tape. The tape is empty afterwards but keeps its keys.
     ///
     /// - Parameters:
-    ///   - context: The context of the values before it. If a value keeps a decoder, another one takes its place.
-    ///   - tape: The tape of the same context.
+    ///   - context: The context of the earlier values. If a value keeps a decoder, a new context replaces it.
+    ///   - tape: The tape of the context.
     static func decodeRecord<Value: Decodable>(
         _ type: Value.Type, _ context: inout DecodingContext, _ tape: inout DecodingTape
     ) throws -> Value {
@@ -155,7 +157,7 @@ final class DecodingContext {
         context.begin(nil)
         var isIntact = false
         defer {
-            // Keys that no record has had before would be looked through for each record to come.
+            // Keys that are new in this record would slow down each later record.
             let isFree =
                 unsafe isIntact && isKnownUniquelyReferenced(&context) && context.caches.pointee.containers.areFree
                 && context.ways.stepCount == 0 && context.tape.isSmall
@@ -166,7 +168,8 @@ final class DecodingContext {
             } else {
                 let options = context.options
                 finish(&context)
-                // The other tape is empty, and stays: assigning to a parameter here leaks in optimized code of Swift 6.3.
+                // The other tape is empty and stays in use: assigning to a parameter here leaks in optimized code of
+                // Swift 6.3.
                 context = DecodingContext(options: options, tape.emptied())
             }
         }
@@ -175,13 +178,13 @@ final class DecodingContext {
         return value
     }
 
-    /// A copy of a short text in memory of the context, with so many spaces behind it.
+    /// Copies a short text into memory of the context and appends the given number of spaces.
     private func padding(_ text: RawSpan, _ spaces: Int) -> UnsafeRawBufferPointer {
         let (count, whole) = (text.byteCount, text.byteCount + spaces)
         precondition(whole <= Self.paddedCount, "only short texts are copied")
         let memory = unsafe padded ?? UnsafeMutableRawPointer.allocate(byteCount: Self.paddedCount, alignment: 16)
         unsafe padded = unsafe memory
-        // SAFETY: there is memory for both.
+        // SAFETY: the memory is large enough for both.
         unsafe text.withUnsafeBytes {
             unsafe UnsafeMutableRawBufferPointer(start: memory, count: count).copyMemory(from: $0)
         }
@@ -191,7 +194,7 @@ final class DecodingContext {
 
     private static func take(for type: Any.Type, _ options: DecodingOptions) -> DecodingContext {
         if !options.hasKeyFunctions, let spare = unsafe spares.take(SharedPlaces.index(of: type, below: spareCount)) {
-            // SAFETY: only `leave` puts addresses there, of objects that it has retained.
+            // SAFETY: `leave` stores only addresses of objects that it has retained.
             let context = unsafe Unmanaged<DecodingContext>.fromOpaque(spare).takeRetainedValue()
             if context.type == type, context.isMapped == (options.codingKeys != nil) {
                 context.options = options
@@ -204,7 +207,7 @@ final class DecodingContext {
         return context
     }
 
-    /// Leaves a context that nobody else refers to, for the next value of its type.
+    /// Stores a context without other references for the next value of its type.
     private static func leave(_ context: DecodingContext) {
         context.forget()
         let place = SharedPlaces.index(of: context.type, below: spareCount)
@@ -215,7 +218,7 @@ final class DecodingContext {
         }
     }
 
-    /// Forgets all that belongs to one value.
+    /// Forgets everything that belongs to one value.
     private func forget(keepsOptions: Bool = false) {
         if !keepsOptions { options = Self.defaults }
         unsafe nodes = unsafe UnsafeBufferPointer(start: nil, count: 0)
@@ -229,33 +232,34 @@ final class DecodingContext {
         vainCount = 0
     }
 
-    /// A Boolean value that indicates whether nothing was looked up that is only about one value, and all memory is little.
+    /// A Boolean value that indicates whether the context has no state of a single value and uses little memory.
     private var isSpare: Bool {
         isChecked && numberTape == nil && ways.stepCount == 0 && !options.hasKeyFunctions && tape.isSmall
     }
 
     // MARK: Nodes
 
-    /// The node of a number: an index in the tape, or a member that is missing and reads as null.
+    /// Returns the node with a number: an index in the tape, or a missing member, which reads as null.
     @inline(__always)  // PERF: JSONTyped; once a value.
     func node(_ index: Int) -> TapeNode {
         guard unsafe index >= 0 && index < nodes.count else { return TapeNode(.null, 0, key: 0) }
         return unsafe nodes[index]
     }
 
-    /// The index behind a value and all that is in it.
+    /// Returns the index after a value and its contents.
     @inline(__always)  // PERF: see above.
     func after(_ index: Int) -> Int {
         let node = node(index)
         return node.isContainer ? node.end : index &+ 1
     }
 
-    /// The number of the `super` that a dictionary has not.
+    /// Returns the number for a dictionary's missing `super`.
     static func missingSuper(in index: Int) -> Int { -1 - index }
 
-    /// The text of a number that the tape has as a double, in the words of the input; nil where there is no such text.
+    /// Returns the text of a number that the tape stores as a double, as it is in the input, or nil if it isn't
+    /// available.
     ///
-    /// The input is read again for the first one, since nobody asks for the text of most numbers.
+    /// The first call reads the input again, because most programs never use the text of numbers.
     @inline(never)
     func numberText(at index: Int) -> String? {
         if numberTape == nil {
@@ -263,7 +267,7 @@ final class DecodingContext {
             numberTape = NumberTape(tape)
         }
         guard let numbers = numberTape, unsafe numbers.tape.nodes.count == nodes.count else { return nil }
-        // SAFETY: both tapes have as many nodes; the text of the other one lies in this input or in its own bytes.
+        // SAFETY: both tapes have equally many nodes; the text of the second tape is in this input or in its own bytes.
         let node = unsafe numbers.tape.nodes[index]
         guard node.has(.number) else { return nil }
         return unsafe node.withBytes(input: input, elsewhere: UnsafeRawBufferPointer(numbers.tape.bytes.values)) {
@@ -283,7 +287,7 @@ final class DecodingContext {
         try unsafe node.withBytes(input: input, elsewhere: bytes, body)
     }
 
-    /// The coding keys on the way from the root to a node.
+    /// Returns the coding keys on the path from the root to a node.
     func path(of index: Int) -> [any CodingKey] {
         if index < 0 { return path(of: -1 - index) + [NameKey.super] }
         if index == recentPath.index { return recentPath.path }
@@ -304,54 +308,54 @@ final class DecodingContext {
         return NameKey(isExact ? name(of: number) : codingKey(of: number))
     }
 
-    /// Notes that the keys of a dictionary are names, for paths.
+    /// Notes that the keys of a dictionary are names. Paths need this.
     func noteExactKeys(of index: Int) {
         if isMapped { exactDictionaries.insert(index) }
     }
 
-    /// How many nodes were looked at to find paths and members, but for the few nearby ones that are tried first.
+    /// The number of nodes that were visited to find paths and members, except for the first few attempts nearby.
     var stepCount: Int { ways.stepCount + vainCount }
 
-    /// The member of a dictionary by the number of its key, where there are too many members to look at each; else -1.
+    /// Returns the member with a key number if the dictionary is too large for a linear search, otherwise -1.
     ///
-    /// - Parameter isCanonical: Whether the number is one of `canonicalKeys`.
+    /// - Parameter isCanonical: A Boolean value that indicates whether the number is one of `canonicalKeys`.
     @inline(never)
     func member(_ number: UInt32, of dictionary: Int, isCanonical: Bool) -> Int {
         unsafe ways.member(number, of: dictionary, in: nodes, isCanonical ? canonicalKeys : [])
     }
 
-    /// The number of a coding key in the tape, or -1.
+    /// Returns the number of a coding key in the tape, or -1.
     @inline(__always)  // PERF: JSONTyped; once a member that is not the next one.
     func number(of key: String) -> Int {
         let number = unsafe caches.pointee.keys.number(of: key)
         return number >= 0 ? number : find(key)
     }
 
-    /// Returns whether several keys of the tape become the coding key of this one, which is the first of them.
+    /// Returns whether several keys of the tape map to the same coding key as this one, the first of them.
     func isShared(_ number: Int) -> Bool { !canonicalKeys.isEmpty && codingKeys.shared.contains(number) }
 
     @inline(never)
     private func find(_ key: String) -> Int {
         let name = names?(key) ?? key
-        // Names of other bytes may be equal strings; most streams have none.
+        // Names with different bytes may be equal strings; most streams have no such names.
         let known = isMapped || !codingKeys.numbers.isEmpty ? codingKeys.numbers[name] : nil
         guard let number = known ?? (isMapped ? nil : tape.keys.index(of: name)) else { return -1 }
         unsafe caches.pointee.keys.remember(key, number)
         return number
     }
 
-    /// The name in the stream that is a key of the tape.
+    /// Returns the name in the stream for a key of the tape.
     func name(of number: Int) -> String { tape.keys.name(number) }
 
-    /// The coding key that a name in the stream is.
+    /// Returns the coding key for a name in the stream.
     func codingKey(of number: Int) -> String { isMapped ? codingKeys.names[number] : name(of: number) }
 
     // MARK: Types and containers
 
-    @inline(__always)  // PERF: JSONTyped; once a value of a type that is none of the common scalars.
+    @inline(__always)  // PERF: JSONTyped; once a value that isn't a common scalar.
     func kind(of type: Any.Type) -> CodedKind { unsafe caches.pointee.kinds.kind(of: type) }
 
-    /// How the values of a type are decoded that is a collection.
+    /// Returns how to decode the values of a collection type.
     func collection(for type: Any.Type) -> (any DecodableCollection.Type)? {
         unsafe caches.pointee.kinds.collection(for: type)
     }
@@ -363,7 +367,7 @@ final class DecodingContext {
         unsafe caches.pointee.containers.freeContainer(for: type)
     }
 
-    /// Makes a container for a dictionary; one that is not used again holds what it refers to.
+    /// Creates a container for a dictionary. A container that can't be reused retains the context.
     @inline(never)
     func makeContainer<Key: CodingKey>(at place: DecodingPlace) -> KeyedDecodingContainer<Key> {
         if unsafe !caches.pointee.isOver {
@@ -377,9 +381,10 @@ final class DecodingContext {
             ValueDecoder.KeyedContainer<Key, PlaceOwner<DecodingPlace>>(place: owner.place, owner: owner))
     }
 
-    /// Ends the decoding: forgets the containers, and keeps the text of decoders and containers that are kept.
+    /// Ends the decoding: forgets the containers, and keeps the text if decoders or containers still refer to it.
     ///
-    /// - Parameter isIntact: Whether the value was decoded without an error, so that the context may serve another one.
+    /// - Parameter isIntact: A Boolean value that indicates whether decoding succeeded, so that the context can be
+    ///   reused.
     static func finish(_ context: inout DecodingContext, isIntact: Bool = false) {
         if isIntact, isKnownUniquelyReferenced(&context), unsafe context.caches.pointee.containers.areFree,
             context.isSpare
@@ -401,19 +406,19 @@ final class DecodingContext {
     }
 }
 
-/// Reads the input of a tape once more, into one that has fractions as text.
+/// Reads the input of a tape again, into a tape that stores fractions as text.
 @safe
 package struct NumberReader: Sendable {
     let read: @Sendable (UnsafeRawBufferPointer) -> DecodingTape?
 
-    /// Makes a reader of a function, whose tape may refer to the input only as long as that is used.
+    /// Creates a reader from a function. Its tape may refer to the input while the reader is in use.
     @unsafe
     package init(_ read: @escaping @Sendable (UnsafeRawBufferPointer) -> DecodingTape?) {
         unsafe self.read = unsafe read
     }
 }
 
-/// A tape of the same values, on which fractions are text.
+/// A tape of the same values that stores fractions as text.
 private final class NumberTape {
     let tape: DecodingTape
 

@@ -1,12 +1,12 @@
-// Where the objects of a binary property list are: its trailer, its table of offsets, and the markers of its objects.
-// Whatever comes out of here was checked: it lies within the bytes, and no sum of it overflows.
+// The positions of objects in a binary property list: its trailer, its table of offsets, and the markers of its
+// objects. All returned positions were checked: they lie within the bytes, and their sums can't overflow.
 
 import PlistStreaming
 
-/// What the trailer says, checked against the bytes it is the end of.
+/// The contents of the trailer, checked against the number of bytes.
 ///
-/// The last 32 bytes are the trailer; before it lies the table with the offset of each object, and before that, behind
-/// eight bytes of header, the objects. All numbers have their highest byte first.
+/// The last 32 bytes are the trailer. Before it is the table with the offset of each object. Before the table are the
+/// objects, after a header of eight bytes. All numbers are big-endian.
 ///
 /// SPEC: the comment at the beginning of `CFBinaryPList.c` of CoreFoundation.
 @usableFromInline
@@ -16,17 +16,18 @@ struct BinaryObjectTable: Sendable {
 
     /// The number of objects.
     @usableFromInline let count: Int
-    /// The number of the object that is the root.
+    /// The number of the root object.
     @usableFromInline let root: Int
-    /// The offset of the table, which is behind the last byte of the objects.
+    /// The offset of the table, which is after the last byte of the objects.
     @usableFromInline let start: Int
-    /// The bytes of an offset in the table, and of a reference in a container.
+    /// The number of bytes of an offset in the table, and of a reference in a container.
     @usableFromInline let offsetByteCount: Int
     @usableFromInline let referenceByteCount: Int
 
-    /// Reads header and trailer.
+    /// Reads the header and the trailer.
     ///
-    /// - Throws: `invalidSyntax` for bytes that are no binary property list, `unexpectedEnd` where they end before the trailer.
+    /// - Throws: `invalidSyntax` if the bytes aren't a binary property list, `unexpectedEnd` if they end before the
+    ///   trailer.
     init(_ bytes: RawSpan) throws(StreamError) {
         let end = bytes.byteCount - Self.trailerByteCount
         try Self.checkHeader(bytes, isWhole: true)
@@ -61,9 +62,9 @@ struct BinaryObjectTable: Sendable {
         (self.count, self.root, self.start) = (Int(count), Int(root), Int(start))
     }
 
-    /// Checks the first bytes of an input, as far as they are there.
+    /// Checks the available first bytes of an input.
     ///
-    /// - Parameter isWhole: Whether all of them must be there.
+    /// - Parameter isWhole: A Boolean value that indicates whether all of the first bytes must be available.
     static func checkHeader(_ bytes: RawSpan, isWhole: Bool) throws(StreamError) {
         for (offset, byte) in "bplist0".utf8.enumerated() {
             guard offset < bytes.byteCount else {
@@ -77,7 +78,7 @@ struct BinaryObjectTable: Sendable {
         }
     }
 
-    /// Checks the first bytes of an input and its length, as far as they are within the limit.
+    /// Checks the available first bytes of an input, and its length against the limit.
     static func checkBeginning(_ bytes: RawSpan, limit: Int) throws(StreamError) {
         try checkHeader(bytes.extracting(0..<min(bytes.byteCount, limit, headerByteCount)), isWhole: false)
         guard bytes.byteCount <= limit else {
@@ -85,7 +86,8 @@ struct BinaryObjectTable: Sendable {
         }
     }
 
-    /// Reads a file or another descriptor into memory, as long as it begins as such a list and is within the limit.
+    /// Reads a file or another descriptor into memory while it begins as a binary property list and is within the
+    /// limit.
     @usableFromInline
     static func wholeInput(_ source: some ByteSource, limit: Int) throws(StreamError) -> WholeInput {
         try WholeInput(source, limit: limit) { (bytes) throws(StreamError) in try checkBeginning(bytes, limit: limit) }
@@ -95,7 +97,7 @@ struct BinaryObjectTable: Sendable {
         StreamError(kind, message, position: StreamPosition(byteOffset: offset))
     }
 
-    /// The eight bytes at an offset that is not less than eight bytes before the end, as a number.
+    /// Returns the eight bytes at an offset as a number. The offset must be at least eight bytes before the end.
     @inlinable @inline(__always)  // PERF: PropertyLists/binary; two to four loads for each object.
     static func word(at offset: Int, in bytes: RawSpan) -> UInt64 {
         precondition(offset >= 0 && offset <= bytes.byteCount &- 8, "offset out of bounds")
@@ -103,13 +105,13 @@ struct BinaryObjectTable: Sendable {
         return UInt64(bigEndian: unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
     }
 
-    /// The number in some bytes, of which there are one to eight; a trailer lies behind all that is read.
+    /// Returns the number in one to eight bytes; all of them are before the trailer.
     @inlinable @inline(__always)  // PERF: as above.
     static func number(at offset: Int, byteCount: Int, in bytes: RawSpan) -> UInt64 {
         word(at: offset, in: bytes) &>> UInt64(truncatingIfNeeded: 64 &- 8 &* byteCount)
     }
 
-    /// The offset of an object; nil when it is not among the objects.
+    /// Returns the offset of an object, or nil if it is not among the objects.
     @inlinable @inline(__always)  // PERF: as above.
     func offset(of object: Int, in bytes: RawSpan) -> Int? {
         let offset = Self.number(at: start &+ object &* offsetByteCount, byteCount: offsetByteCount, in: bytes)
@@ -117,7 +119,7 @@ struct BinaryObjectTable: Sendable {
         return Int(truncatingIfNeeded: offset)
     }
 
-    /// The number of the object that a container refers to at an offset; nil when there is no such object.
+    /// Returns the number of the object that a container refers to at an offset, or nil if there is no such object.
     @inlinable @inline(__always)  // PERF: as above.
     func reference(at offset: Int, in bytes: RawSpan) -> Int? {
         let object = Self.number(at: offset, byteCount: referenceByteCount, in: bytes)
@@ -125,14 +127,14 @@ struct BinaryObjectTable: Sendable {
     }
 }
 
-/// The marker of an object: its type, and what the type has to count.
+/// The marker of an object: its type and its count.
 @usableFromInline
 struct BinaryObject {
-    /// The type in the high half of the marker, the lowest four bits of which may be the count.
+    /// The marker byte: the type in the high four bits, and possibly the count in the low four bits.
     @usableFromInline let marker: UInt8
-    /// The bytes, code units, elements or members; nil where the bytes of the count are none.
+    /// The number of bytes, code units, elements or members; nil if the count is invalid.
     @usableFromInline let count: Int
-    /// The offset behind the marker and the count.
+    /// The offset after the marker and the count.
     @usableFromInline let start: Int
 
     @inlinable @inline(__always)
@@ -140,7 +142,7 @@ struct BinaryObject {
         (self.marker, self.count, self.start) = (marker, count, start)
     }
 
-    /// Reads the count of an object of variable size; nil where its bytes are no integer.
+    /// Reads the count of an object of variable size; the count is nil if its bytes aren't an integer.
     @inlinable @inline(__always)  // PERF: PropertyLists/binary; once a string or container.
     init?(at offset: Int, in bytes: RawSpan) {
         marker = bytes.byte(at: offset)
@@ -153,7 +155,7 @@ struct BinaryObject {
         guard integer & 0xF0 == 0x10, integer & 15 <= 3 else { return nil }
         let byteCount = 1 &<< Int(truncatingIfNeeded: integer & 15)
         let number = BinaryObjectTable.number(at: offset &+ 2, byteCount: byteCount, in: bytes)
-        // No such count is too large to be added to an offset.
+        // A count of this size can be added to an offset without overflow.
         count = Int(truncatingIfNeeded: min(number, 1 << 48))
         start = offset &+ 2 &+ byteCount
     }

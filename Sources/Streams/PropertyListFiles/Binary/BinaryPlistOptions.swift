@@ -1,25 +1,25 @@
-// What readers and writers of binary property lists can be told, once, when they are made.
+// The options of readers and writers of binary property lists.
 
 public import PlistStreaming
 
 /// The options of a reader of binary property lists.
 ///
-/// An object of a binary property list may be in many places, and a small file stand for values without number. So there
-/// are bounds for what is sent; they are far from what files have that were not made to exceed them.
+/// Many places of a binary property list can refer to the same object, so a small file can expand to an enormous number
+/// of values. The limits below bound the number of messages; ordinary files stay far below them.
 public struct BinaryPlistReaderOptions: Sendable {
     /// The bounds of the input.
     public var limits: StreamLimits
-    /// The most values and keys that are sent; nil for four for each byte of the input, and a million more.
+    /// The maximum number of values and keys to send; nil for four per byte of the input, plus a million.
     public var valueLimit: Int?
-    /// The most bytes of strings, keys and data that are sent; nil for 64 for each byte of the input, and 64 MiB more.
+    /// The maximum number of bytes of strings, keys and data to send; nil for 64 per byte of the input, plus 64 MiB.
     public var contentByteLimit: Int?
 
     /// Creates options.
     ///
     /// - Parameters:
     ///   - limits: The bounds of the input.
-    ///   - valueLimit: The most values and keys that are sent.
-    ///   - contentByteLimit: The most bytes of strings, keys and data that are sent.
+    ///   - valueLimit: The maximum number of values and keys to send.
+    ///   - contentByteLimit: The maximum number of bytes of strings, keys and data to send.
     public init(limits: StreamLimits = .standard, valueLimit: Int? = nil, contentByteLimit: Int? = nil) {
         self.limits = limits
         self.valueLimit = valueLimit
@@ -35,31 +35,33 @@ public struct BinaryPlistReaderOptions: Sendable {
 
 /// The options of a writer of binary property lists.
 public struct BinaryPlistWriterOptions: Sendable, Hashable {
-    /// What becomes of null, which property lists do not have.
+    /// A policy for null, which property lists don't have.
     public enum Nulls: Sendable, Hashable {
-        /// It is refused with an error.
+        /// Reports an error.
         case reject
-        /// It is written as the null of the format, which few readers know; Foundation's does not write it.
+        /// Writes the null of the format, which few readers accept. Foundation's writer doesn't write it.
         case write
     }
 
-    /// What becomes of null.
+    /// The policy for null.
     public var nulls: Nulls
-    /// A Boolean value that indicates whether a dictionary with nothing but a number under `CF$UID` is written as a UID, the
-    /// reference of a keyed archive.
+    /// A Boolean value that indicates whether a dictionary whose only member is a number under `CF$UID` is written as a
+    /// UID, the reference type of keyed archives.
     public var writesUIDs: Bool
-    /// The most different strings and data that are looked for when one comes again; 0 shares nothing but keys, which always are.
+    /// The maximum number of different strings and data that are remembered to find repeated ones. With 0, only keys
+    /// are shared.
     public var sharedValueLimit: Int
-    /// The deepest nesting that is written.
+    /// The maximum nesting depth to write.
     public var depthLimit: Int
 
     /// Creates options.
     ///
     /// - Parameters:
-    ///   - nulls: What becomes of null.
-    ///   - writesUIDs: Whether dictionaries that stand for UIDs are written as such.
-    ///   - sharedValueLimit: 1,048,576 values unless given, for which the writer takes 16 MiB besides the bytes.
-    ///   - depthLimit: 1,024 unless given.
+    ///   - nulls: The policy for null.
+    ///   - writesUIDs: A Boolean value that indicates whether dictionaries that represent UIDs are written as UIDs.
+    ///   - sharedValueLimit: The default is 1,048,576 values, for which the writer takes 16 MiB in addition to the
+    ///     bytes.
+    ///   - depthLimit: The default is 1,024.
     public init(
         nulls: Nulls = .reject, writesUIDs: Bool = false, sharedValueLimit: Int = 1 << 20, depthLimit: Int = 1024
     ) {

@@ -1,5 +1,5 @@
-// What a decoder of Codable reads: the values of a stream in their order, each container before what is in it. Nothing is
-// moved when a container closes, and text stays in the input where that is whole.
+// The tape that Codable decoders read: the values of a stream in order, each container before its contents. Closing a
+// container moves no data, and unescaped text stays in the input.
 
 import PlistBuilding
 import PlistStreaming
@@ -16,16 +16,16 @@ import Glibc
 struct TapeNode: BitwiseCopyable {
     typealias Tag = PropertyListNode.Tag
 
-    /// The value; for text where it is; for containers the index behind the last value in it, and the count.
+    /// The value. For text, its position; for containers, the count and the index after the last value in it.
     var payload: UInt64
     /// The number of the key, for members of dictionaries.
     let key: UInt32
     /// The tag in the low byte, the length of text above it.
     private let info: UInt32
 
-    /// The length that says that the true one precedes the text.
+    /// The length that marks a text whose true length precedes it.
     static let longLength = 0xFF_FFFF
-    /// The bit of where text is that says that it is not in the input.
+    /// The bit of a text position that marks text outside the input.
     static let elsewhere: UInt64 = 1 << 63
 
     @inline(__always)  // PERF: JSONTyped; once a value.
@@ -64,63 +64,64 @@ struct TapeNode: BitwiseCopyable {
 }
 
 // PERF: JSONTyped; messages are inlined into the witnesses that a reader calls, which saves a call each.
-/// The sink that every format reads values of `Decodable` types into, which keeps the values of a stream until they are decoded.
+/// The sink into which every format reads `Decodable` values. It keeps the values of a stream until they are decoded.
 ///
-/// Formats specialize their readers for it; see `withSelf(as:_:)` of `PlistSink`.
+/// Formats specialize their readers for this type; see `withSelf(as:_:)` of `PlistSink`.
 @safe
 public struct DecodingTape: PlistSink, ~Copyable {
-    // PERF: JSONTyped; memory that grows is written by the tape itself, with one comparison a value.
-    // SAFETY: as many nodes are initialized as the count says; it is not more than the capacity.
+    // PERF: JSONTyped; the tape manages its growing memory itself, with one comparison per value. SAFETY: `count` nodes
+    // are initialized; the count doesn't exceed the capacity.
     private var memory = unsafe UnsafeMutablePointer<TapeNode>(bitPattern: MemoryLayout<TapeNode>.alignment)
         .unsafelyUnwrapped
     private var count = 0
     private var capacity = 0
-    /// Text that is not in the input.
+    /// Text that isn't in the input.
     private(set) var bytes = unsafe GrowingMemory<UInt8>()
-    // SAFETY: the creator promises that the memory stays until the decoding ends, when it is copied if anyone needs it.
+    // SAFETY: the creator guarantees that the memory is valid until decoding ends. If the text is needed later, it is
+    // copied then.
     private(set) var input: UnsafeRawBufferPointer
-    /// A Boolean value that indicates whether all text comes from a reader that has found it to be UTF-8.
+    /// A Boolean value that indicates whether all text comes from a reader that has checked it to be UTF-8.
     let isChecked: Bool
-    /// What the stream says about the types of its values.
+    /// The information that the stream provides about the types of its values.
     let types: ValueTypes
     /// A Boolean value that indicates whether reals are the nearest doubles to a text that may have more digits.
     let hasRoundedReals: Bool
-    /// A Boolean value that indicates whether the value at the root is to be an array.
+    /// A Boolean value that indicates whether the root must be an array.
     private let expectsArray: Bool
     private(set) var keys = TapeKeys()
-    // PERF: JSONTyped/catalogue; a stack of which the top changes in place, since copies of what was just written stall.
+    // PERF: JSONTyped/catalogue; a stack whose top changes in place, because copying data that was just written stalls.
     private var open = UnsafeMutablePointer<OpenContainer>.allocate(capacity: 16)
     private var openCapacity = 16
     private var depth = 0
-    /// The container that is being filled, or what is around the root.
+    /// The innermost open container, or the state outside the root.
     private var top: UnsafeMutablePointer<OpenContainer>
-    /// The number of the key of the value to come.
+    /// The number of the key of the next value.
     private var key: UInt32 = 0
-    /// The dictionaries in which a key came twice.
+    /// The dictionaries that contain a key twice.
     private var repeating: Set<Int> = []
 
-    /// The container that is being filled.
+    /// An open container.
     private struct OpenContainer: BitwiseCopyable {
         var node: UInt32 = 0
         var count: UInt32 = 0
-        /// The state of the key before, or at the start of the key of the container.
+        /// The state of the previous key; at the start of a container, of the container's key.
         var lastKey: UInt32 = 0
         var isDictionary = false
         var isAtStart = true
-        /// Whether two keys may be the same: not 0.
+        /// Nonzero if two keys may be equal.
         var repeats: UInt64 = 0
-        /// Bits of the keys of the dictionary so far, in one of two words.
+        /// A bit for each key of the dictionary so far, in one of two words.
         var seen: (UInt64, UInt64) = (0, 0)
     }
 
-    /// Makes a tape for text of anyone, which lies somewhere else and is copied.
+    /// Creates a tape for text from any source. The text is outside the input and is copied.
     init(types: ValueTypes = .marked, hasRoundedReals: Bool = false, expectsArray: Bool = false) {
         unsafe self.init(
             input: UnsafeRawBufferPointer(start: nil, count: 0), isChecked: false, types,
             hasRoundedReals: hasRoundedReals, expectsArray: expectsArray)
     }
 
-    /// Makes a tape for values of a format.
+    /// Creates a tape for values of a format.
     init(for format: some StreamFormat, expectsArray: Bool = false) {
         self.init(types: format.valueTypes, hasRoundedReals: format.isText, expectsArray: expectsArray)
     }
@@ -128,8 +129,8 @@ public struct DecodingTape: PlistSink, ~Copyable {
     /// Returns an empty tape for values of the same format.
     func emptied() -> DecodingTape { DecodingTape(types: types, hasRoundedReals: hasRoundedReals) }
 
-    /// Makes a tape for a reader that sends nothing but UTF-8, and for the text in the bytes, which stay where they are until
-    /// the decoding ends.
+    /// Creates a tape for a reader that sends only UTF-8, and for text in the given bytes, which must stay in place
+    /// until decoding ends.
     @unsafe
     package init(input: UnsafeRawBufferPointer) {
         unsafe self.init(input: input, isChecked: true, .marked, hasRoundedReals: false, expectsArray: false)
@@ -150,12 +151,12 @@ public struct DecodingTape: PlistSink, ~Copyable {
     }
 
     private mutating func reserveForInput() {
-        // Memory that is not used is not touched either.
+        // Unused memory is never accessed.
         let wanted = unsafe max(64, min(input.count / 12, Self.largestCount))
         if capacity < wanted { reserve(wanted) }
     }
 
-    /// Forgets the values, and keeps their keys and the memory, for text in other bytes.
+    /// Discards the values but keeps their keys and the memory, for text in a new input.
     mutating func begin(input: UnsafeRawBufferPointer) {
         unsafe self.input = unsafe input
         (count, depth, key, repeating) = (0, 0, 0, [])
@@ -165,7 +166,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
         reserveForInput()
     }
 
-    /// A Boolean value that indicates whether the tape has little memory, and keys that nobody chose to be many.
+    /// A Boolean value that indicates whether the tape uses little memory and has few keys.
     var isSmall: Bool {
         unsafe capacity <= 2_048 && bytes.capacity <= 1 << 14 && openCapacity <= 64 && repeating.isEmpty && keys.isSmall
     }
@@ -181,7 +182,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
 
     private static let largestCount = Int(UInt32.max) - 1
 
-    /// An array at the root, if one is expected there, and any value otherwise.
+    /// An array at the root if one is expected, otherwise any value.
     public static var memoryPort: MemoryPort? {
         // SAFETY: the function takes the address of a sink of this type, which is valid during the call.
         unsafe MemoryPort(expectationsOf: Self.self) { sink in
@@ -226,7 +227,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
         unsafe top.pointee.isAtStart = false
         unsafe top.pointee.lastKey = state
         key = number
-        // PERF: JSONTyped; a bit of two words finds nearly every dictionary in which no key comes twice.
+        // PERF: JSONTyped; one bit of two words clears nearly every dictionary without duplicate keys.
         let shift = UInt64(number & 63)
         let isLow = number & 64 == 0
         let seen = unsafe isLow ? top.pointee.seen.0 : top.pointee.seen.1
@@ -245,7 +246,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
         let lastKey = unsafe top.pointee.lastKey
         depth &+= 1
         if depth == openCapacity { growStack() }
-        // The first key is expected to be one that came first in another container at the same place.
+        // The first key is probably the first key of another container at the same place.
         unsafe top = unsafe open + depth
         unsafe top.initialize(
             to: OpenContainer(
@@ -270,7 +271,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
         unsafe top = unsafe open + depth
     }
 
-    /// Notes a dictionary in which a key came twice.
+    /// Notes a dictionary that contains a key twice.
     @inline(never)
     private mutating func noteRepeatedKeys() {
         let container = unsafe Int(top.pointee.node)
@@ -286,9 +287,10 @@ public struct DecodingTape: PlistSink, ~Copyable {
         }
     }
 
-    /// Leaves the last value of each key that came twice in a dictionary, at the place of the first; once all have come.
+    /// Keeps only the last value of each duplicate key in a dictionary, at the position of the first. Call it after all
+    /// values.
     ///
-    /// - Complexity: O(*n*) in the values, if there is such a key.
+    /// - Complexity: O(*n*) in the values, if there is a duplicate key.
     mutating func removeRepeatedKeys() {
         guard !repeating.isEmpty, depth == 0 else { return }
         var kept = unsafe GrowingMemory<TapeNode>()
@@ -301,7 +303,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
                 open.append((unsafe kept.count, members, index + 1, node.end, 0))
             }
             unsafe kept.append(node)
-            // What is next: the next member of the innermost container that has one.
+            // Next comes the next member of the innermost container that has one.
             while var last = open.popLast() {
                 let next = last.members == nil ? (last.next < last.end ? last.next : nil) : last.members?.popFirst()
                 guard let next else {
@@ -318,7 +320,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
             }
             if open.isEmpty { break }
         }
-        // SAFETY: not more nodes than there were.
+        // SAFETY: the number of nodes doesn't grow.
         for index in unsafe 0..<kept.count { unsafe memory[index] = unsafe kept[index] }
         count = unsafe kept.count
         unsafe kept.deallocate()
@@ -373,7 +375,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
     private mutating func append(_ tag: TapeNode.Tag, _ payload: UInt64, length: Int = 0) throws(StreamError) {
         if depth == 0, count > 0 { throw Self.secondValue() }
         if count == capacity { try grow() }
-        // SAFETY: there is room beyond the count.
+        // SAFETY: the memory has capacity beyond the count.
         unsafe (memory + count).initialize(to: TapeNode(tag, payload, key: key, length: length))
         count &+= 1
         unsafe top.pointee.count &+= 1
@@ -385,7 +387,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
         reserve(min(max(2 * capacity, 64), Self.largestCount))
     }
 
-    /// Makes room for so many values; `realloc` moves large areas without copying them.
+    /// Reserves memory for the given number of values; `realloc` moves large areas without copying them.
     private mutating func reserve(_ number: Int) {
         let larger = unsafe realloc(capacity == 0 ? nil : memory, number * MemoryLayout<TapeNode>.stride)
         guard let larger = unsafe larger else { preconditionFailure("out of memory") }
@@ -398,7 +400,7 @@ public struct DecodingTape: PlistSink, ~Copyable {
         try append(tag, place(of: text), length: min(text.byteCount, TapeNode.longLength))
     }
 
-    /// Where a text is: its offset in the input, or in the bytes to which it is copied.
+    /// Returns the position of a text: its offset in the input, or in the bytes that it is copied to.
     @inline(__always)  // PERF: see above.
     private mutating func place(of text: RawSpan) -> UInt64 {
         // SAFETY: addresses are compared as numbers.

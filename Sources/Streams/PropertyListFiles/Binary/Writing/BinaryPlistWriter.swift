@@ -1,14 +1,15 @@
-// The sink that writes binary property lists: order of messages, containers, the table at the end. Values without children are in
-// `BinaryPlistWriter+Values`.
+// The sink that writes binary property lists: order of messages, containers, the offset table at the end.
+// `BinaryPlistWriter+Values` writes values without children.
 
 import PlistBuilding
 public import PlistStreaming
 
-/// A sink that writes a binary property list to memory, or at its end to a file descriptor.
+/// A sink that writes a binary property list to memory, or to a file descriptor when the list is complete.
 ///
-/// A string or data that comes again is written once, as Foundation's writer does, and so is each key, and a number or date that comes
-/// again soon: there are 1,024 places for them. Integers take as few bytes as they need, of those that Foundation reads; reals are
-/// doubles; text is ASCII or UTF-16. The same messages give the same bytes.
+/// Repeated strings, data and keys are written once, as Foundation's writer does. Numbers and dates are also written
+/// once if they are repeated soon: the writer remembers them in 1,024 slots. Integers take as few bytes as possible in
+/// the sizes that Foundation reads; reals are doubles; text is ASCII or UTF-16. The same messages produce the same
+/// bytes.
 ///
 /// ```swift
 /// var writer = BinaryPlistWriter()
@@ -17,24 +18,26 @@ public import PlistStreaming
 /// writer.bytes  // bplist00…
 /// ```
 ///
-/// References to objects are as long as their number needs, which is known at the end. So all is held in memory until
-/// ``finish()``: the bytes, 16 for each different value or container, 4 for each element and 8 for each member.
+/// The length of references depends on the number of objects, which is known only at the end. So the writer holds
+/// everything in memory until ``finish()``: the bytes, 16 bytes for each different value or container, 4 for each
+/// element and 8 for each member.
 ///
-/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything. A key that comes twice in a
-/// dictionary is refused.
+/// Messages outside the grammar of `PlistSink` throw `misuse` before anything is written. Duplicate keys in a
+/// dictionary throw an error.
 @safe
 public struct BinaryPlistWriter: PlistSink, ~Copyable {
-    // SAFETY: the memories are this writer's alone, and gone with it; each index into them is checked.
+    // SAFETY: this writer owns the memories and frees them; each index into them is checked.
     /// An object that was written or begun.
     struct Object {
-        /// Its offset in the output; of a container, 0 before the end.
+        /// Its offset in the output; for a container, 0 until the end.
         var offset: Int
-        /// Of a key, the one that came after it the last time; and of the last dictionary with the key, the number plus 1.
+        /// For a key, the key that followed it the last time. After that, the last dictionary with the key, as number
+        /// plus 1.
         var follower: UInt32 = 0
         var dictionary: UInt32 = 0
     }
 
-    /// A container whose end has not come.
+    /// A container that is still open.
     private struct Container {
         var object: UInt32 = 0
         /// The index of its first reference.
@@ -44,7 +47,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         var lastKey: UInt32 = 0
     }
 
-    /// What may come next.
+    /// The messages that may come next.
     private enum Next {
         case root, element, key, value, nothing
     }
@@ -56,26 +59,27 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     var shared = SharedObjects()
     var numbers = RecentNumbers()
     var boundKeys = BoundKeys()
-    // PERF: PropertyLists/items written; the innermost container is not in the array, which is looked at for a container only.
+    // PERF: PropertyLists/items written; the innermost container is outside the array, so that only containers access
+    // the array.
     private var innermost = Container()
-    /// The containers around the innermost one, the outermost first; that of the root is none.
+    /// The containers around the innermost one, the outermost first. The root has no container.
     private var outer: [Container] = []
     private var next = Next.root
     /// The number of the root's object.
     private var root: UInt32 = 0
-    /// The references of the containers that are open; of a dictionary, keys and values by turns.
+    /// The references of the open containers; for a dictionary, keys and values alternate.
     private var references = unsafe GrowingMemory<UInt32>()
-    /// Of each container that is complete its object, twice its count, or one more for a dictionary, and its references.
+    /// For each complete container: its object, twice its count (plus one for a dictionary), and its references.
     private var containers = unsafe GrowingMemory<UInt32>()
-    /// What has come of a dictionary that may be a UID.
+    /// The received messages of a dictionary that may be a UID.
     private var uid = PendingUID.none
-    /// A Boolean value that indicates whether the table was written.
+    /// A Boolean value that indicates whether the offset table was written.
     private var isFinished = false
-    /// A Boolean value that indicates whether there is a key so long that it may be more, wherever it comes, than readers take
-    /// for so few bytes.
+    /// A Boolean value that indicates whether a key is so long that its repeated references may exceed the limits of
+    /// readers for so few bytes.
     var hasLongKeys = false
 
-    /// The beginning of a dictionary that may be a UID.
+    /// The start of a dictionary that may be a UID.
     private enum PendingUID {
         case none, key
         case number(UInt64)
@@ -86,7 +90,8 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput())
     }
 
-    /// Creates a writer to a file descriptor, which stays the caller's to close; it gets nothing before the end.
+    /// Creates a writer to a file descriptor. The writer writes nothing before the end, and the caller closes the
+    /// descriptor.
     public init(descriptor: Int32, options: BinaryPlistWriterOptions = BinaryPlistWriterOptions()) {
         self.init(options: options, output: ByteOutput(descriptor: descriptor))
     }
@@ -116,16 +121,17 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         unsafe containers.deallocate()
     }
 
-    /// Ends the list: writes containers and the table, and to a descriptor everything.
+    /// Ends the list: writes the containers and the table, and, for a descriptor, writes all bytes to it.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` if writing to the descriptor fails; then `finish()` may be
+    ///   called again.
     public mutating func finish() throws(StreamError) { try finish(for: nil) }
 
-    /// Ends the list, unless a reader would refuse it: for the long keys that come often in so few bytes.
+    /// Ends the list, unless a reader would refuse it because long keys are repeated too often for so few bytes.
     ///
-    /// Without sharing of values nothing else exceeds what readers take for each byte.
-    /// - Parameter reader: The options of the reader; of nil, none is asked.
+    /// Unless values are shared, nothing else exceeds the limits of readers for each byte.
+    /// - Parameter reader: The options of the reader, or nil to skip the check.
     /// - Throws: `limitExceeded` with the path of the first value beyond the limit, and what ``finish()`` throws.
     package mutating func finish(for reader: BinaryPlistReaderOptions?) throws(StreamError) {
         guard outer.isEmpty else { throw StreamError(.misuse, "finished with \(outer.count) open containers") }
@@ -142,7 +148,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         try output.flush()
     }
 
-    /// Forgets what was written, so that the writer's memory serves the next list.
+    /// Discards the written list so that the next list can reuse the writer's memory.
     public mutating func reset() {
         output.removeAll()
         output.isHolding = true
@@ -159,7 +165,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         hasLongKeys = false
     }
 
-    /// A copy of the bytes in memory: a property list after ``finish()``, and before it an incomplete one.
+    /// A copy of the bytes in memory: a complete property list only after ``finish()``.
     public var bytes: [UInt8] { output.bytes }
 
     /// Calls a closure with the bytes in memory.
@@ -185,7 +191,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     /// Ends a dictionary.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/duplicateKey`` when it has a key twice.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/duplicateKey`` if it has a key twice.
     public mutating func endDictionary() throws(StreamError) {
         if case .number(let number) = uid, next == .key { return try endUID(number) }
         try settleUID()
@@ -218,7 +224,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         beginMember(key)
     }
 
-    /// Refuses a key that the grammar does not allow here.
+    /// Throws if the grammar doesn't allow a key here.
     @inline(__always)  // PERF: as below.
     mutating func beginKey() throws(StreamError) {
         if case .none = uid {} else { try settleUID() }
@@ -251,7 +257,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         next = isDictionary ? .key : .element
     }
 
-    /// Ends the innermost container; there is one.
+    /// Ends the innermost container, which must exist.
     private mutating func end() throws(StreamError) {
         let container = innermost
         let count = unsafe (references.count - container.start) / (container.isDictionary ? 2 : 1)
@@ -270,7 +276,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         next = outer.isEmpty ? .nothing : innermost.isDictionary ? .key : .element
     }
 
-    /// Refuses the innermost dictionary when it has a key twice; keys are equal when their objects are one.
+    /// Throws if the innermost dictionary has a key twice; equal keys share one object.
     private mutating func checkKeys() throws(StreamError) {
         let container = innermost
         for index in unsafe stride(from: container.start, to: references.count, by: 2) {
@@ -284,7 +290,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     // MARK: Values
 
-    /// Refuses a value that the grammar does not allow here.
+    /// Throws if the grammar doesn't allow a value here.
     @inline(__always)  // PERF: PropertyLists/binary; once a value, as below.
     mutating func beginValue() throws(StreamError) {
         if case .none = uid {} else { try settleUID() }
@@ -296,7 +302,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
             .misuse, next == .key ? "expected writeKey or endDictionary, got a value" : "got a second root value")
     }
 
-    /// Puts an object where the value is expected.
+    /// Puts an object where a value is expected.
     @inline(__always)
     mutating func endValue(_ object: UInt32) {
         switch next {
@@ -325,7 +331,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     /// A Boolean value that indicates whether the next value may be the number of a UID.
     var isUIDBegun: Bool { if case .key = uid { true } else { false } }
 
-    /// Takes the number of a UID that has begun; false when it is none.
+    /// Takes the number of a possible UID; returns false if it can't be a UID.
     mutating func takeUID(_ number: UInt64) -> Bool {
         guard case .key = uid else { return false }
         uid = .number(number)
@@ -333,7 +339,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         return true
     }
 
-    /// Writes what has come of a dictionary that is no UID after all.
+    /// Writes the received messages of a dictionary that turned out not to be a UID.
     @inline(never)
     private mutating func settleUID() throws(StreamError) {
         let begun = uid
@@ -364,7 +370,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         let containers = unsafe containers.values
         var index = 0
         while index < containers.count {
-            // SAFETY: what was appended for each container ends within the memory, which does not change here.
+            // SAFETY: the data of each container ends within the memory, which does not change here.
             let isDictionary = unsafe containers[index + 1] & 1 == 1
             let count = unsafe Int(containers[index + 1] >> 1)
             unsafe objects[Int(containers[index])].offset = output.count
@@ -388,12 +394,12 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         for number in [objects.count, Int(root), table] { try write(UInt64(number), byteCount: 8) }
     }
 
-    /// The bytes that a number needs, of the powers of two.
+    /// Returns the number of bytes for a number: a power of two.
     static func byteCount(of number: UInt64) -> Int {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
 
-    /// The bytes that a reference or an offset needs.
+    /// Returns the number of bytes that a reference or an offset needs.
     private static func leastByteCount(of number: Int) -> Int { max(1, (71 - number.leadingZeroBitCount) / 8) }
 
     /// Writes the low bytes of a number, the highest first.
@@ -404,7 +410,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
             word: (number &<< UInt64(truncatingIfNeeded: 64 &- 8 &* byteCount)).byteSwapped, byteCount: byteCount)
     }
 
-    /// Writes the low bytes of so many numbers.
+    /// Writes the low bytes of several numbers.
     @inline(__always)  // PERF: PropertyLists/items written; there is room for all of them at once.
     private mutating func writeNumbers(
         _ count: Int, byteCount: Int, _ number: (Int) -> UInt64
@@ -413,14 +419,14 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         var place = unsafe output.end
         let shift = UInt64(truncatingIfNeeded: 64 &- 8 &* byteCount)
         for index in 0..<count {
-            // SAFETY: all eight bytes are within what was reserved; the low ones are overwritten by the next number.
+            // SAFETY: all eight bytes are within the reserved memory; the next number overwrites the low ones.
             unsafe place.storeBytes(of: (number(index) &<< shift).bigEndian, as: UInt64.self)
             unsafe place += byteCount
         }
         output.advance(by: count * byteCount)
     }
 
-    /// Writes a type and the count of what it has.
+    /// Writes a type marker and a count.
     mutating func writeMarker(_ type: UInt8, count: Int) throws(StreamError) {
         if count < 15 { return try output.append(type | UInt8(truncatingIfNeeded: count)) }
         let byteCount = Self.byteCount(of: UInt64(count))

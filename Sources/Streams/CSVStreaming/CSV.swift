@@ -1,4 +1,4 @@
-// The format CSV, with which PlistBuilding and PlistCoding decode and encode values, and its rows.
+// The CSV format, for decoding and encoding values with PlistBuilding and PlistCoding, and for reading rows.
 
 @_exported import PlistBuilding
 @_exported import PlistCoding
@@ -13,11 +13,12 @@
 /// try CSV.write(stops, to: .file("stops.csv"))
 /// ```
 ///
-/// Readers see an array of dictionaries, with the names of the header as keys, or an array of arrays if records have no names.
+/// Readers send an array of dictionaries with the names of the header as keys, or an array of arrays if records have no
+/// names.
 public struct CSV: DefaultFormat {
-    /// How text is read.
+    /// The options for reading text.
     public var reader: CSVReaderOptions
-    /// How text is written.
+    /// The options for writing text.
     public var writer: CSVWriterOptions
 
     /// Creates the format with its default options.
@@ -31,7 +32,7 @@ public struct CSV: DefaultFormat {
         self.writer = writer
     }
 
-    /// Creates the format of a dialect.
+    /// Creates the format with a dialect.
     public init(dialect: CSVDialect, fieldType: CSVFieldType = .text) {
         self.init(
             reader: CSVReaderOptions(dialect: dialect, fieldType: fieldType), writer: CSVWriterOptions(dialect: dialect)
@@ -51,7 +52,8 @@ public struct CSV: DefaultFormat {
 
     /// Writes an array of records.
     ///
-    /// - Throws: What the text can't represent, such as an array within a record, with its path.
+    /// - Throws: An error with the path of the first value that the text can't represent, such as an array within a
+    ///   record.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
@@ -69,7 +71,7 @@ public struct CSV: DefaultFormat {
 }
 
 extension CSV {
-    /// Text: a field is what a type expects, whatever ``CSVReaderOptions/fieldType`` says.
+    /// Text: each field is converted to the type that the value expects, regardless of ``CSVReaderOptions/fieldType``.
     public var valueTypes: ValueTypes { .text }
 }
 
@@ -79,7 +81,7 @@ extension CSV: SpecializedFormat {
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) { try sink.readCSV(source, options: reader(for: source)) }
 
-    /// The options for a source: a string is UTF-8, whatever the encoding of files is.
+    /// Returns the options for a source: a string is always UTF-8, regardless of the encoding for files.
     @usableFromInline
     func reader(for source: some ByteSource) -> CSVReaderOptions {
         guard source.isText else { return reader }
@@ -102,10 +104,10 @@ extension CSV: SpecializedFormat {
 // MARK: - Rows
 
 extension CSV {
-    /// Lends each record to a closure, in bounded memory.
+    /// Calls a closure with each record, in bounded memory. The record is valid only during the call.
     ///
-    /// - Throws: The first error of the source or the text, with its position. An error of the closure is the cause of one of the kind
-    ///   `receiverFailed`, with the place of the record.
+    /// - Throws: The first error of the source or the text, with its position. An error of the closure becomes the
+    ///   cause of a `receiverFailed` error with the position of the record.
     /// - Complexity: O(*n*) in the bytes.
     @inlinable  // PERF: CSV/slices; so that the closure is called without another one around it.
     public func forEachRow<Failure: Error>(
@@ -119,7 +121,7 @@ extension CSV {
         try cursor.lendLastRow(lend)
     }
 
-    /// Lends each record to a closure, in bounded memory.
+    /// Calls a closure with each record, in bounded memory. The record is valid only during the call.
     @inlinable
     public static func forEachRow<Failure: Error>(
         in source: some ByteSource, _ body: (borrowing CSVRow) throws(Failure) -> Void
@@ -127,7 +129,7 @@ extension CSV {
         try CSV().forEachRow(in: source, body)
     }
 
-    /// The names of the columns, by the first record; nil if records have no names.
+    /// Returns the names of the columns from the first record, or nil if records have no names.
     ///
     /// - Throws: The first error of the source or the header, with its position.
     public func header(of source: some ByteSource) throws(StreamError) -> CSVHeader? {
@@ -142,7 +144,7 @@ extension CSV {
         return cursor.header
     }
 
-    /// The names of the columns, by the first record.
+    /// Returns the names of the columns from the first record.
     public static func header(of source: some ByteSource) throws(StreamError) -> CSVHeader? {
         try CSV().header(of: source)
     }

@@ -1,15 +1,15 @@
-// What the text of a field is: the message for it, by the type that it is read as.
+// Converts the text of a field to a message, depending on the type as which it is read.
 
 import PlistBuilding
 import PlistStreaming
 
-/// What fields of a column become.
+/// The kind of value for the fields of a column.
 @usableFromInline
 enum FieldKind: Sendable, Hashable {
-    /// Strings, and bare empty fields null where they may be so.
+    /// Strings; empty unquoted fields are null if that is allowed.
     case text(emptyIsNull: Bool)
     case inferred, number, integer, real, bool, date
-    /// What the type of a member takes: a string, or else what the field looks like.
+    /// The type of a member: a string if the member accepts one, otherwise the type inferred from the field.
     case member
 
     init(_ type: CSVFieldType) {
@@ -33,7 +33,7 @@ enum FieldKind: Sendable, Hashable {
         }
     }
 
-    /// What a sink expects; nil for text and whatever isn't a scalar.
+    /// Creates the kind that a sink expects; nil for text and for nonscalar values.
     init?(_ expected: ExpectedValue.Kind) {
         switch expected {
         case .integer: self = .integer
@@ -43,7 +43,7 @@ enum FieldKind: Sendable, Hashable {
         }
     }
 
-    /// What a member gets that is stored so; nil where nobody knows.
+    /// Creates the kind for a member that is stored with a fast kind; nil if the kind is unknown.
     init?(_ kind: FastKind) {
         switch kind {
         case .integer, .optionalInteger, .int8, .int16, .int32, .uint8, .uint16, .uint32, .uint64: self = .integer
@@ -56,7 +56,7 @@ enum FieldKind: Sendable, Hashable {
         }
     }
 
-    /// The message for a field; its bytes are those of the text.
+    /// Returns the message for a field; its bytes are those of the text.
     ///
     /// - Throws: `typeMismatch` with up to 64 bytes of the text.
     func message(_ text: UnsafeRawBufferPointer, isQuoted: Bool) throws(StreamError) -> ScalarMessage {
@@ -95,7 +95,7 @@ enum FieldKind: Sendable, Hashable {
 
     private var takesNull: Bool { self != .text(emptyIsNull: false) }
 
-    /// A short text, to be compared with words.
+    /// Returns a short text for comparison with keywords.
     private static func word(_ text: UnsafeRawBufferPointer) -> String {
         unsafe text.count <= 5 ? String(decoding: text, as: UTF8.self) : ""
     }
@@ -128,7 +128,8 @@ enum FieldKind: Sendable, Hashable {
 }
 
 extension ScalarMessage {
-    /// The number in a text that is spelled as a writer spells it; nil for other text, such as `1.10`, `1e5` and `-0`.
+    /// Creates the number in a text that has the same spelling as a writer's output; nil for other text, such as
+    /// `1.10`, `1e5` and `-0`.
     ///
     /// Writers spell exponents in different ways, so a number with one is sent with its text.
     init?(exactNumberIn text: UnsafeRawBufferPointer) {

@@ -1,24 +1,24 @@
-// What separates, quotes and comments in a delimited text: RFC 4180 unless said otherwise.
+// The delimiter, quote and comment bytes of a delimited text; the default is RFC 4180.
 
-/// The bytes that have a meaning in a delimited text.
+/// The bytes with a special meaning in a delimited text.
 ///
-/// Lines end with CR, LF or CR LF, whichever comes, also mixed; within quotes all of these are text. The last line may have an
-/// end or not. A line without a single byte is no record, unless records have one field: see ``CSVReaderOptions``.
+/// Lines end with CR, LF or CR LF, which may be mixed; within quotes all of these are text. The line end of the last
+/// line is optional. An empty line isn't a record, unless records have one field: see ``CSVReaderOptions``.
 ///
-/// SPEC: RFC 4180 section 2; the other delimiters, comments and bare line ends are what files in the field have besides.
+/// SPEC: RFC 4180 section 2. The other delimiters, comments and single CR or LF as line ends occur in real files.
 public struct CSVDialect: Sendable, Hashable {
     /// The byte between two fields.
     public let delimiter: UInt8
-    /// The byte around fields that contain delimiters, line ends or quotes, which are doubled; nil where no byte quotes.
+    /// The byte around fields that contain delimiters, line ends or quotes, which are doubled; nil if no byte quotes.
     public let quote: UInt8?
-    /// The byte that begins a line which is no record; nil where no line is a comment.
+    /// The byte that begins a comment line, which isn't a record; nil if the text has no comments.
     public let comment: UInt8?
-    /// A Boolean value that indicates whether the first record has the names of the fields.
+    /// A Boolean value that indicates whether the first record contains the names of the fields.
     public var hasHeader: Bool
 
     /// Creates a dialect.
     ///
-    /// - Precondition: The bytes are ASCII, different from each other, and no line ends.
+    /// - Precondition: The bytes are ASCII, different from each other, and not line ends.
     public init(
         delimiter: UInt8 = UInt8(ascii: ","), quote: UInt8? = UInt8(ascii: "\""), comment: UInt8? = nil,
         hasHeader: Bool = true
@@ -38,10 +38,10 @@ public struct CSVDialect: Sendable, Hashable {
     public static let standard: CSVDialect = CSVDialect()
     /// Tabs, double quotes and a header.
     public static let tabs: CSVDialect = CSVDialect(delimiter: UInt8(ascii: "\t"))
-    /// Semicolons, double quotes and a header, as where the comma is the decimal point.
+    /// Semicolons, double quotes and a header, for regions where the comma is the decimal point.
     public static let semicolons: CSVDialect = CSVDialect(delimiter: UInt8(ascii: ";"))
 
-    /// The same bytes, but the first record is one like the others.
+    /// The same bytes, without a header: the first record contains values.
     public var withoutHeader: CSVDialect {
         CSVDialect(delimiter: delimiter, quote: quote, comment: comment, hasHeader: false)
     }

@@ -1,10 +1,10 @@
-// The names of columns: found once, checked, and looked up by those who choose columns or give them types.
+// The names of columns: read once, checked, and looked up to select columns or to set their types.
 
 import PlistStreaming
 
 /// The columns of delimited text.
 ///
-/// Names are the same when their bytes are, whatever Unicode says of characters that are spelled in two ways.
+/// Names are equal if their bytes are equal, even if Unicode treats two spellings of a character as equivalent.
 public struct CSVHeader: Sendable, Equatable {
     /// The names of the columns in the order of the text.
     public let names: [String]
@@ -21,14 +21,14 @@ public struct CSVHeader: Sendable, Equatable {
         left.names.elementsEqual(right.names) { $0.utf8.elementsEqual($1.utf8) }
     }
 
-    /// The index of the first column with a name, nil when there is none.
+    /// Returns the index of the first column with a name, or nil if there isn't one.
     ///
     /// - Complexity: O(1) in the number of columns.
     public func index(of name: String) -> Int? { indexes[Array(name.utf8)] }
 
-    /// The index of a column that somebody asks for.
+    /// Returns the index of a requested column.
     ///
-    /// - Throws: `unknownMember`, with the names that are near.
+    /// - Throws: `unknownMember`, with similar names.
     func requiredIndex(of name: String) throws(StreamError) -> Int {
         if let index = index(of: name) { return index }
         let near =
@@ -38,7 +38,8 @@ public struct CSVHeader: Sendable, Equatable {
         throw StreamError(.unknownMember, "there is no column \(name.debugDescription)\(near)")
     }
 
-    /// The first column whose name is that of an earlier one which somebody wants, with what is wrong; all are wanted unless some are.
+    /// Returns the first column with the same name as an earlier requested one, and a description of the problem. With
+    /// nil, all columns are requested.
     func repetition(among wanted: [String]? = nil) -> (column: Int, words: String)? {
         let wanted = wanted.map { Set($0.compactMap { index(of: $0) }) }
         for (index, name) in names.enumerated() {
@@ -67,7 +68,7 @@ extension CSVHeader: SelfTesting {
         ]
     }
 
-    /// A number of columns that would take minutes if each were looked for among the others.
+    /// This number of columns would take minutes if each column were searched for among the others.
     private static func testFindsAnyNumberOfColumns() throws {
         let count = 20_000
         let names = (0..<count).map { "column\($0)" }

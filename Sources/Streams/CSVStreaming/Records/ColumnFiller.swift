@@ -1,5 +1,5 @@
-// Stores records column by column into the memory of columns: one tight loop for each, over records that are alike.
-// What it cannot store it leaves to the way from field to field, RowFiller, with everything as before.
+// Stores similar records column by column in the memory of columns, with one tight loop for each column. Other records
+// are left unchanged for RowFiller, which works field by field.
 
 import PlistBuilding
 import PlistStreaming
@@ -7,9 +7,9 @@ import PlistStreaming
 /// Stores the fields of some records of a batch, one column after another.
 @unsafe
 struct ColumnFiller {
-    /// The fewest records for which this is the faster way.
+    /// The minimum number of records for which this is faster.
     static var fewestRecords: Int { 8 }
-    /// The bytes that are loaded from the first byte of a field, or of one behind its sign.
+    /// The number of bytes that are loaded from the start of a field, or from the byte after its sign.
     private static var loadedByteCount: Int { 33 }
 
     private let cursor: Unmanaged<CSVCursor>
@@ -23,7 +23,7 @@ struct ColumnFiller {
     /// The bytes from the first record to the end of the last one.
     private let byteCount: Int
 
-    /// Begins with a record, and takes as many as have all fields, one behind another, up to a limit of at least one.
+    /// Begins with a record, and takes all consecutive records that have all fields, up to a limit of at least one.
     init(_ cursor: CSVCursor, _ batch: RecordBatch, from first: Int, limit: Int) {
         unsafe self.cursor = Unmanaged.passUnretained(cursor)
         unsafe (self.batch, self.first) = unsafe (batch, first)
@@ -49,7 +49,7 @@ struct ColumnFiller {
     private struct Fields {
         let starts: UnsafeRawPointer
         let startStride: Int
-        /// What is between the offset at hand and the field.
+        /// The number of bytes between the current offset and the field.
         let gap: Int
         let ends: UnsafeRawPointer
         let endStride: Int
@@ -65,7 +65,7 @@ struct ColumnFiller {
     }
 
     private func fields(_ field: Int) -> Fields {
-        // SAFETY: the records have so many fields each, and the ends of one behind those of another.
+        // SAFETY: each record has this many fields, and the ends of consecutive records are adjacent.
         let records = unsafe batch.records + first
         let ends = unsafe UnsafeRawPointer(batch.ends + Int(records.pointee.first) + field)
         let stride = unsafe width &* MemoryLayout<UInt32>.stride
@@ -78,7 +78,8 @@ struct ColumnFiller {
             starts: ends - MemoryLayout<UInt32>.stride, startStride: stride, gap: 1, ends: ends, endStride: stride)
     }
 
-    /// Stores the records behind so many that are stored; false where it has stored none, since messages must tell.
+    /// Stores the records after the given number of stored ones; returns false if none was stored because messages are
+    /// needed.
     func fill(
         _ columns: UnsafeMutableBufferPointer<CSVCursor.Column>,
         _ loan: UnsafeMutableBufferPointer<RowLoan.Column>, behind doneCount: Int
@@ -106,8 +107,8 @@ struct ColumnFiller {
         return true
     }
 
-    // SAFETY: in all of these, a run has memory for a value of each record, and the bytes that are loaded are those of the
-    // batch, as was looked at when the records were counted.
+    // SAFETY: in all of these functions, a run has memory for a value of each record. The loaded bytes are within the
+    // batch, which was checked when the records were counted.
     private func fillIntegers(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
         var index = unsafe storeShortIntegers(fields, from: 0, run)
         while unsafe index < count {
@@ -122,7 +123,7 @@ struct ColumnFiller {
         return true
     }
 
-    /// Stores integers up to one that is not short, and returns its index.
+    /// Stores integers up to the first one that isn't short, and returns its index.
     @inline(never)  // PERF: CSV/columns; a loop without a call has all it needs in registers.
     private func storeShortIntegers(_ fields: Fields, from first: Int, _ run: ColumnRun) -> Int {
         for index in unsafe first..<count {
@@ -161,14 +162,16 @@ struct ColumnFiller {
         }
     }
 
-    // PERF: CSV/columns; a text of up to 32 bytes is copied by two loads, whatever its length, in a loop without a call.
-    /// Stores texts up to one that is not short, and returns its index; there is room for all of them.
+    // PERF: CSV/columns; a text of up to 32 bytes is copied with two loads regardless of its length, in a loop without
+    // a call.
+    /// Stores texts up to the first one that isn't short, and returns its index; the memory has capacity for all of
+    /// them.
     @inline(never)
     private func storeShortStrings(
         _ fields: Fields, from first: Int, _ run: ColumnRun, _ room: UnsafeMutableRawPointer
     ) -> Int {
         let before = unsafe run.textCount
-        // What the text has from its beginning on ends as far behind the room as what comes.
+        // Offsets count from the beginning of the column's text, which is `before` bytes before the new text.
         var (index, textCount) = (first, before)
         let text = unsafe room - before
         while unsafe index < count {
@@ -199,7 +202,7 @@ struct ColumnFiller {
         return true
     }
 
-    /// Stores a field by the message that it is; false where messages must tell.
+    /// Stores a field with its message; returns false if messages are needed.
     @inline(never)
     private func storeOther(_ kind: FastKind, _ column: Int, _ index: Int, _ isEmpty: Bool, _ run: ColumnRun) -> Bool {
         if isEmpty {

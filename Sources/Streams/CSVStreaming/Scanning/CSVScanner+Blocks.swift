@@ -1,17 +1,18 @@
-// The fast machine: 64 bytes at a time become words of bits, of which the ends of fields are read. It begins before a record,
-// takes records that are whole and plain, and stops before whatever else comes, which the plain machine then takes.
+// The fast scanner: 64 bytes at a time become bit masks, which give the ends of fields. It begins before a record,
+// takes complete and plain records, and stops before other text, which the plain scanner then takes.
 
 import BlockMasks
 import PlistStreaming
 
 extension CSVScanner {
-    /// The most blocks that are looked at at once, and the least; offsets within them fit 16 bits.
+    /// The maximum and minimum number of blocks that are examined together; offsets within them fit into 16 bits.
     static var largestBlockCount: Int { 256 }
     private static var smallestBlockCount: Int { 4 }
-    /// The bytes behind the last record taken that the chunk must have, so that words may be loaded from each field.
+    /// The number of bytes that must follow the last taken record in the chunk, so that whole words can be loaded from
+    /// each field.
     static var margin: Int { 32 }
 
-    /// Takes the next records of the chunk, as far as some blocks have them; false where the plain machine must go on.
+    /// Takes the next records of the chunk from some blocks; returns false if the plain scanner must continue.
     func scanBlocks() throws(StreamError) -> Bool {
         guard state == .record || state == .lineFeed else { return false }
         if state == .lineFeed {
@@ -22,7 +23,7 @@ extension CSVScanner {
         while case let count = min(blockCount, (restCount - Self.margin) / 64), count > 0 {
             var found = unsafe BlockRecords(batch, start: chunk + offset, scanner: self)
             blocks = BlockScan(classes)
-            // SAFETY: so many blocks are within the chunk, and there is memory for their words.
+            // SAFETY: this many blocks are within the chunk, and the memory is large enough for their words.
             let bytes = unsafe UnsafeRawBufferPointer(start: chunk + offset, count: count * 64).bytes
             let findings = unsafe blocks.scan(bytes, into: masks)
             let isText = options.encoding != .utf8 || !findings.contains(.invalidText)
@@ -38,7 +39,7 @@ extension CSVScanner {
                 if unsafe found.count > 0 { return true }
                 if offset >= chunkCount { return false }
             }
-            // A longer record may be seen by more blocks.
+            // More blocks may contain a longer record completely.
             guard isText, unsafe !found.isStopped, count < min(blockCount, (restCount - Self.margin) / 64) else {
                 return false
             }
@@ -47,7 +48,7 @@ extension CSVScanner {
     }
 }
 
-/// The records that blocks have, found from the first byte of one on.
+/// The records in some blocks, starting with the first byte of one.
 @unsafe
 private struct BlockRecords {
     private let ends: UnsafeMutablePointer<UInt32>
@@ -59,12 +60,12 @@ private struct BlockRecords {
     private let fieldLimit: Int
     private let recordLimit: Int
 
-    /// The number of records, and the offset behind the end of the last one.
+    /// The number of records, and the offset after the end of the last one.
     private(set) var count = 0
     private(set) var end = 0
-    /// A Boolean value that indicates whether something was found that only the plain machine knows.
+    /// A Boolean value that indicates whether the blocks contain text that only the plain scanner handles.
     private(set) var isStopped = false
-    /// The words of a block that no class has, for the ends of fields and of lines.
+    /// The words of a block that no class uses, for the ends of fields and of lines.
     private static var fieldWord: Int { 4 }
     private static var lineWord: Int { 5 }
 
@@ -77,24 +78,25 @@ private struct BlockRecords {
         unsafe recordLimit = scanner.recordLimit
     }
 
-    /// Finds the records of blocks, up to what is not plain.
+    /// Finds the records of blocks, up to text that isn't plain.
     mutating func findRecords(_ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) {
         if unsafe comment >= 0 && isComment(at: 0) { return unsafe isStopped = true }
         let plainCount = unsafe findEnds(masks, blockCount)
         if plainCount < blockCount { unsafe isStopped = true }
-        // SAFETY: there is room for a place for each byte of the blocks, and 64 more.
+        // SAFETY: the memory has capacity for an end at each byte of the blocks, and 64 more.
         let endCount = unsafe BlockScan.storePlaces(of: Self.fieldWord, in: masks, plainCount, to: ends)
         let lineCount = unsafe BlockScan.storePlaces(of: Self.lineWord, in: masks, plainCount, to: lineEnds)
         unsafe addRecords(endCount, lineCount)
     }
 
-    // SPEC: G. Langdale and D. Lemire, "Parsing gigabytes of JSON per second" (2019), section 3.1: between quotes is where an
-    // odd number of them comes before.
-    /// Makes the words of the ends of fields and lines, and returns the number of blocks before one that is not plain.
+    // SPEC: G. Langdale and D. Lemire, "Parsing gigabytes of JSON per second" (2019), section 3.1: a byte is between
+    // quotes if an odd number of quotes precedes it.
+    /// Computes the words for the ends of fields and lines, and returns the number of blocks before one that isn't
+    /// plain.
     private func findEnds(_ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) -> Int {
-        // All ones within quotes; the lowest bit behind a delimiter or a line end, behind a closing quote, behind a CR.
+        // All ones within quotes; the lowest bit after a delimiter or a line end, after a closing quote, after a CR.
         var (inside, behindEnd, behindQuote, behindCR): (UInt64, UInt64, UInt64, UInt64) = (0, 1, 0, 0)
-        // SAFETY: there are eight words a block.
+        // SAFETY: each block has eight words.
         var words = unsafe masks.baseAddress.unsafelyUnwrapped
         let stride = BlockScan.wordCount
         for block in 0..<blockCount {
@@ -140,14 +142,14 @@ private struct BlockRecords {
         return bits ^ bits << 32
     }
 
-    /// Adds the records that lines end, up to what the plain machine must go on behind.
+    /// Adds the records that end with lines, up to text that the plain scanner must handle.
     private mutating func addRecords(_ endCount: Int, _ lineCount: Int) {
-        // SAFETY: there is room for a record for each byte; ends of lines are among those of fields, in the same order; behind the
-        // blocks are more bytes of the chunk.
+        // SAFETY: the memory has capacity for a record at each byte. Line ends are among the ends of fields, in the
+        // same order. More bytes of the chunk follow the blocks.
         var (first, width) = (0, 1)
         for line in 0..<lineCount {
             let place = unsafe Int(lineEnds[line])
-            // PERF: CSV/slices; most records have as many fields as the one before.
+            // PERF: CSV/slices; most records have as many fields as the previous one.
             var last = first &+ width
             if unsafe last > endCount || Int(ends[last &- 1]) != place {
                 last = first &+ 1
@@ -175,9 +177,9 @@ private struct BlockRecords {
         unsafe Int(start.load(fromByteOffset: offset, as: UInt8.self)) == comment
     }
 
-    /// The number of LFs before the end of the last record of blocks, and the offset of the last one.
+    /// Returns the number of LFs before the end of the last record of the blocks, and the offset of the last LF.
     func countLines(_ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) -> (count: Int, last: Int) {
-        // An LF that belongs to a CR may be behind the last block.
+        // An LF that belongs to a CR may be after the last block.
         guard unsafe end <= blockCount * 64 else {
             return unsafe (1 + BlockScan.count(of: 2, in: masks, blockCount), end - 1)
         }

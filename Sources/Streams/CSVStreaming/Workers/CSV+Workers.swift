@@ -1,20 +1,22 @@
-// Several workers: values, columns and rows with the results of one worker.
+// Reads values, columns and rows with several workers. The results are the same as with one worker.
 
 public import PlistBuilding
 public import PlistStreaming
 
 extension CSV {
-    /// The fewest bytes for which a worker more is worth it.
+    /// The minimum number of bytes per worker.
     static var smallestPart: Int { 1 << 18 }
 
-    /// Decodes the records by several workers.
+    /// Decodes the records with several workers.
     ///
-    /// The result is that of one worker, and so are errors, their positions included. A text without names of columns is read by one
-    /// worker. One worker also reads everything if unknown members are collected, as there is a limit for all of them, and whatever
-    /// follows quotes that are in no field in quotes. Of a file, at most two pieces of 4 MiB for each worker and one more are in
-    /// memory, and what a record needs that is longer, up to twice ``CSVReaderOptions/recordByteLimit``. Other sources are
-    /// collected. The number of tasks is `workers`, at least 1.
-    /// - Throws: What decoding by one worker throws; `receiverFailed` with a `CancellationError` as the cause if the task is canceled.
+    /// The result is the same as with one worker, including errors and their positions. One worker reads everything if
+    /// the text has no column names, or if unknown members are collected, because the limit applies to all of them. One
+    /// worker also reads all text after quotes outside quoted fields. For a file, the memory holds at most two pieces
+    /// of 4 MiB per worker and one more. A longer record needs additional memory, up to twice
+    /// ``CSVReaderOptions/recordByteLimit``. Other sources are read into memory completely. The number of tasks is
+    /// `workers`, at least 1.
+    /// - Throws: The same errors as decoding with one worker; `receiverFailed` with a `CancellationError` as the cause
+    ///   if the task is canceled.
     /// - Complexity: O(*n*) in the bytes.
     public func decode<Value: StreamValue & Sendable>(
         _ type: [Value].Type = [Value].self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
@@ -30,7 +32,7 @@ extension CSV {
         return try await Self.decode(Value.self, parts, options)
     }
 
-    /// All bytes of a source that is no file.
+    /// Returns all bytes of a source that isn't a file.
     private static func bytes(of source: some ByteSource) throws(StreamError) -> [UInt8] {
         if let bytes = source as? [UInt8] { return bytes }
         return try source.withAllBytes { Array(copying: $0) }
@@ -49,13 +51,13 @@ extension CSV {
         return values
     }
 
-    /// Makes a value of each row by several workers, in the order of the text.
+    /// Maps each row with several workers, and returns the results in the order of the text.
     ///
     /// Rows have their indexes and positions in the whole text. The number of tasks is `workers`, at least 1.
     /// - Parameters:
     ///   - source: The text.
     ///   - workers: The number of tasks.
-    ///   - transform: Makes a value of a row. Several tasks call it at the same time.
+    ///   - transform: Maps a row to a value. Several tasks call it at the same time.
     /// - Throws: The first error of the text, or of the closure, in the order of the text, with its position; `cannotRead`;
     ///   `receiverFailed` with a `CancellationError` as the cause if the task is canceled.
     /// - Complexity: O(*n*) in the bytes.
@@ -80,15 +82,16 @@ extension CSV {
         return Array(found.joined())
     }
 
-    /// Builds columns of the records by several workers; the source is read twice if no types are given.
+    /// Builds columns of the records with several workers; the source is read twice if no types are given.
     ///
-    /// The memory is that of the text, or for a file of pieces as when values are decoded, and twice that of the columns. The
-    /// number of tasks is `workers`, at least 1.
+    /// The memory is twice that of the columns, plus that of the text, or for a file that of the pieces as when values
+    /// are decoded. The number of tasks is `workers`, at least 1.
     /// - Parameters:
     ///   - columns: The names and types of the columns, in any order; nil for all columns.
     ///   - source: The text.
     ///   - workers: The number of tasks.
-    /// - Throws: What one worker throws; `receiverFailed` with a `CancellationError` as the cause if the task is canceled.
+    /// - Throws: The same errors as with one worker; `receiverFailed` with a `CancellationError` as the cause if the
+    ///   task is canceled.
     /// - Complexity: O(*n*) in the bytes.
     public func columns(
         _ columns: KeyValuePairs<String, ColumnType>? = nil, from source: some ByteSource, workers: Int

@@ -1,27 +1,28 @@
-// A text in parts for several workers: where they are cut, and how what they find is joined, or found again where a part was cut
-// in the wrong place.
+// A text in parts for several workers. The type splits the text, joins the results, and reads parts again after a split
+// at the wrong place.
 
 import PlistStreaming
 
-/// The parts of a delimited text, each of whole records, as far as quotes tell.
+/// The parts of a delimited text, split at line ends outside quotes.
 ///
-/// A line end is one of a record where an even number of quotes comes before it. In a text that is well-formed that is always so; but
-/// quotes in comments, or in fields without quotes, may mislead. Therefore a cut is believed only when the part before it was read
-/// to its end without an error, since it then ends with a whole record; what begins at the first part that was not is read again
-/// by one worker. So the result is that of one worker, errors and their positions included.
+/// A line end ends a record if an even number of quotes precedes it. That is always true in well-formed text, but
+/// quotes in comments or in unquoted fields may mislead. Therefore a split is accepted only if the part before it was
+/// read to its end without an error, because that part then ends with a complete record. From the first part with an
+/// error, one worker reads the rest again. So the result, including errors and their positions, is the same as with one
+/// worker.
 struct CSVParts: Sendable {
     let bytes: [UInt8]
     let options: CSVReaderOptions
-    /// The offsets at which the parts begin.
+    /// The offsets of the parts.
     private(set) var starts: [Int] = [0]
 
-    /// Cuts a text into at most so many parts, none of them much smaller than others.
+    /// Splits a text into at most the given number of parts, without parts that are much smaller than others.
     ///
     /// - Complexity: O(*n*), by as many tasks as there are parts.
     init(_ bytes: [UInt8], _ options: CSVReaderOptions, count: Int, smallest: Int) async {
         self.bytes = bytes
         self.options = options
-        // A record that decides on the width of others must not be in another part.
+        // The record that determines the width of the others must be in the same part.
         guard options.dialect.hasHeader || options.names != nil else { return }
         let count = max(1, min(count, bytes.count / max(1, smallest)))
         let guesses = (1..<max(1, count)).map { bytes.count / count * $0 }
@@ -34,7 +35,7 @@ struct CSVParts: Sendable {
         }
     }
 
-    /// The numbers of quotes from each place to the next.
+    /// Returns the number of quotes between each place and the next.
     private static func quoteCounts(_ bytes: [UInt8], _ quote: UInt8?, at places: [Int]) async -> [Int] {
         guard let quote, places.count > 1 else { return places.map { _ in 0 } }
         return await withTaskGroup(of: (Int, Int).self) { group in
@@ -51,7 +52,7 @@ struct CSVParts: Sendable {
         return count
     }
 
-    /// The offset behind the first line end that is not within quotes.
+    /// Returns the offset after the first line end that is not within quotes.
     private func lineEnd(from start: Int, isInside: Bool) -> Int {
         var (offset, isInside) = (start, isInside)
         while offset < bytes.count {
@@ -67,16 +68,17 @@ struct CSVParts: Sendable {
         return offset
     }
 
-    /// The bytes of a part, or of all parts from one on.
+    /// Returns the bytes of a part, or of all parts starting with it.
     private func range(_ part: Int, toEnd: Bool = false) -> Range<Int> {
         starts[part]..<(toEnd || part + 1 == starts.count ? bytes.count : starts[part + 1])
     }
 
-    /// Reads all parts, each by a worker, and returns what they give, in order.
+    /// Reads all parts, each with its own worker, and returns their results in order.
     ///
-    /// - Parameter isForOne: Whether one worker has to read all, as what it counts is bounded for the whole text.
-    /// - Throws: The error that one worker would find first; `receiverFailed` with a `CancellationError` as the cause when the
-    ///   task was cancelled.
+    /// - Parameter isForOne: A Boolean value that indicates whether one worker must read the whole text, because a
+    ///   limit applies to the whole text.
+    /// - Throws: The error that one worker would find first; `receiverFailed` with a `CancellationError` as the cause
+    ///   if the task was cancelled.
     func read<Value: Sendable>(
         isForOne: Bool = false, _ read: @escaping CSVPiece.Read<Value>
     ) async throws(StreamError) -> [Value] {
@@ -103,7 +105,7 @@ struct CSVParts: Sendable {
         }
         guard let failed = found.firstIndex(where: { $0 == nil }) else { return found.compactMap { $0?.value } }
         if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
-        // What comes from here on, as one worker finds it.
+        // The rest of the text, as one worker reads it.
         found.removeSubrange(failed...)
         let start = found.reduce(CSVPiece.Start()) { start, output in output.map { start.behind($0.extent) } ?? start }
         let rest = CSVPiece(

@@ -1,19 +1,19 @@
-// What the workers that read pieces at the same time tell each other: where pieces begin, and that one has failed.
+// Shared state of the workers that read pieces at the same time: the starts of pieces, and the first failed piece.
 
 import PlistStreaming
 
-/// The pieces in the order of the text, as far as it is known.
+/// The order of pieces in the text, as far as it is known.
 final class PieceOrder: Sendable {
     private let lock = Lock()
-    // SAFETY: read and written within the lock only.
+    // SAFETY: accessed only within the lock.
     nonisolated(unsafe) private var firstFailure = Int.max
-    /// Where pieces begin, of which all before were counted.
+    /// The starts of the pieces whose earlier pieces were all counted.
     nonisolated(unsafe) private var starts = [CSVPiece.Start()]
-    /// What was counted of the others.
+    /// The extents of the other counted pieces.
     nonisolated(unsafe) private var extents: [Int: CSVPiece.Extent] = [:]
     nonisolated(unsafe) private var waiting: [Int: CheckedContinuation<CSVPiece.Start?, Never>] = [:]
 
-    /// Notes that a piece has an error, behind which nothing counts.
+    /// Notes that a piece has an error. Later pieces are then ignored.
     func noteFailure(of index: Int) {
         let stopped = lock.withLock {
             unsafe firstFailure = unsafe min(firstFailure, index)
@@ -24,10 +24,10 @@ final class PieceOrder: Sendable {
         for continuation in stopped.values { continuation.resume(returning: nil) }
     }
 
-    /// Returns whether a piece before has an error.
+    /// Returns whether an earlier piece has an error.
     func hasFailed(before index: Int) -> Bool { lock.withLock { unsafe firstFailure < index } }
 
-    /// Notes how much is in a piece.
+    /// Notes the extent of a piece.
     func note(_ extent: CSVPiece.Extent, of index: Int) {
         let ready = lock.withLock {
             unsafe extents[index] = extent
@@ -44,9 +44,10 @@ final class PieceOrder: Sendable {
         for (continuation, start) in ready { continuation.resume(returning: start) }
     }
 
-    /// Where a piece begins, once all before it are counted; nil when one of them has an error.
+    /// Returns the start of a piece, once all earlier pieces are counted, or nil if one of them has an error.
     ///
-    /// It comes to an end because each of them is read by a task that notes one or the other before it waits itself.
+    /// The wait always ends, because each earlier piece is read by a task that notes its extent or its error before it
+    /// waits itself.
     func start(of index: Int) async -> CSVPiece.Start? {
         await withCheckedContinuation { continuation in
             let found = lock.withLock { () -> CSVPiece.Start?? in

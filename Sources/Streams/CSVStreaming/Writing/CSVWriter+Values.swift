@@ -1,4 +1,4 @@
-// The texts of values, and when they are in quotes.
+// Writes the texts of values, and decides which fields are in quotes.
 
 import PlistBuilding
 public import PlistStreaming
@@ -12,7 +12,8 @@ extension CSVWriter {
 
     /// Writes `true` or `false`.
     ///
-    /// - Throws: `unrepresentable` where a byte of it has a meaning in the dialect; so do the functions for numbers.
+    /// - Throws: `unrepresentable` if one of its bytes is special in the dialect. The functions for numbers throw the
+    ///   same error.
     public mutating func writeBool(_ value: Bool) throws(StreamError) { try write(value ? "true" : "false", .bare) }
 
     /// Writes an integer.
@@ -31,9 +32,9 @@ extension CSVWriter {
         try write(NumberText.text(of: value), .bare)
     }
 
-    /// Writes the text of a number as it is.
+    /// Writes the text of a number unchanged.
     ///
-    /// - Throws: `misuse` for text that is no JSON number.
+    /// - Throws: `misuse` if the text isn't a JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
         try beginField()
@@ -41,9 +42,10 @@ extension CSVWriter {
         endField()
     }
 
-    /// Writes a string, in quotes where it has to be.
+    /// Writes a string, in quotes if necessary.
     ///
-    /// - Throws: `invalidText` for text that is not UTF-8, `unrepresentable` for text that needs quotes where no byte quotes.
+    /// - Throws: `invalidText` if the text isn't UTF-8, `unrepresentable` if it needs quotes and the dialect has no
+    ///   quote byte.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         guard utf8.isValidUTF8 else {
             throw atField(StreamError(.invalidText, "the string is not valid UTF-8"))
@@ -53,12 +55,13 @@ extension CSVWriter {
         endField()
     }
 
-    /// Writes bytes as Base64, RFC 4648 section 4.
+    /// Writes bytes as Base64 (RFC 4648 section 4).
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
         try Base64Text.string(of: bytes).withUTF8Span { text throws(StreamError) in try writeString(text) }
     }
 
-    /// Writes a date as RFC 3339 has it, in UTC, with as many digits of a second, nine at most, as read back the same.
+    /// Writes a date in RFC 3339 format in UTC, with as many digits of a second as needed to read back the same date,
+    /// at most nine.
     ///
     /// - Throws: `unrepresentable` for dates outside the years 0 to 9999.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
@@ -83,17 +86,17 @@ extension CSVWriter {
     }
 }
 
-/// When a field is in quotes.
+/// The rules for quoting fields.
 struct FieldQuoting {
     private let options: CSVWriterOptions
 
-    /// What a text is, and so how it may be written.
+    /// The kind of a text, which determines whether it is quoted.
     enum Form {
-        /// A string, which must not be taken for anything else.
+        /// A string, which must be read back as a string.
         case text
-        /// A number or a Boolean, which is none in quotes.
+        /// A number or a Boolean, which must not be in quotes.
         case bare
-        /// What quotes change nothing of: names and dates.
+        /// A name or a date, which means the same with and without quotes.
         case either
     }
 
@@ -101,8 +104,10 @@ struct FieldQuoting {
 
     /// Appends the text of a field.
     ///
-    /// - Parameter isFirst: Whether the field is the first one of its line, where bytes may begin a comment or a mark.
-    /// - Throws: `unrepresentable` for text that needs quotes where no byte quotes, and for values that are none in quotes.
+    /// - Parameter isFirst: A Boolean value that indicates whether the field is the first one of its line, where bytes
+    ///   may begin a comment or a byte order mark.
+    /// - Throws: `unrepresentable` if the text needs quotes and the dialect has no quote byte, or if the value must not
+    ///   be in quotes.
     func write(_ text: RawSpan, _ form: Form, isFirst: Bool, to output: inout ByteOutput) throws(StreamError) {
         guard options.quoting == .all || needsQuotes(text, isFirst) || form == .text && isAmbiguous(text) else {
             return try output.append(text)
@@ -138,7 +143,7 @@ struct FieldQuoting {
         return false
     }
 
-    /// Returns whether a bare text would be read as null, a Boolean or a number.
+    /// Returns whether an unquoted text would be read as null, a Boolean or a number.
     private func isAmbiguous(_ text: RawSpan) -> Bool {
         guard text.byteCount > 0 else { return true }
         switch text.byte(at: 0) {

@@ -1,18 +1,21 @@
-// The sink that writes delimited text: records, columns, order of messages. The texts of values are in CSVWriter+Values.
+// The sink that writes delimited text: records, columns and order of messages. CSVWriter+Values writes the texts of
+// values.
 
 public import PlistStreaming
 
 /// A sink that writes delimited text to memory or to a file descriptor.
 ///
-/// It takes an array of dictionaries, whose columns are the members of the first one unless the options have others, or an array
-/// of arrays; records may also come without an array around them. A record is written when it is whole. Missing members are
-/// empty, null is empty as well, and the empty string is `""`; strings that would be read as something else are in quotes. So what
-/// is written is read back by a ``CSVReader`` with `fieldType` `.inferred` as it was, with these exceptions:
+/// It takes an array of dictionaries or an array of arrays. The columns are the members of the first dictionary, unless
+/// the options have others. Records may also come without an array around them. A record is written when it is
+/// complete. Missing members and null are empty fields, and the empty string is `""`. Strings that would be read as
+/// something else are in quotes. A ``CSVReader`` with `fieldType` `.inferred` therefore reads the same values back,
+/// with these exceptions:
 ///
-/// - Dates become the text of RFC 3339 with as many digits of a second as read back the same, nine at most. Data become Base64.
+/// - Dates become text in RFC 3339 format, with as many digits of a second as needed to read back the same date, at
+///   most nine. Data becomes Base64.
 /// - Missing members become null.
-/// - Doubles with an exponent become numbers with a text. Whole doubles above 2^53 that are written without an exponent, and
-///   numbers that neither 64 bits nor a double hold, become strings.
+/// - Doubles with an exponent become numbers with a text. Whole doubles above 2^53 that are written without an exponent
+///   become strings. So do numbers that fit neither into 64 bits nor into a double.
 ///
 /// With all fields in quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
 ///
@@ -23,23 +26,23 @@ public import PlistStreaming
 /// writer.text
 /// ```
 ///
-/// Messages outside the grammar of `PlistSink` are refused with `misuse`, containers within records with `unrepresentable`.
+/// Messages outside the grammar of `PlistSink` throw `misuse`; containers within records throw `unrepresentable`.
 public struct CSVWriter: PlistSink, ~Copyable {
     let options: CSVWriterOptions
     private var output: ByteOutput
-    /// The texts of the fields of the record at hand, side by side, and where each ends.
+    /// The texts of the fields of the current record, one after another, and the end of each.
     var line: ByteOutput = ByteOutput(capacity: 1024)
     private var ends: [Int] = []
     /// The columns that these fields belong to.
     private var places: [Int] = []
 
-    /// The columns, once the first record is begun.
+    /// The columns, available when the first record has begun.
     private var columns: Columns = Columns()
     private var state: State = .root
     private var isInArray: Bool = false
     private(set) var recordCount: Int = 0
     private var hasHeader: Bool = false
-    /// The column of the value to come; -1 for one that is left out.
+    /// The column of the next value; -1 if the value is omitted.
     private var column: Int = -1
     /// The column that probably comes next.
     private var next: Int = 0
@@ -47,14 +50,14 @@ public struct CSVWriter: PlistSink, ~Copyable {
     private struct Columns {
         var names: [[UInt8]] = []
         var indexes: [[UInt8]: Int] = [:]
-        /// The last record in which each has a value, from 0; -1 for none.
+        /// The last record with a value for each column, from 0; -1 if there isn't one.
         var lastRecords: [Int] = []
         var count = 0
         /// A Boolean value that indicates whether records are dictionaries.
         var areNamed = true
-        /// A Boolean value that indicates whether the first record decides.
+        /// A Boolean value that indicates whether the first record determines the columns.
         var isOpen = true
-        /// A Boolean value that indicates whether a record is begun.
+        /// A Boolean value that indicates whether a record has begun.
         var isBegun = false
 
         mutating func add(_ name: [UInt8]) -> Bool {
@@ -73,9 +76,9 @@ public struct CSVWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput())
     }
 
-    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    /// Creates a writer to a file descriptor. The caller remains responsible for closing it.
     ///
-    /// The memory used is `bufferByteCount`, besides that of a record.
+    /// The writer uses `bufferByteCount` bytes of memory, plus that of a record.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: CSVWriterOptions = CSVWriterOptions()) {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
@@ -94,10 +97,10 @@ public struct CSVWriter: PlistSink, ~Copyable {
         self.output = output
     }
 
-    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    /// Ends the text: checks that it is complete, and writes the contents of the buffer.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` within a record or an array,
-    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` if writing to the descriptor fails.
     public mutating func finish() throws(StreamError) {
         guard state == .ended || state == .root else { throw StreamError(.misuse, "finished within an open container") }
         if !columns.isBegun, options.columns != nil { try begin(named: true) }
@@ -105,7 +108,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         try output.flush()
     }
 
-    /// Forgets what was written, so that the writer's memory serves the next text.
+    /// Discards the written text so that the next text can reuse the writer's memory.
     public mutating func reset() {
         output.removeAll()
         forgetRecord()
@@ -113,9 +116,9 @@ public struct CSVWriter: PlistSink, ~Copyable {
         (state, isInArray, recordCount, hasHeader) = (.root, false, 0, false)
     }
 
-    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    /// The text in memory so far. For a writer to a descriptor, only the characters that weren't written to it yet.
     public var text: String {
-        // SAFETY: all that is appended is ASCII or was checked.
+        // SAFETY: all appended text is ASCII or was checked.
         unsafe output.text
     }
 
@@ -134,12 +137,12 @@ public struct CSVWriter: PlistSink, ~Copyable {
     /// True.
     public static var hasColumns: Bool { true }
 
-    /// Makes columns of the names, unless the options have columns; so the text has a header also without records.
+    /// Uses the names as columns, unless the options have columns. The text then has a header even without records.
     public mutating func expectColumns(_ names: [String]) throws(StreamError) {
         guard state == .root, recordCount == 0, !columns.isBegun, options.columns == nil else { return }
         var made = Columns()
         (made.isBegun, made.isOpen) = (true, false)
-        // Records whose names come twice are refused with their place.
+        // Records with duplicate names throw an error with their position.
         for name in names where !made.add(Array(name.utf8)) { return }
         if made.count > 0 { columns = made }
     }
@@ -157,7 +160,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Closes a record that is an array, which is then written, or the array of records.
+    /// Closes a record that is an array and writes it, or closes the array of records.
     public mutating func endArray() throws(StreamError) {
         if state == .array {
             state = .ended
@@ -175,23 +178,23 @@ public struct CSVWriter: PlistSink, ~Copyable {
         state = .key
     }
 
-    /// Closes a record, which is then written.
+    /// Closes a record and writes it.
     public mutating func endDictionary() throws(StreamError) {
         guard state == .key else { throw StreamError(.misuse, "got endDictionary without an open dictionary") }
         try endRecord()
     }
 
-    /// Finds the column of the value to come.
+    /// Finds the column of the next value.
     ///
-    /// - Throws: `unknownMember` for a member that is no column, `duplicateKey` for one that comes twice in a record,
-    ///   `invalidText` for a name that is not UTF-8.
+    /// - Throws: `unknownMember` for a member without a column, `duplicateKey` for a name that occurs twice in a
+    ///   record, `invalidText` for a name that isn't UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         guard state == .key else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
         column = try index(of: utf8)
         state = .value
     }
 
-    /// Gives up the record that is open; those before it stay written.
+    /// Discards the open record; earlier records remain written.
     public mutating func cancel(with error: StreamError) {
         forgetRecord()
         state = .ended
@@ -209,7 +212,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         next = 0
     }
 
-    /// Begins the text with the columns that the options have, or none.
+    /// Begins the text with the columns of the options, if any.
     private mutating func begin(named isNamed: Bool) throws(StreamError) {
         var made = Columns()
         (made.areNamed, made.isBegun, made.isOpen) = (isNamed, true, options.columns == nil)
@@ -256,7 +259,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         unsafe key.withUnsafeBytes { key in unsafe key.count == name.count && key.elementsEqual(name) }
     }
 
-    /// Notes the end of the text of a field, whose column `beginField` has told.
+    /// Notes the end of the text of a field; `beginField` has returned its column.
     mutating func endField() {
         if column >= 0 {
             ends.append(line.count)
@@ -345,7 +348,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
                 try FieldQuoting(options).write(bytes, .either, isFirst: index == 0, to: &names)
             }
         }
-        // One empty name alone would be a line without a byte.
+        // A single empty name would be an empty line.
         if names.count == 0 {
             guard let quote = options.dialect.quote else {
                 throw StreamError(.unrepresentable, "an empty name alone needs quotes, and the dialect has none")
@@ -367,7 +370,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         return atField(StreamError(.unrepresentable, "a field has no place for \(found)"))
     }
 
-    /// An error with the path of the value at hand.
+    /// Adds the path of the current value to an error.
     func atField(_ error: StreamError) -> StreamError {
         if !columns.areNamed {
             return error.located(at: StreamPath([.index(recordCount), .index(places.count)]))
@@ -381,6 +384,6 @@ public struct CSVWriter: PlistSink, ~Copyable {
         return error.located(at: path)
     }
 
-    /// A Boolean value that indicates whether the field at hand is the first one of its line.
+    /// A Boolean value that indicates whether the current field is the first one of its line.
     var isFirstColumn: Bool { column == 0 }
 }

@@ -1,43 +1,44 @@
-// What a CSV writer can be told, once, when it is made.
+// The options of a CSV writer.
 
 /// The options of a writer of delimited text.
 public struct CSVWriterOptions: Sendable, Hashable {
-    /// What ends a line.
+    /// The characters that end a line.
     public enum LineEnd: String, Sendable, Hashable {
-        /// CR LF, as RFC 4180 has it.
+        /// CR LF, as RFC 4180 requires.
         case crlf = "\r\n"
         /// LF.
         case lf = "\n"
     }
 
-    /// Which fields are in quotes.
+    /// A policy for quoting fields.
     public enum Quoting: Sendable, Hashable {
-        /// Those that have to be, and strings that would else be read as null, a Boolean or a number.
+        /// Quotes fields that need quotes, and strings that would otherwise be read as null, a Boolean or a number.
         case needed
-        /// All but null; numbers and Booleans are read back as strings, unless the reader knows their types.
+        /// Quotes all fields except null. Numbers and Booleans are read back as strings, unless the reader knows their
+        /// types.
         case all
     }
 
-    /// What becomes of members of a record that are no columns.
+    /// A policy for members of a record without a column.
     public enum UnknownMembers: Sendable, Hashable {
-        /// They are refused.
+        /// Reports an error.
         case reject
-        /// They are left out.
+        /// Ignores these members.
         case ignore
     }
 
-    /// The bytes that have a meaning, and whether the names of columns are written.
+    /// The delimiter, quote and comment bytes, and whether the names of columns are written.
     public var dialect: CSVDialect
-    /// The columns in their order; those of the first record where there are none.
+    /// The columns in their order; nil for the columns of the first record.
     public var columns: [String]?
-    /// What ends a line.
+    /// The characters that end a line.
     public var lineEnd: LineEnd
-    /// Which fields are in quotes.
+    /// The policy for quoting fields.
     public var quoting: Quoting
-    /// What becomes of members of a record that are no columns.
+    /// The policy for members of a record without a column.
     public var unknownMembers: UnknownMembers
 
-    /// Creates options; without arguments for RFC 4180 with a header of the first record's names.
+    /// Creates options. The defaults are RFC 4180 with a header that contains the names of the first record.
     public init(
         dialect: CSVDialect = .standard, columns: [String]? = nil, lineEnd: LineEnd = .crlf, quoting: Quoting = .needed,
         unknownMembers: UnknownMembers = .reject

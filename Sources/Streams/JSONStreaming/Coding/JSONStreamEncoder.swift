@@ -1,4 +1,4 @@
-// JSON text from Codable types: the name and strategies of Foundation's encoder over our writer.
+// Encodes Codable types as JSON text, with the name and strategies of Foundation's encoder on top of our writer.
 
 public import PlistCoding
 public import PlistStreaming
@@ -9,25 +9,28 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Encodes `Encodable` types to JSON text, in the place of `JSONEncoder`.
+/// Encodes `Encodable` types to JSON text; replaces `JSONEncoder`.
 ///
 /// ```swift
 /// let data = try JSONStreamEncoder().encode(tasks)
 /// let text = try JSONStreamEncoder().encodeToString(tasks)
 /// ```
 ///
-/// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`. Differences from
-/// `JSONEncoder`: a type that encodes nothing is an empty dictionary at the root as well; errors are `StreamError`s, those of
-/// values with the path to them, such as `$[3].price`, and an error that a type throws on its own as their `cause`; members
-/// come in the order in which they are encoded. A whole number that is a `Double` is written as `1`, while `JSON.encode` writes
-/// `1.0`.
+/// Values that encode values endlessly throw `limitExceeded`; see `EncodingOptions.depthLimit`. The differences from
+/// `JSONEncoder` are:
+///
+/// - A type that encodes nothing is an empty dictionary, also at the root.
+/// - Errors are `StreamError`s. Errors of values contain their path, such as `$[3].price`, and an error that a type
+///   throws itself is their `cause`.
+/// - Members are written in the order in which they are encoded.
+/// - A whole number that is a `Double` is written as `1`, while `JSON.encode` writes `1.0`.
 public struct JSONStreamEncoder: Sendable {
-    /// The layout of the text, and what is written for numbers that are none where `encodingOptions` leave that to the writer.
+    /// The layout of the text, and the policy for non-finite numbers if `encodingOptions` leave that to the writer.
     public var options: JSONWriterOptions
-    /// How dates, data, keys and numbers that are none are written.
+    /// The formats of dates, data, keys and non-finite numbers.
     public var encodingOptions: EncodingOptions
 
-    /// Makes an encoder; data become strings in base 64, as in `JSONEncoder`.
+    /// Creates an encoder. Data becomes Base64 strings, as in `JSONEncoder`.
     public init(
         options: JSONWriterOptions = JSONWriterOptions(),
         encodingOptions: EncodingOptions = EncodingOptions(dates: .secondsSince2001, bytes: .base64)
@@ -56,7 +59,7 @@ public struct JSONStreamEncoder: Sendable {
 
     private func encode(_ value: any Encodable, to sink: inout some ByteSink) throws(StreamError) {
         var encodingOptions = encodingOptions
-        // The writer would refuse the number as well, but does not know where it is.
+        // The writer would refuse the number too, but doesn't know its path.
         if case .native = encodingOptions.nonConformingFloats, options.nonFinite == .reject {
             encodingOptions.nonConformingFloats = .throw
         }

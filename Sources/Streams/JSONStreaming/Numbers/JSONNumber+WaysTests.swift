@@ -1,4 +1,4 @@
-// Tests that a number has one value, or one refusal, by whatever way it comes to a member and however it is spelled.
+// Tests that a number has the same value or the same error, regardless of its spelling and of the code that stores it.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -13,7 +13,7 @@ import Foundation
 #endif
 
 enum NumberWaysTests {
-    /// A type of which members are numbers.
+    /// A type whose members are numbers.
     typealias Number = StreamValue & Codable & LosslessStringConvertible & ExpressibleByIntegerLiteral & Sendable
 
     struct Row<Value: Number>: StreamObject, Codable {
@@ -35,7 +35,7 @@ enum NumberWaysTests {
         var row = Row<Value>()
     }
 
-    /// What is expected of a text: the value as text, or nil where it must be refused.
+    /// Returns the expected result for a text: the value as text, or nil if it must be refused.
     private static func integer(_ text: String) -> String? {
         let isNegative = text.hasPrefix("-")
         let parts = text.dropFirst(isNegative ? 1 : 0).lowercased().split(separator: "e")
@@ -68,7 +68,7 @@ enum NumberWaysTests {
 
     private static let refused = "refused"
 
-    /// Builds values of a text that comes in chunks; errors as they are thrown.
+    /// Builds values of a text that comes in chunks; throws errors unchanged.
     private static func built<Value: StreamValue>(
         _ chunks: [[UInt8]], _ type: Value.Type, _ show: (Value) -> [String]
     ) -> [String] {
@@ -82,7 +82,7 @@ enum NumberWaysTests {
         }
     }
 
-    /// What each way makes of a number, by the name of the way.
+    /// Returns the result of each code path for a number, by the name of the path.
     private static func ways<Value: Number>(_ type: Value.Type, _ text: String) -> [(String, String)] {
         let padding = String(repeating: " ", count: 160)
         let rows = Array(#"[{"n":\#(text),"text":"a"},{"text":"b","n":\#(text)}]\#(padding)"#.utf8)
@@ -206,7 +206,7 @@ extension NumberWaysTests: SelfTesting {
             return (state ^ state >> 29) % bound
         }
         for _ in 0..<40 {
-            // Digits around a power of two, or any; then a spelling of them.
+            // Digits around a power of two, or random ones; then a spelling of them.
             let power = UInt64(1) << next(64)
             let digits = next(3) == 0 ? "\(next(.max) >> next(64))" : "\(power &+ next(3) &- (power > 1 ? 1 : 0))"
             let sign = next(3) == 0 ? "-" : ""
@@ -239,7 +239,8 @@ extension NumberWaysTests: SelfTesting {
         }
     }
 
-    /// Foundation takes fractions that round to a whole number, and refuses the outermost integers spelled with a fraction.
+    /// Foundation accepts fractions that round to a whole number, and refuses the smallest and largest integers if they
+    /// have a fraction.
     private static func testAgreesWithFoundation() {
         func check<Value: Decodable & Equatable>(_ text: String, _ type: Value.Type) {
             let ours = try? JSONStreamDecoder().decode([Value].self, from: "[\(text)]")

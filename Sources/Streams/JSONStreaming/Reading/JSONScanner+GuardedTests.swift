@@ -1,5 +1,5 @@
-// The in-class tests that no byte beside a chunk is looked at: each chunk lies right behind or right before memory that nobody
-// may read, where a load too far is a crash.
+// The in-class tests that the scanner reads no byte outside a chunk: each chunk is immediately before or after
+// inaccessible memory, so that an out-of-bounds load crashes.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -14,7 +14,7 @@ import Musl
 import Glibc
 #endif
 
-/// Pages between two that nobody may read.
+/// Pages between two inaccessible pages.
 @safe
 private final class GuardedPages {
     private let start: UnsafeMutableRawPointer
@@ -25,7 +25,7 @@ private final class GuardedPages {
         guardByteCount = Int(sysconf(Int32(_SC_PAGESIZE)))
         self.byteCount = (byteCount / guardByteCount + 1) * guardByteCount
         let whole = self.byteCount + 2 * guardByteCount
-        // SAFETY: memory of its own, which nobody else has the address of.
+        // SAFETY: this mapping is new, so no other code has its address.
         guard let memory = unsafe mmap(nil, whole, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0),
             unsafe memory != UnsafeMutableRawPointer(bitPattern: -1)
         else { return nil }
@@ -37,8 +37,8 @@ private final class GuardedPages {
         unsafe munmap(start - guardByteCount, byteCount + 2 * guardByteCount)
     }
 
-    /// Calls a closure with a copy of the bytes, of which there are no more than asked for: right before the guard at the end, or
-    /// right behind the one at the beginning.
+    /// Calls a closure with a copy of the bytes, which must fit into the pages: immediately before the guard page at
+    /// the end, or immediately after the one at the beginning.
     func withCopy<Failure: Error>(
         of bytes: ArraySlice<UInt8>, isAtEnd: Bool, _ body: (RawSpan) throws(Failure) -> Void
     ) throws(Failure) {
@@ -72,7 +72,7 @@ extension GuardedChunkTests: SelfTesting {
         ["testLooksAtNothingBesideAChunk": testLooksAtNothingBesideAChunk]
     }
 
-    /// Feeds a sink the chunks, each in guarded memory.
+    /// Feeds the chunks to a sink, each in guarded memory.
     private static func feed<Sink: PlistSink & ~Copyable>(
         _ chunks: [ArraySlice<UInt8>], _ pages: GuardedPages, isAtEnd: Bool, to sink: inout Sink
     ) throws(StreamError) {
@@ -91,7 +91,7 @@ extension GuardedChunkTests: SelfTesting {
         let spaced = record.replacing(":", with: ": ").replacing(",", with: ",\n  ")
         let long = String(repeating: "long ", count: 14)
         let unknown = #"{"hi":2,"unknown":[\#(record),"ü\\\"","\#(long)"],"comment":"é"}"#
-        // The third has members that come again and again, of which the scanner makes guesses.
+        // The third text repeats its members, so that the scanner learns hints for them.
         let few = Array(repeating: #"{"a":1,"a longer name":"x"}"#, count: 5).joined(separator: ",")
         let texts = ["[\(record)]", "[\(spaced)]\n", "[\(few)]", "[\(unknown)]", "[-1,0.5,\"ab\",[1]]"]
         let pages = try requireNotNil(GuardedPages(byteCount: 4_096), "guarded pages")

@@ -1,15 +1,17 @@
-// What tests of the scanner share: the outcome of a reading as one line, the same for every division into chunks.
+// Helper for tests of the scanner: the outcome of reading as one line, which must be the same for every division into
+// chunks.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistStreaming
 
 extension JSONScanner {
-    /// The trace of a reading and its error, as one line; `!` precedes the error.
+    /// Returns the trace of reading and its error, as one line; `!` precedes the error.
     ///
     /// The fast loop learns members from an offset on, which tests of `MemberHints` set to the beginning.
     ///
-    /// - Parameter endsWithLast: Whether the last chunk is read as such, and not ended by a call of its own.
+    /// - Parameter endsWithLast: A Boolean value that indicates whether the last chunk is passed as the last one,
+    ///   instead of ending the input with a separate call.
     static func outcome(
         _ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions(),
         learningFrom start: Int = MemberHints.firstOffset, endsWithLast: Bool = false
@@ -36,10 +38,11 @@ extension JSONScanner {
         }
     }
 
-    /// Reads whole, from the fast loop and without it, byte by byte and at every split point, and expects one outcome.
+    /// Reads a text whole, with and without the fast loop, byte by byte and at every split point, and expects the same
+    /// outcome.
     ///
-    /// The fast loop needs bytes to come; a second text with spaces at its end gives it some, and must differ in
-    /// nothing but where the input ends.
+    /// The fast loop needs bytes after the text. A second text with spaces at its end provides some, and may differ
+    /// only in the position of the end.
     static func expectOutcome(
         _ text: [UInt8], _ expected: String?, options: JSONReaderOptions = JSONReaderOptions(), _ message: String,
         line: UInt = #line

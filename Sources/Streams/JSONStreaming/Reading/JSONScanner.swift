@@ -1,13 +1,13 @@
-// The scanner's state and its door: bytes in, messages out, in chunks of any size.
-// The fast loop is in JSONScanner+Runs, the byte-by-byte machine that can do everything in JSONScanner+Plain.
+// The scanner's state and its entry points: bytes in, messages out, in chunks of any size. JSONScanner+Runs contains
+// the fast loop; JSONScanner+Plain contains the plain scanner, which handles all text byte by byte.
 
 public import PlistStreaming
 
-/// A machine that turns JSON text, chunk by chunk, into messages for a sink.
+/// A parser that turns JSON text, chunk by chunk, into messages for a sink.
 ///
-/// It accepts exactly RFC 8259. The sink is passed to each call, so that one scanner type serves all sinks; a call
-/// specialises for the sink it gets. The scanner keeps no part of the input except a string or number that a chunk's
-/// end has cut.
+/// It accepts exactly RFC 8259. The sink is passed to each call, so that one scanner type serves all sinks. Each call
+/// is specialized for its sink. The scanner keeps no part of the input except a string or number that was cut at the
+/// end of a chunk.
 ///
 /// ```swift
 /// var scanner = JSONScanner()
@@ -17,9 +17,9 @@ public import PlistStreaming
 /// try scanner.finish(into: &trace)
 /// ```
 ///
-/// ``JSONReader`` wraps a scanner and a sink, ``/PlistStreaming/PlistSink`` has the doors for whole documents.
+/// ``JSONReader`` wraps a scanner and a sink; ``/PlistStreaming/PlistSink`` has functions for whole documents.
 public struct JSONScanner: Sendable {
-    /// What may come next.
+    /// The tokens that may come next.
     @usableFromInline
     enum State: UInt8, Sendable {
         case value, firstElement, firstKey, key, colon, afterValue
@@ -37,18 +37,18 @@ public struct JSONScanner: Sendable {
     @usableFromInline let realByteLimit: Int
     @usableFromInline var state: State = .beforeRoot
     @usableFromInline var nesting: NestingStack = NestingStack()
-    /// The unescaped text of the string, or the text of the number, that the plain machine is in.
+    /// The unescaped text of the string, or the text of the number, that the plain scanner is reading.
     @usableFromInline var scratch: [UInt8] = []
-    /// What the fast loop guesses of the members to come.
+    /// The members that the fast loop predicts.
     @usableFromInline var hints: MemberHints = MemberHints()
 
-    /// Where the chunk at hand begins.
+    /// The start of the current chunk.
     @usableFromInline var chunkPlace: LinePlace = LinePlace()
-    /// The offset in the whole input of the token at hand, for errors of the sink.
+    /// The offset of the current token in the whole input, for errors of the sink.
     @usableFromInline var tokenOffset: Int = 0
     @usableFromInline var failure: StreamError?
 
-    // The plain machine's registers.
+    // The state of the plain scanner.
     var isKey: Bool = false
     var literal: Literal = .null
     var literalCount: Int = 0
@@ -63,16 +63,17 @@ public struct JSONScanner: Sendable {
         self.options = options
         // Doubles keep 15 digits; a point is one byte more.
         realByteLimit = options.keepsDigits ? 16 : .max
-        // Tiny limits are the plain machine's: the fast loop compares only what is longer than a word.
+        // The plain scanner enforces tiny limits: the fast loop checks only tokens longer than a word.
         allowsRuns =
             options.limits.stringByteCount >= 64 && options.limits.numberByteCount >= 64 && !options.usesPlainScan
     }
 
-    // PERF: inlinable, so that the loops below specialise for sinks of other packages.
-    /// Scans the next chunk and sends what it completes.
+    // PERF: inlinable, so that the loops below specialize for sinks of other packages.
+    /// Scans the next chunk and sends the values that it completes.
     ///
     /// - Throws: The first error of the input or of the sink, with its position; and again on every later call.
-    /// - Complexity: O(*n*); allocates for a token cut by a chunk's end, an escape or 64 levels of nesting, and once for names.
+    /// - Complexity: O(*n*); allocates for a token cut at the end of a chunk, an escape or 64 levels of nesting, and
+    ///   once for names.
     @inlinable
     public mutating func scan<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan,
@@ -85,7 +86,7 @@ public struct JSONScanner: Sendable {
 
     /// Scans the last chunk and ends the input, without reading the chunk's bytes again for line numbers.
     ///
-    /// - Throws: What ``scan(_:into:)`` and ``finish(into:)`` throw.
+    /// - Throws: The same errors as ``scan(_:into:)`` and ``finish(into:)``.
     @inlinable
     public mutating func scanLast<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan,
@@ -105,14 +106,14 @@ public struct JSONScanner: Sendable {
         }
     }
 
-    /// Tells the sink that nothing more comes.
+    /// Tells the sink that the input has ended.
     @inlinable @inline(never)
     func abandon<Sink: PlistSink & ~Copyable>(_ sink: inout Sink, _ error: StreamError) -> StreamError {
         sink.cancel(with: error)
         return error
     }
 
-    /// Scans the last chunk, as above, which has spaces behind it, so many that the fast loop sees all of it.
+    /// Scans the last chunk, as above, followed by enough spaces that the fast loop can read all of it.
     @inlinable
     mutating func scanLast<Sink: PlistSink & ~Copyable>(
         padded bytes: RawSpan, byteCount: Int, into sink: inout Sink
@@ -127,24 +128,24 @@ public struct JSONScanner: Sendable {
         try scanEnd(of: chunk, into: &sink)
     }
 
-    // PERF: JSONTyped/documents; of a text of 150 bytes, the fast loop would leave a third to the plain machine.
-    /// Returns whether a last chunk is to be scanned with spaces behind it: it is short, and no limit is within it.
+    // PERF: JSONTyped/documents; for a text of 150 bytes, the fast loop would leave a third to the plain scanner.
+    /// Returns whether a last chunk is scanned with spaces after it: it is short, and no limit is within it.
     @usableFromInline
     func canPad(_ byteCount: Int) -> Bool {
         allowsRuns && byteCount <= Self.paddedCount && byteCount <= options.limits.totalByteCount - chunkOffset
     }
 
-    /// The longest text that is copied to the stack, with spaces behind it, in 1,024 bytes.
+    /// The maximum length of a text that is copied to the stack together with spaces, 1,024 bytes in total.
     private static let paddedCount = 1_024 - margin
 
-    // PERF: JSONTyped/documents; not generic, since a result of any type has to be looked up where that is not known.
-    /// Calls a closure with a copy of the bytes, and spaces behind it.
+    // PERF: JSONTyped/documents; not generic, because a result of unknown type would require a metadata lookup.
+    /// Calls a closure with a copy of the bytes, followed by spaces.
     @usableFromInline
     static func withPadding(_ bytes: RawSpan, _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
         let count = bytes.byteCount
         var thrown: StreamError?
         unsafe withUnsafeTemporaryAllocation(byteCount: count + margin, alignment: 16) { buffer in
-            // SAFETY: there is room for both; all of it is written before it is read, within the closure.
+            // SAFETY: the buffer is large enough for both; all of it is written before it is read, within the closure.
             unsafe bytes.withUnsafeBytes { unsafe buffer.copyMemory(from: $0) }
             unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(
                 as: UInt8.self, repeating: 0x20)
@@ -155,8 +156,8 @@ public struct JSONScanner: Sendable {
 
     /// Ends the input.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is incomplete or missing, or the sink's error for a
-    ///   number that only the end completes.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` if a value is incomplete or missing, or the sink's
+    ///   error for a number that only the end completes.
     @inlinable
     public mutating func finish<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
         if let failure { throw failure }
@@ -166,7 +167,7 @@ public struct JSONScanner: Sendable {
     /// The number of bytes scanned in completed calls.
     public var byteOffset: Int { chunkOffset }
 
-    /// The offset in the whole input of the chunk at hand.
+    /// The offset of the current chunk in the whole input.
     @inlinable var chunkOffset: Int { chunkPlace.offset }
 
     @inlinable
@@ -202,12 +203,12 @@ public struct JSONScanner: Sendable {
         guard nesting.depth == 0 && (state == .afterRoot || state == .beforeRoot && options.allowsMultipleValues) else {
             throw failAtEnd(of: bytes)
         }
-        // Nothing follows, so that nobody asks for the lines of the last chunk.
+        // No chunk follows, so the line numbers of the last chunk aren't needed.
         chunkPlace.offset += bytes.byteCount
     }
 
-    /// A Boolean value that indicates whether the fast loop can start: between tokens, but not between the name and the value
-    /// of a member.
+    /// A Boolean value that indicates whether the fast loop can start: between tokens, except between the name and the
+    /// value of a member.
     @usableFromInline var canStartRuns: Bool {
         switch state {
         case .firstElement, .firstKey, .key, .afterValue, .beforeRoot: true
@@ -255,7 +256,7 @@ extension JSONScanner: SelfTesting {
 
     private struct Refusal: Error {}
 
-    /// Refuses strings, and the key `no`.
+    /// A sink that refuses strings, and the key `no`.
     private struct Refuser: PlistSink {
         var trace = EventTrace()
         mutating func beginArray() throws(StreamError) { try trace.beginArray() }
@@ -384,7 +385,7 @@ extension JSONScanner: SelfTesting {
             ),
         ]
         for (text, expected) in rows {
-            // Padding would change what the end of an input means only for errors at the end.
+            // Padding would change the meaning of the input's end only for errors at the end.
             expectOutcome(Array(text.utf8), expected, options: options, "sequence \(text)")
         }
     }

@@ -1,29 +1,30 @@
-// What stood between two values the last time: comma, spaces, name, colon, spaces. Where the same bytes stand again, the
-// fast loop knows the name and where the next value begins without looking for their ends.
+// The texts between values that were scanned before: comma, spaces, name, colon, spaces. If the same bytes follow
+// again, the fast loop knows the name and the start of the next value without searching for their ends.
 
-// PERF: JSONReader in Examples/Benchmarks. Finding an end is a chain of ten dependent instructions, each waiting for the
-// one before; comparing with bytes of a known count is a branch, which the processor predicts, so that it is ahead.
+// PERF: JSONReader in Examples/Benchmarks. Finding an end is a chain of ten dependent instructions. Comparing a known
+// number of bytes is a branch that the processor predicts, so that it can continue speculatively.
 
 import PlistStreaming
 
-/// The members that followed each other in a chunk, as guesses of what follows next.
+/// The consecutive members in a chunk, used to predict the next members.
 ///
-/// A hint never decides anything: it is a place in the chunk with bytes that were scanned, and counts only where the
-/// very same bytes stand again in the same state. So all links between hints may be wrong.
+/// A hint never decides anything: it is a position in the chunk with bytes that were scanned, and applies only if
+/// exactly the same bytes follow in the same state. So even if all links between hints are wrong, the result is
+/// correct.
 @usableFromInline
 struct MemberHints: Sendable {
-    /// The text between the value before, or the brace, and the value of a member.
+    /// The text between the previous value, or the brace, and the value of a member.
     @usableFromInline
     struct Hint: Sendable {
         /// The first word of the text, the number of the second one in `words`, and the length.
         @usableFromInline var firstWord: UInt64 = 0
         @usableFromInline var place: UInt32 = 0
         @usableFromInline var count: UInt16 = 0
-        /// Where in the text the name is, behind its quote, and its length.
+        /// The offset of the name in the text, after its quote, and the length of the name.
         @usableFromInline var nameOffset: UInt8 = 0
         @usableFromInline var nameCount: UInt8 = 0
-        /// The hint of the next member of the same dictionary, of the first member of a dictionary that is the value, and
-        /// of the member that holds this one's dictionary; 0 is none, or the root.
+        /// Three hints: the next member of the same dictionary, the first member of a dictionary that is this member's
+        /// value, and the member that contains this one's dictionary. 0 means no hint, or the root.
         @usableFromInline var next: UInt16 = 0
         @usableFromInline var child: UInt16 = 0
         @usableFromInline var parent: UInt16 = 0
@@ -31,24 +32,24 @@ struct MemberHints: Sendable {
         @usableFromInline init() {}
     }
 
-    /// By number; the first one is the root.
+    /// The hints by number; the first one is the root.
     @usableFromInline var hints: [Hint] = []
-    /// The texts of the hints, each in words of eight bytes, of which the last one ends with the text.
+    /// The texts of the hints, each in words of eight bytes. The last word ends with the text.
     @usableFromInline var words: [UInt64] = []
 
-    /// The member whose value is at hand, and the one whose value the innermost dictionary is, between two runs.
+    /// The member with the current value, and the member whose value is the innermost dictionary, between two runs.
     @usableFromInline var member = 0
     @usableFromInline var context = 0
-    /// The open containers at the end of the last run.
+    /// The number of open containers at the end of the last run.
     @usableFromInline var depth = 0
     @usableFromInline var levels: UInt64 = 0
-    // PERF: JSONReader in chunks; links made from a wrong place would miss in every dictionary from then on.
-    /// A Boolean value that indicates whether the plain machine may have gone through members since, at the end of a chunk, so
-    /// that the place is unknown.
+    // PERF: JSONReader in chunks; links from a wrong position would fail in every following dictionary.
+    /// A Boolean value that indicates whether the plain scanner may have read members since, at the end of a chunk, so
+    /// that the position is unknown.
     @usableFromInline var isLost = false
 
-    /// The offset in the whole input from which on members are learnt: after the beginning, since small documents have
-    /// few that come again, and after a pause.
+    /// The offset in the whole input at which learning members starts: after the beginning, because small documents
+    /// have few repeated members, and after a pause.
     @usableFromInline var learningStart: Int = Self.firstOffset
     private var missCount = 0
     private var windowStart = 0
@@ -60,11 +61,11 @@ struct MemberHints: Sendable {
 
     init() {}
 
-    /// The hint with a number, which is none for numbers that were forgotten.
+    /// Returns the hint with a number, or an empty hint for a number that was forgotten.
     @inlinable @inline(__always)
     func hint(_ number: Int) -> Hint { number < hints.count ? hints[number] : Hint() }
 
-    /// Keeps the place between two runs.
+    /// Keeps the position between two runs.
     @usableFromInline
     mutating func suspend(member: Int, context: Int, nesting: NestingStack) {
         (self.member, self.context) = (member, context)
@@ -75,7 +76,7 @@ struct MemberHints: Sendable {
     @usableFromInline
     mutating func endChunk() { isLost = hints.count > 1 }
 
-    /// Finds the place again, after the plain machine has opened or closed containers.
+    /// Finds the position again, after the plain scanner has opened or closed containers.
     @usableFromInline
     mutating func resume(nesting: NestingStack) -> (member: Int, context: Int) {
         var level = 0
@@ -86,18 +87,18 @@ struct MemberHints: Sendable {
             depth &-= 1
             level &+= 1
         }
-        // A dictionary whose name was not plain counts as the value of the member before it.
+        // A dictionary whose name wasn't plain counts as the value of the member before it.
         if depth < nesting.depth && nesting.isInDictionary { context = member }
         return (member, context)
     }
 
-    /// Remembers the text before a value that was scanned, or finds that it is known a little further on.
+    /// Remembers the text before a scanned value, or finds that it is already known as a later hint.
     ///
     /// - Parameters:
     ///   - previous: The member before it, or -1 for the first one.
     ///   - context: The member whose value the dictionary is.
-    /// - Returns: The number of the hint, or 0 when it is none; then all hints may be forgotten. After the end of a chunk
-    ///   it is a hint of any place, if one has the text, and the caller takes its context.
+    /// - Returns: The number of the hint, or 0 if there isn't one; then all hints may have been forgotten. After the
+    ///   end of a chunk it is a hint at any position with this text, and the caller uses its context.
     @usableFromInline @inline(never)
     mutating func learn(
         _ bytes: RawSpan, from start: Int, name: Int, to end: Int, after previous: Int, in context: Int,
@@ -160,9 +161,9 @@ struct MemberHints: Sendable {
         hints.append(Hint())
     }
 
-    // PERF: a member that is not the expected one costs as much as five or six of those that are gain, so that objects
-    // whose names are data, or are left out at random, are read without hints: in longer and longer pauses.
-    /// Ends a window of wrong guesses, and pauses when they came close to each other.
+    // PERF: one unexpected member costs as much as five or six expected ones save. So objects whose names are data, or
+    // whose members are omitted at random, are read without hints, in longer and longer pauses.
+    /// Ends a window of wrong predictions, and pauses if they were close to each other.
     private mutating func isOftenWrong(at offset: Int) -> Bool {
         let isOften = offset &- windowStart < missCount &* 128 && windowStart > 0
         (missCount, windowStart, windowMissCount) = (0, offset, 64)
@@ -175,7 +176,7 @@ struct MemberHints: Sendable {
     }
 
     // PERF: see above; two words decide for up to 16 bytes.
-    /// Returns whether the text of a hint stands at an offset that has 8 bytes behind it; longer ones must end before `last`.
+    /// Returns whether the text of a hint is at an offset with 8 bytes after it; longer texts must end before `last`.
     @inlinable @inline(__always)
     func matches(_ hint: Hint, _ bytes: RawSpan, at offset: Int, last: Int) -> Bool {
         let count = Int(hint.count)
@@ -212,7 +213,7 @@ extension MemberHints: SelfTesting {
         ]
     }
 
-    /// Objects in arrays and in objects, members that are missing now and then, long names, spaces of all kinds.
+    /// Objects in arrays and in objects, members that are sometimes missing, long names, all kinds of spaces.
     private static let shapes = [
         #"{"a":1,"bc":"x","def":[1,2],"ghij":{"k":null,"l":{}}}"#,
         #"{"a":1,"def":[{"k":1},{"k":2,"l":3}],"ghij":{"l":true,"k":[]}}"#,
@@ -230,7 +231,7 @@ extension MemberHints: SelfTesting {
         expectOutcome("{\"all\":[\(mixed)]}", "all shapes")
     }
 
-    /// Reads a text and learns its members at once: whole, in pieces and, when it is short, split at each place.
+    /// Reads a text and learns its members immediately: whole, in pieces and, if it is short, split at each position.
     private static func expectOutcome(_ text: String, _ message: String) {
         let count = text.utf8.count
         let text = Array(text.utf8) + [UInt8](repeating: 0x20, count: 60)
@@ -268,7 +269,7 @@ extension MemberHints: SelfTesting {
         }
     }
 
-    /// A place that is lost at the end of a chunk is found again, so that the members stay known.
+    /// A position that is lost at the end of a chunk is found again, so that the members stay known.
     private static func testFindsItsPlaceAfterAChunk() throws {
         let records = Array(repeating: #"{"hi":1,"there":{"inner":[{"x":1,"y":2}]},"comment":"c"}"#, count: 400)
         let text = Array("{\"all\":[\(records.joined(separator: ","))]}".utf8)

@@ -1,14 +1,14 @@
-// Values within records, built wholly or not at all: objects, arrays, dictionaries, optionals, and scalars that have to be
-// converted. Each function stores a value into uninitialized memory and returns the offset behind it; with -1 the memory is
-// as it was, and whoever called leaves the value to messages, from its beginning.
+// Stores values within records, each completely or not at all: objects, arrays, dictionaries, optionals, and scalars
+// that need conversion. Each function stores a value in uninitialized memory and returns the offset after it. If a
+// function returns -1, the memory is unchanged, and the caller sends the whole value as messages.
 
 import PlistBuilding
 import PlistStreaming
 
 extension RecordScan {
-    /// Stores a value of any type that a reader builds.
+    /// Stores a value of any type that a reader can build.
     ///
-    /// Recursion is bounded by `RecordState.enter`, through which every container goes.
+    /// Every container calls `RecordState.enter`, which limits the recursion.
     static func storeValue(
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
@@ -71,7 +71,7 @@ extension RecordScan {
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
         guard let element = unsafe shape.pointee.element else { return -1 }
-        // PERF: JSONTyped/catalogue; what goes into no container needs no state.
+        // PERF: JSONTyped/catalogue; an empty container needs no state.
         if bytes.uncheckedByte(start &+ 1) == UInt8(ascii: "]"), unsafe state.pointee.depth > 0 {
             unsafe element.pointee.makeArray(of: address, 0, at: address)
             return start &+ 2
@@ -84,7 +84,8 @@ extension RecordScan {
         let room = unsafe element.pointee.room
         guard room > 0 else { return -1 }
         let stride = unsafe element.pointee.stride
-        // Elements are complete in the memory first; then they move to the array together, most arrays at once.
+        // Elements are first completed in this memory, then moved to the array together, which most arrays do only
+        // once.
         var count = 0
         var isMade = false
         var offset = PlainSkip.endOfGap(bytes, from: start &+ 1)
@@ -138,17 +139,18 @@ extension RecordScan {
         return -1
     }
 
-    /// Stores an array of one to four short reals, such as a point, without a level of its own, or nothing.
+    /// Stores an array of one to four short reals, such as a point, without its own level. If that isn't possible,
+    /// stores nothing.
     private static func storeFewReals(
         _ bytes: RawSpan, from start: Int, _ element: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
-        // Bounds: as in `RecordState.enter`, which says no where this does.
+        // Bounds: as in `RecordState.enter`, which fails in the same cases.
         let end = bytes.byteCount &- JSONScanner.margin
         let last = unsafe state.pointee.level == 0 ? end : state.pointee.last
         guard unsafe state.pointee.depth > 0, start < last else { return -1 }
         var values = SIMD4<Double>()
-        // SAFETY: the memory has room for four, and is left for the array.
+        // SAFETY: the memory holds four values, and is copied to the array.
         return unsafe withUnsafeMutableBytes(of: &values) { buffer in
             guard let memory = buffer.baseAddress else { return -1 }
             let reals = unsafe storeReals(bytes, from: start &+ 1, last, to: memory, 4)
@@ -159,7 +161,7 @@ extension RecordScan {
         }
     }
 
-    /// Stores short reals that follow each other, none or more, and at most as many as there is room for.
+    /// Stores zero or more consecutive short reals, up to the capacity of the memory.
     @inline(never)  // PERF: JSONTyped/coordinates; a loop with registers of its own.
     private static func storeReals(
         _ bytes: RawSpan, from start: Int, _ last: Int, to address: UnsafeMutableRawPointer, _ room: Int
@@ -177,7 +179,7 @@ extension RecordScan {
             }
             let follower = bytes.uncheckedByte(number.end)
             if follower != UInt8(ascii: ","), JSONNumber.isExponent(follower) { break }
-            // SAFETY: there is room for one at least, and for each that is begun.
+            // SAFETY: the memory has capacity for at least one, and for each that is begun.
             unsafe address.storeBytes(of: number.value, toByteOffset: count &<< 3, as: Double.self)
             count &+= 1
             end = number.end
@@ -187,7 +189,7 @@ extension RecordScan {
         return (count, end)
     }
 
-    /// Stores objects that follow each other, at least one, and at most as many as there is room for.
+    /// Stores one or more consecutive objects, up to the capacity of the memory.
     private static func storeObjects(
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
         _ room: Int, _ state: UnsafeMutablePointer<RecordState>
@@ -242,7 +244,7 @@ extension RecordScan {
 
     // MARK: Scalars
 
-    /// Stores a string, a short one of ASCII without a call.
+    /// Stores a string; a short ASCII string without a call.
     @inline(__always)  // PERF: JSONTyped/documents; once an element.
     private static func storeString(
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
@@ -256,7 +258,7 @@ extension RecordScan {
         return start &+ count &+ 2
     }
 
-    /// Stores an integer of up to 15 digits without asking what else it may be.
+    /// Stores an integer of up to 15 digits without checking for other kinds of values.
     @inline(__always)  // PERF: JSONTyped/catalogue; once an element.
     private static func storeInteger(
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
@@ -266,13 +268,13 @@ extension RecordScan {
         return end >= 0 ? end : unsafe storeScalar(bytes, from: start, shape, to: address, state)
     }
 
-    /// Stores an integer of up to 15 digits without a sign, and returns the offset behind it, or -1 for all else.
+    /// Stores an integer of up to 15 digits without a sign, and returns the offset after it, or -1 otherwise.
     @inline(__always)  // PERF: JSONTyped/catalogue; once a number.
     static func storeDigits(_ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer) -> Int {
         let zeros: UInt64 = 0x3030_3030_3030_3030
         let first = bytes.uncheckedWord(start) ^ zeros
         let firstOthers = ((first &+ 0x7676_7676_7676_7676) | first) & 0x8080_8080_8080_8080
-        // 0 only alone.
+        // 0 may not have further digits.
         guard first & 0xFF != 0 || firstOthers.trailingZeroBitCount == 15 else { return -1 }
         let end: Int
         let value: Int64
@@ -303,7 +305,7 @@ extension RecordScan {
         unsafe storeDigits(bytes, from: start, to: address)
     }
 
-    /// Stores a scalar: quickly what its kind says, else by way of a message.
+    /// Stores a scalar: quickly if its kind permits, otherwise with a message.
     private static func storeScalar(
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
@@ -348,7 +350,7 @@ extension RecordScan {
         return unsafe storeMessage(bytes, from: start, shape, to: address, state)
     }
 
-    /// Stores what the plan of a type makes of a scalar; null is always left to messages.
+    /// Stores the result of a type's plan for a scalar; null always needs messages.
     @inline(never)
     private static func storeMessage(
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,

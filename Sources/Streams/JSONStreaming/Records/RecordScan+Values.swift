@@ -1,10 +1,10 @@
-// Storing the values of members: strings of any length, numbers, Booleans and nulls, each by the kind of its member.
+// Stores the values of members by the kind of the member: strings of any length, numbers, Booleans and nulls.
 
 import PlistBuilding
 import PlistStreaming
 
 extension RecordScan {
-    /// The offset of the quote that closes a string, or -1, and whether there are escapes in it, which are valid.
+    /// Returns the offset of the quote that closes a string, or -1, and whether the string contains valid escapes.
     @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
     static func closingQuote(
         of bytes: RawSpan, from start: Int, limit: Int, _ masks: UnsafeMutablePointer<TokenMasks>?
@@ -17,11 +17,11 @@ extension RecordScan {
         } else if hasEscapes, unsafe masks?.pointee.areEscapesValid(bytes, start &+ 1..<end) == false {
             return (-1, false)
         }
-        // What follows the string must be there to be looked at.
+        // The byte after the string must be within the bytes.
         return end >= 0 && end &- start &- 1 <= limit && end &+ 1 < bytes.byteCount ? (end, hasEscapes) : (-1, false)
     }
 
-    /// Stores a string that is no short one of ASCII, and returns the offset behind it, or -1.
+    /// Stores a string that isn't short ASCII, and returns the offset after it, or -1.
     @inline(never)
     static func storeLong(
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
@@ -33,7 +33,7 @@ extension RecordScan {
         if hasEscapes {
             guard unsafe member.pointee.column == nil else { return -1 }
             let string = StringEscapes.string(of: bytes, start &+ 1..<end)
-            // SAFETY: the kind stands for the type at the address.
+            // SAFETY: the kind determines the type at the address.
             switch unsafe (member.pointee.kind, isInitialized) {
             case (.string, false): unsafe address.initializeMemory(as: String.self, to: string)
             case (.string, true): unsafe address.assumingMemoryBound(to: String.self).pointee = string
@@ -54,7 +54,7 @@ extension RecordScan {
         return end &+ 1
     }
 
-    /// Stores a value of another kind than short integers and strings, and returns the offset behind it, or -1.
+    /// Stores a value of another kind than short integers and strings, and returns the offset after it, or -1.
     @inline(never)
     static func storeOther(
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
@@ -66,13 +66,13 @@ extension RecordScan {
                 limit: state.pointee.limit, TokenMasks.known(to: state))
             if end >= 0 { return end }
         }
-        // What is left is stored by its type, where there is one. Bounds: a whole margin, as for any other value.
+        // Other values are stored by their type, if there is one. Bounds: a whole margin, as for any other value.
         guard let shape = unsafe member.pointee.shape, unsafe member.pointee.kind != .none,
             start <= bytes.byteCount &- JSONScanner.margin
         else { return -1 }
-        // The large parts of a document come by messages, and what is in them by other records.
+        // The large parts of a document are sent as messages; other records store their contents.
         if unsafe state.pointee.isRoot, unsafe shape.pointee.isLarge { return -1 }
-        // PERF: JSONTyped/catalogue; the many arrays that are empty.
+        // PERF: JSONTyped/catalogue; many arrays are empty.
         if bytes.uncheckedHalf(start) & 0xFFFF == 0x5D5B, !isInitialized, unsafe shape.pointee.kind == .array,
             unsafe state.pointee.depth > 0, let element = unsafe shape.pointee.element
         {
@@ -86,13 +86,13 @@ extension RecordScan {
         return end
     }
 
-    /// Stores a value of a fast kind, and returns the offset behind it, or -1.
+    /// Stores a value of a fast kind, and returns the offset after it, or -1.
     private static func storeFast(
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
         _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, limit: Int,
         _ masks: UnsafeMutablePointer<TokenMasks>?
     ) -> Int {
-        // SAFETY: `start` is within the margin, and a kind stands for the type at the address.
+        // SAFETY: `start` is within the margin, and a kind determines the type at the address.
         let half = bytes.uncheckedHalf(start)
         let isNull = half == 0x6C6C_756E
         switch unsafe member.pointee.kind {
@@ -120,7 +120,7 @@ extension RecordScan {
             }
             switch unsafe member.pointee.kind {
             case .optionalBool: unsafe address.initializeMemory(as: Bool?.self, to: isTrue)
-            // One byte a row, where the address counts eight.
+            // The column has one byte per row, but `address` advances by eight.
             case .columnBool: unsafe (address - 7 * row).storeBytes(of: isTrue, as: Bool.self)
             default: unsafe address.storeBytes(of: isTrue, as: Bool.self)
             }
@@ -134,7 +134,7 @@ extension RecordScan {
         }
     }
 
-    /// Stores a number of another size than 64 bits, or without a sign, if it fits.
+    /// Stores a number of a size other than 64 bits, or an unsigned one, if it fits.
     static func storeSized(
         _ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer, as kind: FastKind
     ) -> Int {
@@ -165,7 +165,7 @@ extension RecordScan {
         }
     }
 
-    /// Stores null in a member that may be so and owns no memory.
+    /// Stores null in a member that may be null and owns no memory.
     private static func storeNull(
         _ member: UnsafeMutablePointer<RecordMember>, _ address: UnsafeMutableRawPointer
     ) -> Bool {

@@ -1,6 +1,6 @@
-// Records of plain members, stored straight into the memory that a builder lends: names are compared with the expected
-// ones instead of searched for, and values go from the text to their place without a message.
-// Like the fast loop, it reports no errors: it stops behind the last member it has stored and leaves the rest to others.
+// Stores records with plain members directly in the record buffer of a builder: names are compared with the expected
+// ones instead of searched for, and values are stored without a message. Like the fast loop, it reports no errors: it
+// stops after the last member that it has stored, and the caller reads the rest.
 
 import PlistBuilding
 import PlistStreaming
@@ -8,33 +8,33 @@ import PlistStreaming
 /// The scan of dictionaries whose members a builder has laid out in memory.
 @usableFromInline
 struct RecordScan {
-    /// Where the scan stopped.
+    /// The position at which the scan stopped.
     @usableFromInline
     struct End {
-        /// The offset behind the last complete record, or behind the last stored member of the open one.
+        /// The offset after the last complete record, or after the last stored member of the open one.
         @usableFromInline let offset: Int
-        /// A Boolean value that indicates whether a record is begun and not complete.
+        /// A Boolean value that indicates whether a record has begun and isn't complete.
         @usableFromInline let isOpen: Bool
-        /// A Boolean value that indicates whether a member of the open record is stored; without one the offset is behind its
-        /// brace.
+        /// A Boolean value that indicates whether a member of the open record is stored. If not, the offset is after
+        /// the record's brace.
         @usableFromInline let isAfterValue: Bool
     }
 
-    /// Stores records from an opening brace on, at most as many as there is memory for.
+    /// Stores records, starting at an opening brace, up to the capacity of the record buffer.
     ///
     /// - Parameters:
-    ///   - start: The offset of an opening brace, with `JSONScanner.margin` bytes behind it.
-    ///   - isInArray: Whether more records may follow after a comma.
-    ///   - limit: The longest string in bytes.
-    ///   - depth: The levels of containers that may be within a record.
-    ///   - isFirst: Whether no record of these bytes was stored through the same port before.
+    ///   - start: The offset of an opening brace, with `JSONScanner.margin` bytes after it.
+    ///   - isInArray: A Boolean value that indicates whether more records may follow after a comma.
+    ///   - limit: The maximum length of a string in bytes.
+    ///   - depth: The maximum nesting depth of containers within a record.
+    ///   - isFirst: A Boolean value that indicates whether this port stores its first record of these bytes.
     @usableFromInline
     static func scan(
         _ bytes: RawSpan, from start: Int, into port: RecordPort, isInArray: Bool, limit: Int, depth: Int,
         isFirst: Bool
     ) -> End {
-        // SAFETY: the builder has made the state for records that lie in its memory; what is trusted of it is that
-        // each member with a kind has memory for that kind at its offset from each of the records there is room for.
+        // SAFETY: the builder has made the state for records in its memory. This code relies on it that each member
+        // with a kind has memory for that kind at its offset in each record within the capacity.
         let state = unsafe port.records
         unsafe state.pointee.limit = limit
         unsafe state.pointee.depth = min(state.pointee.depth, depth)
@@ -47,14 +47,14 @@ struct RecordScan {
         return end
     }
 
-    /// Stores arrays that follow each other, from an opening bracket on, at most as many as there is memory for.
+    /// Stores consecutive arrays, starting at an opening bracket, up to the capacity of the memory.
     ///
-    /// - Returns: The offset behind the last complete array, or `start`.
+    /// - Returns: The offset after the last complete array, or `start`.
     @usableFromInline
     static func scanArrays(
         _ bytes: RawSpan, from start: Int, into port: RecordPort, limit: Int, depth: Int, isFirst: Bool
     ) -> Int {
-        // SAFETY: as for records: there is memory for `room` values of this type from the base on.
+        // SAFETY: as for records: the memory holds `room` values of this type, starting at the base.
         let state = unsafe port.records
         unsafe state.pointee.doneCount = 0
         unsafe state.pointee.limit = limit
@@ -72,7 +72,7 @@ struct RecordScan {
             guard offset >= 0 else { break }
             count &+= 1
             resume = offset
-            // The next array, if there is one, and memory for it.
+            // The next array, if it exists and the memory has capacity for it.
             guard count < room, offset <= last else { break }
             offset = PlainSkip.endOfGap(bytes, from: offset)
             guard offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: ",") else { break }
@@ -83,7 +83,7 @@ struct RecordScan {
         return resume
     }
 
-    /// Stores records into memory that is described by a state, in which it tells what it has stored.
+    /// Stores records in the memory that a state describes, and updates the state.
     static func scan(
         _ bytes: RawSpan, from start: Int, into state: UnsafeMutablePointer<RecordState>, isInArray: Bool
     ) -> End {
@@ -141,7 +141,7 @@ struct RecordScan {
             }
             unsafe cursor.offset &+= 1
             unsafe cursor.doneCount &+= 1
-            // The next record, if there is one, memory for it, and someone who takes it.
+            // The next record, if it exists, the memory has capacity for it, and a receiver accepts it.
             var hasNext = unsafe cursor.doneCount < frame.room
             if unsafe frame.delivers { hasNext = deliver() && hasNext }
             guard hasNext, unsafe findRecord(bytes, frame, &cursor) else {
@@ -151,7 +151,7 @@ struct RecordScan {
             }
             unsafe cursor.base &+= frame.stride
             if unsafe frame.makes {
-                // SAFETY: there is room for one more reference, which is the address of its object.
+                // SAFETY: the memory has capacity for one more reference, which is the address of its object.
                 unsafe cursor.reference += MemoryLayout<Int>.stride
                 unsafe make(cursor.reference)
                 unsafe cursor.base = unsafe cursor.reference.load(as: Int.self)
@@ -165,17 +165,17 @@ struct RecordScan {
         return unsafe End(offset: cursor.resume, isOpen: true, isAfterValue: seen != 0)
     }
 
-    /// So many of the lowest bits.
+    /// Returns a mask of the given number of lowest bits.
     @inline(__always)  // PERF: JSONRecords; once a record.
     static func bits(_ count: Int) -> UInt64 {
         count >= 64 ? .max : (1 &<< UInt64(truncatingIfNeeded: count)) &- 1
     }
 
-    /// The bit of a member.
+    /// Returns the bit of a member.
     @inline(__always)  // PERF: see above.
     static func bit(_ index: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: index) }
 
-    /// What stands for the end of a record in the place of a member's index.
+    /// The index that marks the end of a record instead of a member.
     static var ended: Int { -2 }
 }
 

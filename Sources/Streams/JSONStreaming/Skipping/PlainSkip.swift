@@ -1,11 +1,12 @@
-// The ends of gaps, strings and numbers, found by words of eight bytes, as strictly as if they were read.
-// Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
+// Finds the ends of gaps, strings and numbers by words of eight bytes, with the same checks as reading. Like the fast
+// loop it reports no errors: the plain reader handles all text that isn't plainly valid, and reports its errors.
 
 import PlistStreaming
 
-/// The ends of plainly valid tokens; `StringRuns.notFound` for all else.
+/// The ends of plainly valid tokens; `StringRuns.notFound` for all other text.
 enum PlainSkip {
-    /// The offset behind whitespace, mostly one space, none, or a line end with spaces, from an offset near the margin on.
+    /// Returns the offset after whitespace, mostly one space, nothing, or a line end with spaces. The start may be near
+    /// the margin.
     @inline(__always)  // PERF: JSONTyped/posts; twice a member.
     static func endOfGap(_ bytes: RawSpan, from start: Int) -> Int {
         let byte = bytes.uncheckedByte(start)
@@ -14,10 +15,10 @@ enum PlainSkip {
         return endOfLongGap(bytes, from: start)
     }
 
-    /// The offset behind a line end and spaces, or behind other whitespace.
+    /// Returns the offset after a line end and spaces, or after other whitespace.
     @inline(__always)  // PERF: JSONTyped/catalogue; once a line.
     private static func endOfLongGap(_ bytes: RawSpan, from start: Int) -> Int {
-        // Bounds: 33 bytes and the one behind them are within the margin.
+        // Bounds: 33 bytes and the next one are within the margin.
         if bytes.uncheckedByte(start) == 0x0A {
             var offset = start &+ 1
             while offset < start &+ 33 {
@@ -33,7 +34,7 @@ enum PlainSkip {
         return StringRuns.endOfWhitespace(in: bytes, from: start)
     }
 
-    /// The offset behind a string of which the opening quote is at the offset.
+    /// Returns the offset after a string whose opening quote is at the given offset.
     @inline(never)
     static func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
         var offset = start &+ 1
@@ -42,14 +43,14 @@ enum PlainSkip {
             guard offset >= 0 else { return StringRuns.notFound }
             let byte = bytes.uncheckedByte(offset)
             if byte == UInt8(ascii: "\"") { return offset &- start &- 1 <= limit ? offset &+ 1 : StringRuns.notFound }
-            // Bounds: an escape has twelve bytes at the most.
+            // Bounds: an escape has at most twelve bytes.
             guard byte == UInt8(ascii: "\\"), offset <= bytes.byteCount &- 12 else { return StringRuns.notFound }
             offset = StringEscapes.end(of: bytes, at: offset)
             guard offset >= 0 else { return StringRuns.notFound }
         }
     }
 
-    /// The offset behind a number of at most 64 bytes that follows the grammar.
+    /// Returns the offset after a number of at most 64 bytes that follows the grammar.
     @inline(__always)  // PERF: JSONTyped/posts; once a number.
     static func endOfNumber(_ bytes: RawSpan, from start: Int) -> Int {
         var offset = start
@@ -67,7 +68,7 @@ enum PlainSkip {
         return offset
     }
 
-    /// The offset behind digits, 32 at the most, since the margin is not looked beyond.
+    /// Returns the offset after at most 32 digits, because the function reads only within the margin.
     @inline(__always)  // PERF: see above.
     private static func endOfDigits(_ bytes: RawSpan, from start: Int) -> Int {
         var offset = start
@@ -82,7 +83,7 @@ enum PlainSkip {
 
     @inline(never)
     private static func endOfFraction(_ bytes: RawSpan, from start: Int, _ number: Int) -> Int {
-        // Every digit is looked at with a check, since the margin may be behind.
+        // Every digit is bounds-checked, because the number may extend beyond the margin.
         let end = min(number &+ 64, bytes.byteCount)
         var offset = start
         func skipDigits() -> Bool {
@@ -119,13 +120,14 @@ extension PlainSkip: SelfTesting {
         ]
     }
 
-    /// What a function finds behind a byte, with blanks behind it that are enough, and with any number of them.
+    /// Returns the result of a function after one byte, with enough spaces after the text, and compares it for any
+    /// number of spaces.
     private static func end(of text: String, _ find: (RawSpan, Int) -> Int) -> Int {
         let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin)
         return padded.withUTF8Span { bytes in
             let end = find(bytes, 1)
             for length in 1 + JSONScanner.margin..<bytes.byteCount {
-                // Every load is checked against the span in these builds.
+                // In these builds, every load is checked against the span.
                 let cut = find(bytes.extracting(0..<length), 1)
                 expectTrue(cut == end || cut == StringRuns.notFound, "\(length) bytes of \(text)")
             }

@@ -1,12 +1,12 @@
-// Values of bound types as the JSON writer reads them from memory, instead of taking a message for each key and value.
-// Whatever it does not know is sent by messages in its place; so are all values in other layouts than the compact one.
+// Lets the JSON writer read values of bound types from memory, instead of receiving a message for each key and value.
+// Values that it can't read are sent as messages, and so are all values in layouts other than the compact one.
 
 import PlistBuilding
 public import PlistStreaming
 
 extension JSONWriter {
     // PERF: JSONRecords/writing; the members of a structure cost a key of a known length and a value each.
-    /// Writes values of bound types from where they lie in memory, unless the layout has more than commas and colons.
+    /// Writes values of bound types from their memory, unless the layout has more than commas and colons.
     public static var memoryPort: MemoryPort? {
         // SAFETY: the function takes the address of a writer, which is valid during the call.
         unsafe MemoryPort(
@@ -18,13 +18,14 @@ extension JSONWriter {
 
     private mutating func write(_ port: ValuePort) throws(StreamError) -> Bool {
         guard isPlainCompact else { return false }
-        // SAFETY: whoever lends the port keeps the value and what is known of its type.
+        // SAFETY: the lender of the port keeps the value and the information about its type alive.
         let source = unsafe port.value
         try unsafe write(source.pointee.address, source.pointee.form, source, depth: 0)
         return true
     }
 
-    // SAFETY: below here an address is that of a value of the type of its form, which lives as long as the source.
+    // SAFETY: in the following code, an address is that of a value of the form's type, which is alive as long as the
+    // source.
 
     private mutating func write(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>,
@@ -57,7 +58,7 @@ extension JSONWriter {
             guard let first = unsafe first else { return }
             let stride = unsafe element.pointee.stride
             do throws(StreamError) {
-                // PERF: JSONWriter/reals; the loops of the most common scalars do nothing else.
+                // PERF: JSONWriter/reals; separate loops for the most common scalars, which do nothing else.
                 switch unsafe element.pointee.fast {
                 case .integer:
                     for index in 0..<count {
@@ -88,7 +89,7 @@ extension JSONWriter {
         try endArray()
     }
 
-    /// Writes an optional, or the member with an optional value, which may be left out.
+    /// Writes an optional, or the member with an optional value, which may be omitted.
     private mutating func writeOptional(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ member: UnsafePointer<MemoryFormMember>?,
         _ source: UnsafePointer<ValueSource>, depth: Int
@@ -140,7 +141,7 @@ extension JSONWriter {
         try endDictionary()
     }
 
-    /// Writes a member that is no scalar.
+    /// Writes a nonscalar member.
     private mutating func writeMember(
         _ member: UnsafePointer<MemoryFormMember>, _ value: UnsafeRawPointer, _ source: UnsafePointer<ValueSource>,
         depth: Int
@@ -157,7 +158,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an object that is a member of another one, and keeps it while getters may put another in its place.
+    /// Writes an object that is a member of another one, and retains it, because getters may replace it.
     private mutating func writeObject(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>,
         depth: Int
@@ -169,20 +170,20 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a comma, if need be, and the key of a member; its value is to follow.
+    /// Writes a comma, if one is needed, and the key of a member; its value must follow.
     private mutating func writeKey(of member: UnsafePointer<MemoryFormMember>) throws(StreamError) {
         try unsafe output.reserve(member.pointee.length &+ 24)
         output.advance(by: unsafe storeKey(of: member, at: output.end))
         next = .plainValue
     }
 
-    /// Stores a comma, if need be, and the key of a member where there is room for both and 16 bytes more.
+    /// Stores a comma, if one is needed, and the key of a member. The memory must hold both and 16 more bytes.
     @inline(__always)
     private func storeKey(of member: UnsafePointer<MemoryFormMember>, at address: UnsafeMutableRawPointer) -> Int {
         let commaCount = unsafe storeComma(at: address)
         let place = unsafe address + commaCount
         let (text, length) = unsafe (member.pointee.text, member.pointee.length)
-        // The text has 16 bytes at least.
+        // The text has at least 16 bytes.
         unsafe place.storeBytes(of: text.load(as: UInt64.self), as: UInt64.self)
         unsafe place.storeBytes(of: text.load(fromByteOffset: 8, as: UInt64.self), toByteOffset: 8, as: UInt64.self)
         if length > 16 { unsafe place.copyMemory(from: text, byteCount: length) }
@@ -191,7 +192,7 @@ extension JSONWriter {
 
     // MARK: Scalars
 
-    /// Writes the key and the value of a member that is a scalar, or nothing for nil that is left out.
+    /// Writes the key and the value of a scalar member, or nothing for an omitted nil.
     @inline(__always)
     private mutating func writeScalar(
         _ address: UnsafeRawPointer, of member: UnsafePointer<MemoryFormMember>, _ source: UnsafePointer<ValueSource>
@@ -208,7 +209,8 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the key and the value of a member that needs more than a few words: a long string, nil, a number that is none.
+    /// Writes the key and the value of a member that needs more than a few words: a long string, nil, or a non-finite
+    /// number.
     @inline(never)
     private mutating func writeRareScalar(
         _ address: UnsafeRawPointer, of member: UnsafePointer<MemoryFormMember>, _ source: UnsafePointer<ValueSource>
@@ -226,7 +228,7 @@ extension JSONWriter {
         case .bool: try writeBool(unsafe address.load(as: Bool.self))
         default:
             try output.reserve(Self.scalarRoom)
-            // A comma and a value in one go, unless the value is a rare one, or the writer is to check its place.
+            // Writes a comma and a value in one step, unless the value is rare or the writer must check its position.
             guard next.isPlainValue else { return try unsafe writeRareScalar(address, fast) }
             let start = unsafe output.end
             let commaCount = unsafe storeComma(at: start)
@@ -237,15 +239,15 @@ extension JSONWriter {
         }
     }
 
-    /// The number of bytes for which `storeScalar` needs room, and a comma and a key besides its length.
+    /// The number of bytes that `storeScalar` needs, and that a comma and a key need in addition to its length.
     private static var scalarRoom: Int { RealText.room + 32 }
 
-    /// Stores a scalar and returns the number of bytes, or 0 for one that messages have to write.
+    /// Stores a scalar and returns the number of bytes, or 0 if it must be written with a message.
     @inline(__always)
     private func storeScalar(
         _ address: UnsafeRawPointer, _ fast: FastKind, at place: UnsafeMutableRawPointer
     ) -> Int {
-        // SAFETY: a fast kind stands for a type, and for how it lies in memory.
+        // SAFETY: a fast kind determines the type and its memory layout.
         switch fast {
         case .integer: return unsafe IntegerText.store(address.load(as: Int64.self), at: place)
         case .real: return unsafe storeReal(address.load(as: Double.self), at: place)
@@ -274,7 +276,7 @@ extension JSONWriter {
 
     @inline(__always)
     private func storeReal(_ value: Double, at place: UnsafeMutableRawPointer) -> Int {
-        // The first one is written by a message, which finds the units.
+        // The first real is written with a message, which sets the units.
         guard let units else { return 0 }
         return unsafe RealText.store(value, units: units, at: place)
     }
@@ -286,14 +288,15 @@ extension JSONWriter {
         return value ? 4 : 5
     }
 
-    /// Stores a string, or an optional one, that lies in its own two words as ASCII without need of escapes.
+    /// Stores a string, or an optional one, that is stored inline in its two words as ASCII and needs no escapes.
     @inline(__always)
     private func storeString(_ address: UnsafeRawPointer, at place: UnsafeMutableRawPointer) -> Int {
-        // SAFETY: forms have strings only where `SmallText` knows their memory; such a one has its count in the last byte.
+        // SAFETY: forms have strings only if `SmallText` knows their memory layout; a small string has its count in the
+        // last byte.
         let (low, high) = unsafe (address.load(as: UInt64.self), address.load(fromByteOffset: 8, as: UInt64.self))
         guard high &>> 60 == 0xE else { return 0 }
         let count = Int(truncatingIfNeeded: high &>> 56) & 15
-        // Spaces fill the rest of the words for the test.
+        // For the test, spaces fill the rest of the words.
         let spaces: UInt64 = 0x2020_2020_2020_2020
         let last = high & (1 << 56 - 1)
         let special =
@@ -307,13 +310,13 @@ extension JSONWriter {
         return count &+ 2
     }
 
-    /// Writes a scalar by the message that it stands for.
+    /// Writes a scalar with its message.
     @inline(never)
     private mutating func writeRareScalar(_ address: UnsafeRawPointer, _ fast: FastKind) throws(StreamError) {
         if unsafe fast.isNil(at: address) { return try writeNull() }
         switch fast {
         case .string, .optionalString:
-            // SAFETY: an optional string that is not nil lies in memory like a string.
+            // SAFETY: an optional string that is not nil has the memory layout of a string.
             try unsafe address.assumingMemoryBound(to: String.self).pointee
                 .withUTF8Span { (span) throws(StreamError) in try writeText(span, isChecked: true) }
         case .real, .optionalReal: try writeReal(unsafe address.load(as: Double.self))

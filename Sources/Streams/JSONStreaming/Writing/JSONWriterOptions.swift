@@ -1,8 +1,8 @@
-// What a JSON writer can be told, once, when it is made.
+// The options of a JSON writer.
 
 /// The options of a JSON writer.
 public struct JSONWriterOptions: Sendable, Hashable {
-    /// How the text is laid out.
+    /// A layout of the text.
     public enum Layout: Sendable, Hashable {
         /// Without any whitespace.
         case compact
@@ -10,39 +10,41 @@ public struct JSONWriterOptions: Sendable, Hashable {
         case pretty(indent: Int)
     }
 
-    /// What becomes of NaN and the infinities, which JSON does not have.
+    /// A policy for NaN and the infinities, which JSON doesn't have.
     public enum NonFinite: Sendable, Hashable {
-        /// They are refused with an error.
+        /// Reports an error.
         case reject
-        /// They are written as null.
+        /// Writes null.
         case null
-        /// They are written as the strings `NaN`, `Infinity` and `-Infinity`.
+        /// Writes the strings `NaN`, `Infinity` and `-Infinity`.
         case string
     }
 
-    /// What becomes of dates, which JSON does not have.
+    /// A format for dates, which JSON doesn't have.
     public enum Dates: Sendable, Hashable {
-        /// A string of RFC 3339 in UTC, with as many digits of a second, nine at most, as read back the same: `2001-01-01T00:00:00Z`.
+        /// A string in RFC 3339 format in UTC, with as many digits of a second as needed to read back the same date, at
+        /// most nine: `2001-01-01T00:00:00Z`.
         case rfc3339
         /// A number of seconds since 2001.
         case secondsSince2001
     }
 
-    /// How the text is laid out.
+    /// The layout of the text.
     public var layout: Layout
-    /// A Boolean value that indicates whether members are sorted by the UTF-8 bytes of their names; the outermost dictionary is
-    /// then held in memory.
+    /// A Boolean value that indicates whether members are sorted by the UTF-8 bytes of their names. The outermost
+    /// dictionary is then kept in memory.
     public var sortsKeys: Bool
-    /// What becomes of NaN and the infinities.
+    /// The policy for NaN and the infinities.
     public var nonFinite: NonFinite
-    /// What becomes of dates.
+    /// The format for dates.
     public var dates: Dates
-    /// A Boolean value that indicates whether any number of values may be written, a newline after each, as in JSON lines.
+    /// A Boolean value that indicates whether any number of values may be written, each followed by a newline, as in
+    /// JSON lines.
     public var allowsMultipleValues: Bool
-    /// The deepest nesting that is written.
+    /// The maximum nesting depth to write.
     public var depthLimit: Int
 
-    /// Creates options; without arguments for one compact value.
+    /// Creates options. The defaults are for one compact value.
     public init(
         layout: Layout = .compact,
         sortsKeys: Bool = false,

@@ -1,10 +1,11 @@
-// Keyed containers that types keep beyond the coding of a value, with what they refer to.
+// Keyed containers that types keep after the coding of a value, with the objects that they refer to.
 
 import PlistStreaming
 
-/// The containers that somebody kept, with their places and the objects the places refer to, until nobody keeps them.
+/// Containers that are still referenced, with their places and the objects that the places refer to, until the last
+/// reference is released.
 enum KeptContainers {
-    /// One container: its bits, the object that holds it, its place, and the object that the place refers to.
+    /// One container: its bits, the object that retains it, its place, and the object that the place refers to.
     @safe
     struct Entry {
         var container: UInt
@@ -12,9 +13,9 @@ enum KeptContainers {
         let place: UnsafeMutableRawPointer
         let owner: AnyObject
 
-        /// Returns whether nobody but the vendor holds the container.
+        /// Returns whether the vendor holds the only reference to the container.
         mutating func isFree() -> Bool {
-            // SAFETY: the bits are those of a reference to an object that the vendor keeps alive.
+            // SAFETY: the bits are a reference to an object that the vendor keeps alive.
             unsafe withUnsafeMutablePointer(to: &container) { address in
                 let address = unsafe UnsafeMutableRawPointer(address).assumingMemoryBound(to: AnyObject?.self)
                 return unsafe isKnownUniquelyReferenced(&address.pointee)
@@ -22,12 +23,12 @@ enum KeptContainers {
         }
     }
 
-    // SAFETY: used under the lock only.
+    // SAFETY: accessed only under the lock.
     private nonisolated(unsafe) static var entries: [Entry] = []
     private nonisolated(unsafe) static var limit = 16
     private static let lock = Lock()
 
-    /// Keeps a container as long as somebody else does.
+    /// Keeps a container while other references to it exist.
     static func keep(_ entry: Entry) {
         let isFull = lock.withLock {
             unsafe entries.append(entry)
@@ -36,7 +37,7 @@ enum KeptContainers {
         if isFull { sweep() }
     }
 
-    /// Frees the containers that nobody keeps any more.
+    /// Frees the containers without other references.
     static func sweep() {
         var freed: [Entry] = []
         lock.withLock {
@@ -46,7 +47,7 @@ enum KeptContainers {
             }
             unsafe limit = max(16, 2 * entries.count)
         }
-        // Outside the lock: what is freed may free values of any type.
+        // Outside the lock, because freeing entries may deinitialize values of any type.
         for entry in freed { unsafe entry.place.deallocate() }
     }
 }

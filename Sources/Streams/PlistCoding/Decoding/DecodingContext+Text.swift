@@ -1,4 +1,5 @@
-// Values of formats whose scalars are all text, such as CSV and XML, where the types that are decoded say what they are.
+// Decodes values of formats whose scalars are all text, such as CSV and XML. The decoded types determine the kinds of
+// values.
 
 import PlistStreaming
 
@@ -9,7 +10,7 @@ import Foundation
 #endif
 
 extension DecodingContext {
-    /// The Boolean that a text stands for: `true`, `false`, `1` or `0`.
+    /// Returns the Boolean value of a text: `true`, `false`, `1` or `0`.
     func bool(inTextAt index: Int) -> Bool? {
         guard types != .marked else { return nil }
         return unsafe withBytes(of: node(index)) { text in
@@ -20,10 +21,11 @@ extension DecodingContext {
         }
     }
 
-    /// Calls a closure with a text as a number in the grammar of JSON. In elements it may have white space around it, a plus sign, and
-    /// zeros before the digits, which are left out.
+    /// Calls a closure with a text as a number in the grammar of JSON. In elements it may have white space around it, a
+    /// plus sign, and leading zeros, which are removed.
     ///
-    /// - Returns: False, without a call, if the text is no number, or if the format tells numbers from strings.
+    /// - Returns: False, without a call, if the text isn't a number, or if the format distinguishes numbers from
+    ///   strings.
     func withNumber(inTextAt index: Int, _ body: (RawSpan) -> Void) -> Bool {
         guard types != .marked else { return false }
         return unsafe withBytes(of: node(index)) { bytes in
@@ -52,8 +54,8 @@ extension DecodingContext {
         }
     }
 
-    /// Returns whether a text is empty in a format whose scalars are text, and stands for a missing value of a type other than
-    /// text.
+    /// Returns whether a text is empty in a format whose scalars are text, so that it represents a missing value for
+    /// types other than text.
     @inline(never)
     func isEmptyText(at index: Int) -> Bool {
         guard types != .marked else { return false }
@@ -67,13 +69,14 @@ extension DecodingContext {
         return node.has(.null) || types != .marked && node.has(.string) && isEmptyText(at: index)
     }
 
-    /// Returns whether a value is an empty text, where a type has no value for it.
+    /// Returns whether a value is an empty text, if the type has no value for it.
     @inline(__always)  // PERF: JSONTyped; once an optional member.
     func isMissing(_ type: Any.Type, at index: Int) -> Bool {
         types != .marked && node(index).has(.string) && isNoText(type) && isEmptyText(at: index)
     }
 
-    /// Returns whether the empty text is no value of a type. In elements, it may be a list or an object without members.
+    /// Returns whether a type has no value for the empty text. In elements, it may be a list or an object without
+    /// members.
     @inline(never)
     private func isNoText(_ type: Any.Type) -> Bool {
         switch kind(of: type) {
@@ -84,7 +87,7 @@ extension DecodingContext {
         }
     }
 
-    /// The text of an element that has attributes, which is one of the members beside them; nil for any other value.
+    /// Returns the text of an element with attributes, which is a member next to them, or nil for any other value.
     @inline(never)
     func textMember(of index: Int) -> Int? {
         let node = node(index)
@@ -97,10 +100,11 @@ extension DecodingContext {
         return nil
     }
 
-    /// The key of the text of an element with attributes, the default of XML.
+    /// The key for the text of an element with attributes, the default of XML.
     private static let textKey = "#text"
 
-    /// The node of a dictionary; in a format in which a dictionary without members looks like the empty text, also one of that.
+    /// Returns the node of a dictionary. In a format that can't distinguish an empty dictionary from the empty text,
+    /// also accepts the empty text.
     @inline(__always)
     func dictionary(at index: Int) -> TapeNode {
         let node = node(index)
@@ -108,7 +112,8 @@ extension DecodingContext {
         return TapeNode(.dictionary, UInt64(index + 1) &<< 32, key: node.key)
     }
 
-    /// The range of a text without the white space around it, which belongs to the layout of elements, and to the values of others.
+    /// Returns the range of a text without the white space around it. In elements, that white space belongs to the
+    /// layout; in other formats, it belongs to the values.
     private func trimmed(_ text: RawSpan) -> Range<Int> {
         var (start, end) = (0, text.byteCount)
         guard types == .elements else { return start..<end }

@@ -1,4 +1,4 @@
-// The strategies of decoding with Codable, those that `JSONDecoder` users rely on.
+// The strategies for decoding with Codable that users of `JSONDecoder` know.
 
 import PlistBuilding
 
@@ -8,21 +8,24 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// How a decoder finds dates, data, numbers and keys that a stream writes in other ways, as `JSONDecoder` does.
+/// The options for dates, data, numbers and keys that a stream represents with other types. They correspond to those of
+/// `JSONDecoder`.
 public struct DecodingOptions: Sendable {
-    /// How dates are read. A date of the stream is always one.
+    /// A format for reading dates. A date in the stream is always read as a date.
     public enum Dates: Sendable {
-        /// From numbers of seconds since 2001, and from strings such as `2001-01-01T00:00:00Z`: whatever a format writes a date as.
+        /// From numbers of seconds since 2001, and from strings such as `2001-01-01T00:00:00Z`: every representation
+        /// that a format writes.
         case native
         /// From numbers of seconds since 2001, as `Date` decodes itself, or since 1970.
         case secondsSince2001, secondsSince1970, millisecondsSince1970
-        /// From strings such as `2001-01-01T00:00:00Z`, of the Gregorian calendar at all times, as ISO 8601 has it; Foundation takes
-        /// dates before October 15th, 1582, for those of the Julian one.
+        /// From strings such as `2001-01-01T00:00:00Z` in the Gregorian calendar at all times, as ISO 8601 requires.
+        /// Foundation reads dates before October 15th, 1582, in the Julian calendar.
         case iso8601
-        /// By a function.
+        /// With a function.
         case custom(@Sendable (any Decoder) throws -> Date)
 
-        /// From strings that a strategy parses, such as `Date.ISO8601FormatStyle`; a `DateFormatter` is used by a function.
+        /// From strings that a strategy parses, such as `Date.ISO8601FormatStyle`. To use a `DateFormatter`, use a
+        /// function.
         public static func formatted<Strategy: ParseStrategy & Sendable>(_ strategy: Strategy) -> Dates
         where Strategy.ParseInput == String, Strategy.ParseOutput == Date {
             .custom { decoder in
@@ -37,36 +40,36 @@ public struct DecodingOptions: Sendable {
         }
     }
 
-    /// How data are read. Data of the stream always are.
+    /// A format for reading data. Data in the stream is always read as data.
     public enum Bytes: Sendable {
         /// From arrays of bytes, as `Data` decodes itself.
         case deferredToData
-        /// From strings in base 64.
+        /// From Base64 strings.
         case base64
-        /// By a function.
+        /// With a function.
         case custom(@Sendable (any Decoder) throws -> Data)
     }
 
-    /// How numbers that are none are read.
+    /// A format for reading non-finite numbers.
     public enum NonConformingFloats: Sendable {
-        /// Not at all.
+        /// Throws an error.
         case `throw`
         /// From these strings.
         case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// How coding keys become names in the stream, which are looked for; those of dictionaries with string keys are names
-    /// already.
+    /// The mapping from coding keys to the names to find in the stream. The keys of dictionaries with string keys are
+    /// already names.
     public var keyMapping: KeyMapping
-    /// How dates are read.
+    /// The format for reading dates.
     public var dates: Dates
-    /// What native dates count from when they are numbers, in seconds since 2001.
+    /// The origin of native dates that are numbers, in seconds since 2001.
     package var nativeDateOrigin = 0.0
-    /// How data are read.
+    /// The format for reading data.
     public var bytes: Bytes
-    /// How infinities and NaN are read.
+    /// The format for reading infinities and NaN.
     public var nonConformingFloats: NonConformingFloats
-    /// What types can ask for while they are decoded.
+    /// Additional values that types can read while they are decoded.
     public var userInfo: [CodingUserInfoKey: any Sendable]
 
     /// Creates options.
@@ -81,8 +84,8 @@ public struct DecodingOptions: Sendable {
         self.userInfo = userInfo
     }
 
-    /// A Boolean value that indicates whether keys are mapped by functions, of which only those who have them know what they
-    /// do.
+    /// A Boolean value that indicates whether functions map the keys. Contexts with such functions aren't reused,
+    /// because functions can't be compared.
     var hasKeyFunctions: Bool {
         switch keyMapping.rule {
         case .exact, .snakeCase: false
@@ -90,7 +93,7 @@ public struct DecodingOptions: Sendable {
         }
     }
 
-    /// How names become coding keys, or nil where they are the same.
+    /// The mapping from names to coding keys, or nil if they are equal.
     var codingKeys: ((String) -> String)? {
         switch keyMapping.rule {
         case .exact: nil
@@ -100,12 +103,12 @@ public struct DecodingOptions: Sendable {
         }
     }
 
-    /// How coding keys become names, where names do not become coding keys; else nil.
+    /// The mapping from coding keys to names, if names aren't mapped to coding keys; otherwise nil.
     var names: ((String) -> String)? {
         if case .custom(let functions) = keyMapping.rule, functions.inverse == nil { functions.map } else { nil }
     }
 
-    /// Turns `snake_case` to `camelCase`; underscores at both ends stay.
+    /// Converts `snake_case` to `camelCase`; keeps underscores at both ends.
     static func camelCased(_ name: String) -> String {
         guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
         return camelCased(ascii: name) ?? camelCased(characters: name)
@@ -123,8 +126,8 @@ public struct DecodingOptions: Sendable {
         return leading + first + others.joined() + String(repeating: "_", count: trailing)
     }
 
-    // PERF: once a key of a document, where dictionaries have as many as values.
-    /// Does the same for a name that is ASCII; nil for any other.
+    // PERF: called once for each key of a document in dictionaries with as many keys as values.
+    /// Converts a name that is ASCII in the same way; returns nil for any other name.
     private static func camelCased(ascii name: String) -> String? {
         guard name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         let underscore = UInt8(ascii: "_")

@@ -1,23 +1,23 @@
-// Where a keyed container of a decoder is: finding its members on the tape, and decoding them. It is a value of a few words,
-// which a container copies or moves on.
+// The position of a keyed container of a decoder. Finds its members on the tape and decodes them. It is a value of a
+// few words, which a container copies or updates.
 
-/// The dictionary that a container with keys looks in.
+/// The dictionary whose members a keyed container reads.
 @safe
 struct DecodingPlace: BitwiseCopyable {
-    // SAFETY: whoever has a container holds the context, or `KeptContainers` does; the memory belongs to the context.
+    // SAFETY: the owner of a container, or `KeptContainers`, retains the context; the memory belongs to the context.
     let context: Unmanaged<DecodingContext>
     private var nodes: UnsafeBufferPointer<TapeNode>
     private var knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
     private(set) var index: Int
     private var end: Int
-    /// The member after the one that was found last, which is the next one to be asked for where the orders agree.
+    /// The member after the one that was found last. If both orders agree, it is the next requested member.
     private var next: Int
-    /// How many members were looked at in vain.
+    /// The number of members that were compared without success.
     private var vainCount = 0
 
-    /// How many members are looked at for a key that is known by its bits, before it is looked up.
+    /// The number of members that are compared for a key that is known by its bits, before it is looked up.
     private static let nearbyCount = 8
-    /// How many members a dictionary has in which all are looked at for each key.
+    /// The maximum number of members in a dictionary that is searched linearly for each key.
     private static let scannedCount = 128
 
     @inline(__always)  // PERF: JSONTyped; once a dictionary.
@@ -30,7 +30,7 @@ struct DecodingPlace: BitwiseCopyable {
         next = index &+ 1
     }
 
-    /// Moves to another dictionary of the same context, perhaps of another text.
+    /// Moves to another dictionary of the same context, which may belong to another text.
     @inline(__always)  // PERF: JSONTyped/catalogue; a copy of a new place would wait for its parts to be stored.
     mutating func move(to index: Int, _ node: TapeNode, of context: DecodingContext) {
         unsafe nodes = unsafe context.nodes
@@ -41,7 +41,7 @@ struct DecodingPlace: BitwiseCopyable {
         vainCount = 0
     }
 
-    /// The node of a member that was found.
+    /// Returns the node of a member that was found.
     @inline(__always)  // PERF: see above.
     func node(_ index: Int) -> TapeNode {
         unsafe precondition(index >= 0 && index < nodes.count, "index out of range")
@@ -56,8 +56,8 @@ struct DecodingPlace: BitwiseCopyable {
 
     // MARK: Values
 
-    // PERF: JSONTyped/catalogue; here, and not in containers, since closures in functions that are generic over the keys
-    // are calls. None of them counts the references to the context.
+    // PERF: JSONTyped/catalogue; here and not in containers, because closures in functions that are generic over the
+    // keys are calls. These functions don't count references to the context.
 
     @inline(__always)
     func decode(_ type: Bool.Type, at index: Int) throws -> Bool {
@@ -97,7 +97,7 @@ struct DecodingPlace: BitwiseCopyable {
         return members
     }
 
-    /// The index of a member, or -1.
+    /// Returns the index of a member, or -1.
     @inline(__always)  // PERF: JSONTyped, JSONRecords/foundation; once a member.
     mutating func find(_ key: String) -> Int {
         var index = next
@@ -122,8 +122,8 @@ struct DecodingPlace: BitwiseCopyable {
         let number = unsafe context._withUnsafeGuaranteedRef { $0.number(of: key) }
         guard number >= 0 else { return -1 }
         let wanted = UInt32(truncatingIfNeeded: number)
-        // Of several members that become the key the first one counts, whatever the order in other dictionaries; so these keys
-        // are never known by their bits.
+        // If several members map to the key, the first one counts, regardless of the order in other dictionaries. So
+        // these keys are never known by their bits.
         let isShared = unsafe context._withUnsafeGuaranteedRef { $0.isShared(number) }
         let found = member(wanted, isCanonical: isShared)
         guard found >= 0 else { return -1 }
@@ -135,9 +135,9 @@ struct DecodingPlace: BitwiseCopyable {
         return found
     }
 
-    /// The index of the member with the number of a key, or -1.
+    /// Returns the index of the member with the number of a key, or -1.
     ///
-    /// - Complexity: as many steps in all as there are members, and as many calls.
+    /// - Complexity: The total number of steps is the number of members plus the number of calls.
     private mutating func member(_ wanted: UInt32, isCanonical: Bool) -> Int {
         let count = node(index).count
         if count > Self.scannedCount, vainCount > 2 * count {

@@ -1,5 +1,5 @@
-// The decoder that Codable calls: reads from a `DecodingTape`. How values are made of its nodes is in
-// `DecodingContext+Values`. Errors are those of Codable, with its coding paths.
+// The decoder that Codable calls, which reads from a `DecodingTape`. `DecodingContext+Values` turns nodes into values.
+// Errors are those of Codable, with its coding paths.
 
 import PlistBuilding
 
@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Decodes values of `Decodable` types from property lists, whatever format these came from.
+/// Decodes values of `Decodable` types from property lists of any format.
 ///
 /// ```swift
 /// let task = try PropertyListValueDecoder().decode(Task.self, from: list)
@@ -18,11 +18,11 @@ public struct PropertyListValueDecoder {
     /// The strategies.
     public var options: DecodingOptions
 
-    /// Makes a decoder.
+    /// Creates a decoder.
     public init(options: DecodingOptions = DecodingOptions()) { self.options = options }
 
     /// Decodes a value.
-    /// - Throws: `DecodingError`, or what the type throws.
+    /// - Throws: `DecodingError`, or an error that the type throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from list: PropertyList) throws -> Value {
         var tape = DecodingTape()
         try list.send(to: &tape)
@@ -31,14 +31,14 @@ public struct PropertyListValueDecoder {
 }
 
 extension DecodingTape {
-    /// Decodes a value of what a closure sends, which is UTF-8.
+    /// Decodes a value from the messages of a closure, which must send only UTF-8.
     ///
     /// - Parameters:
-    ///   - text: Bytes in which the text of strings may be, so that it need not be copied.
-    ///   - spaces: The number of spaces that the closure needs behind the text, which is copied then; none for one of more
-    ///     than `longestPaddedCount` bytes with them.
-    ///   - readNumbers: Reads the same input once more, for those types that hold more digits than a double.
-    /// - Throws: `DecodingError`, or what the type or the closure throws.
+    ///   - text: The bytes that may contain the text of strings. Such text isn't copied.
+    ///   - spaces: The number of spaces that the closure needs after the text, which is then copied; 0 if the text with
+    ///     the spaces is longer than `longestPaddedCount`.
+    ///   - readNumbers: Reads the same input again, for types with more digits than a double.
+    /// - Throws: `DecodingError`, or an error that the type or the closure throws.
     package static func decode<Value: Decodable>(
         _ type: Value.Type, from text: RawSpan, spaces: Int, options: DecodingOptions,
         readingNumbers readNumbers: NumberReader, _ send: (inout DecodingTape, RawSpan) throws -> Void
@@ -47,12 +47,12 @@ extension DecodingTape {
             type, from: text, spaces: spaces, options: options, readingNumbers: readNumbers, send)
     }
 
-    /// The longest text that is copied, with the spaces behind it.
+    /// The maximum length of a text that is copied, including the spaces after it.
     package static var longestPaddedCount: Int { DecodingContext.paddedCount }
 
-    /// Decodes the value that was sent.
+    /// Decodes the value on the tape.
     ///
-    /// - Throws: `DecodingError`, or what the type throws.
+    /// - Throws: `DecodingError`, or an error that the type throws.
     package consuming func decode<Value: Decodable>(_ type: Value.Type, options: DecodingOptions) throws -> Value {
         var context = DecodingContext(options: options, self)
         defer { DecodingContext.finish(&context) }
@@ -60,16 +60,16 @@ extension DecodingTape {
     }
 }
 
-/// A decoder is a reference to the tape and the number of a node in it, so that it needs no memory of its own.
+/// A decoder that is a reference to the tape and the number of a node in it, so that it needs no memory of its own.
 struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     let context: DecodingContext
-    /// The index of the node, or a number below 0 for one that is not on the tape.
+    /// The index of the node, or a negative number for a node that is not on the tape.
     let index: Int
 
     var codingPath: [any CodingKey] { context.path(of: index) }
     var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
 
-    /// The value as a list of its own.
+    /// Returns the value as a separate list.
     func list() throws -> PropertyList { try context.list(at: index) }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -87,7 +87,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     func decode(_ type: String.Type) throws -> String { try context.decode(type, at: index) }
     func decode(_ type: Double.Type) throws -> Double { try context.decode(type, at: index) }
     func decode(_ type: Float.Type) throws -> Float { try context.decode(type, at: index) }
-    @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
+    @inline(__always)  // PERF: JSONRecords/foundation; specializes each type of integer.
     func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type) throws -> Value {
         try context.decode(type, at: index)
     }

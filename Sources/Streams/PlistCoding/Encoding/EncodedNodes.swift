@@ -1,5 +1,5 @@
-// What an `Encodable` encoded: nodes in one memory, linked, so that containers may be filled in any order and interleaved.
-// `EncodedTree` shares them between encoders; the names of members are in `EncodedKeys`.
+// The encoded form of an `Encodable` value: linked nodes in one memory, so that containers may be filled in any order
+// and interleaved. `EncodedTree` shares them between encoders; `EncodedKeys` has the names of members.
 
 import PlistBuilding
 import PlistStreaming
@@ -7,7 +7,8 @@ import PlistStreaming
 /// The value of a node: a tag and eight bytes.
 @usableFromInline
 struct EncodedScalar: BitwiseCopyable {
-    /// The value; for text of up to eight bytes the text, else its offset; for containers the first and last child.
+    /// The value. For text of up to eight bytes, the text; for longer text, its offset; for containers, the first and
+    /// last child.
     @usableFromInline var payload: UInt64
     @usableFromInline let tag: PropertyListNode.Tag
     /// The length of text of up to eight bytes, else 9.
@@ -25,7 +26,7 @@ struct EncodedScalar: BitwiseCopyable {
     init(_ value: UInt64) { self.init(value > UInt64(Int64.max) ? .unsigned : .integer, value) }
     init(date seconds: Double) { self.init(.date, seconds.bitPattern) }
 
-    /// Makes a scalar of an integer of up to 64 bits; wider ones are for `encode(wide:)`.
+    /// Creates a scalar from an integer of up to 64 bits. For wider ones, use `encode(wide:)`.
     @inline(__always)  // PERF: JSONRecords/writing; a constant choice for each type.
     init(integer value: some FixedWidthInteger) {
         if type(of: value).isSigned {
@@ -35,12 +36,12 @@ struct EncodedScalar: BitwiseCopyable {
         }
     }
 
-    /// What a value is that encodes nothing: an empty dictionary, as in other encoders.
+    /// The value of a type that encodes nothing: an empty dictionary, as in other encoders.
     static var nothing: EncodedScalar { EncodedScalar(.dictionary, 0) }
     static var null: EncodedScalar { EncodedScalar(.null, 0) }
 }
 
-/// One value, its key, and the way to the next one.
+/// One value, its key, and the link to the next value.
 @usableFromInline
 struct EncodedNode: BitwiseCopyable {
     @usableFromInline var value: EncodedScalar
@@ -69,9 +70,9 @@ struct EncodedNodes: ~Copyable {
     private var nodes = unsafe GrowingMemory<EncodedNode>()
     private var bytes = unsafe GrowingMemory<UInt8>()
     private var keys: EncodedKeys
-    /// By array: the element of which the place was asked for last, and its place.
+    /// For each array, the element whose position was requested last, and that position.
     private var lastPlaces: [UInt32: (node: UInt32, position: Int)] = [:]
-    /// How many elements were counted for places, for tests of what paths cost.
+    /// The number of elements that were counted to find positions. Tests use it to measure the cost of paths.
     private(set) var stepCount = 0
 
     init(keyMapping: KeyMapping) {
@@ -86,7 +87,7 @@ struct EncodedNodes: ~Copyable {
 
     // MARK: Filling
 
-    /// Makes a node a container, unless it is one of that kind.
+    /// Makes a node a container, unless it is already one of that kind.
     mutating func open(_ index: UInt32, _ tag: PropertyListNode.Tag) {
         if unsafe nodes[Int(index)].tag != tag { set(index, EncodedScalar(tag, 0)) }
     }
@@ -107,7 +108,7 @@ struct EncodedNodes: ~Copyable {
         let index = UInt32(truncatingIfNeeded: count)
         unsafe nodes.append(EncodedNode(value, key: key, parent: parent))
         let container = unsafe nodes[Int(parent)]
-        // One that was replaced by another value is never sent.
+        // The messages don't include a container that was replaced by another value.
         guard container.tag == (key == 0 ? .array : .dictionary) else { return index }
         let last = container.lastChild
         if last != 0 { unsafe nodes[Int(last)].next = index }
@@ -128,31 +129,31 @@ struct EncodedNodes: ~Copyable {
     mutating func set(_ index: UInt32, _ tag: PropertyListNode.Tag, _ text: String) { set(index, scalar(tag, text)) }
     mutating func set(_ index: UInt32, data: UnsafeRawBufferPointer) { unsafe set(index, scalar(.data, data)) }
 
-    /// The value of a node.
+    /// Returns the value of a node.
     func value(of index: UInt32) -> EncodedScalar { unsafe nodes[Int(index)].value }
 
-    /// The last child of a container, 0 for none.
+    /// Returns the last child of a container, or 0 if it is empty.
     @inline(__always)  // PERF: JSONRecords/writing; once a value that encodes itself.
     func lastChild(of parent: UInt32) -> UInt32 {
         let container = unsafe nodes[Int(parent)]
         return container.isContainer ? container.lastChild : 0
     }
 
-    /// Takes a child out of its container, with all that is in it; its memory is not used again, since an encoder or a
-    /// container may have been kept that refers to it.
+    /// Removes a child and its contents from its container. Its memory isn't reused, because a kept encoder or
+    /// container may still refer to it.
     ///
-    /// - Parameter before: The child before it, 0 for none.
+    /// - Parameter before: The child before it, or 0 for the first child.
     mutating func remove(_ index: UInt32, after before: UInt32) {
         let node = unsafe nodes[Int(index)]
         let container = unsafe nodes[Int(node.parent)]
         guard container.isContainer, unsafe (before == 0 ? container.firstChild : nodes[Int(before)].next) == index
-        else { return }  // The container was replaced; what it had is never sent.
+        else { return }  // The container was replaced; its contents are never sent.
         if before != 0 { unsafe nodes[Int(before)].next = node.next }
         let first = before == 0 ? node.next : container.firstChild
         let last = container.lastChild == index ? before : container.lastChild
         unsafe nodes[Int(node.parent)].value.payload = UInt64(first) << 32 | UInt64(last)
         guard let place = lastPlaces[node.parent], place.node >= index else { return }
-        // The numbers of elements grow with their places.
+        // The numbers of elements increase with their positions.
         let isLast = place.node == index && before != 0
         lastPlaces[node.parent] = isLast ? (before, place.position - 1) : nil
     }
@@ -168,7 +169,7 @@ struct EncodedNodes: ~Copyable {
         let length = text.count
         var payload: UInt64 = 0
         if length <= 8 {
-            // SAFETY: there are `length` bytes to copy, and room for eight.
+            // SAFETY: the source has `length` bytes, and the destination has eight.
             unsafe withUnsafeMutableBytes(of: &payload) { unsafe $0.copyMemory(from: text) }
         } else {
             payload = unsafe UInt64(bytes.count)
@@ -184,16 +185,16 @@ struct EncodedNodes: ~Copyable {
     // MARK: Looking
 
     /// The number of children of a container.
-    /// - Complexity: O(*n*) in the number for the first time, then in what was added since.
+    /// - Complexity: O(*n*) in the number for the first time, then in the number of children added since.
     mutating func childCount(of index: UInt32) -> Int {
         let container = unsafe nodes[Int(index)]
         guard container.isContainer, container.lastChild != 0 else { return 0 }
         return position(of: container.lastChild, in: index) + 1
     }
 
-    /// The coding keys on the way from the root to a node.
+    /// Returns the coding keys on the path from the root to a node.
     ///
-    /// - Complexity: O(depth), but O(*n*) in the elements of an array for the first one that is asked for.
+    /// - Complexity: O(depth), but O(*n*) in the elements of an array for the first element requested.
     mutating func path(of index: UInt32) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var index = index
@@ -209,7 +210,7 @@ struct EncodedNodes: ~Copyable {
         return path.reversed()
     }
 
-    /// The place of an element, counted from the one that was asked for last if that is before it.
+    /// Returns the position of an element, counted from the element that was requested last if that one precedes it.
     private mutating func position(of index: UInt32, in parent: UInt32) -> Int {
         var (sibling, position) = unsafe lastPlaces[parent] ?? (nodes[Int(parent)].firstChild, 0)
         while true {
@@ -227,7 +228,7 @@ struct EncodedNodes: ~Copyable {
 
     // MARK: Sending
 
-    /// What is to be sent, valid until the next change.
+    /// Returns the messages for the value, valid until the next change.
     mutating func messages() -> EncodedMessages {
         let count = unsafe nodes.count
         for index in 0..<UInt32(truncatingIfNeeded: count) where unsafe nodes[Int(index)].tag == .dictionary {
@@ -238,7 +239,7 @@ struct EncodedNodes: ~Copyable {
             nodes: nodes.values, text: UnsafeRawBufferPointer(bytes.values), names: names, nameEnds: ends)
     }
 
-    /// Leaves the last value of each key that was encoded twice, at the place of the first.
+    /// Keeps only the last value of each key that was encoded twice, at the position of the first.
     private mutating func keepLastOfEachKey(in index: UInt32) {
         keys.beginDictionary()
         var child = unsafe nodes[Int(index)].firstChild
@@ -296,7 +297,7 @@ extension EncodedNodesTests: SelfTesting {
         nodes.open(first, .dictionary)
         let second = nodes.append(to: 0, key: 0, .nothing)
         nodes.open(second, .array)
-        // Interleaved, as containers may be that are open at the same time.
+        // Interleaved, which is possible for containers that are open at the same time.
         nodes.append(to: second, key: 0, EncodedScalar(Int64(1)))
         nodes.append(to: first, key: "a", isExact: true, EncodedScalar(true))
         nodes.append(to: second, key: 0, .null)

@@ -8,19 +8,19 @@ final class EncodedTree {
     static let root: UInt32 = 0
 
     let options: EncodingOptions
-    // PERF: JSONRecords/writing; behind a pointer, since exclusive access to a property of an object is checked each time.
-    // SAFETY: made and freed with the tree. No function of the nodes calls anything that could reach the tree: types
-    // encode themselves between the calls, and a sink that is sent the nodes does not know of them.
+    // PERF: JSONRecords/writing; allocated separately, because exclusive access to a property of an object is checked
+    // each time. SAFETY: allocated and freed with the tree. No function of the nodes calls code that could access the
+    // tree: types encode themselves between the calls, and a sink that receives the nodes has no reference to them.
     private let memory = UnsafeMutablePointer<EncodedNodes>.allocate(capacity: 1)
     private let containers = UnsafeMutablePointer<ContainerCache<EncodingPlace>>.allocate(capacity: 1)
     private var isOver = false
-    /// Where recursion must end.
+    /// The address where recursion must stop.
     let stackLimit = StackBounds.limit
     private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
 
-    /// Makes the tree of what a value encodes.
-    /// - Throws: An error of the value's own encoding, as the cause of `unrepresentable`; `limitExceeded`; `misuse` for a key
-    ///   mapping that tells no names.
+    /// Creates the tree for an encoded value.
+    /// - Throws: An error of the value's own encoding, as the cause of `unrepresentable`; `limitExceeded`; `misuse` for
+    ///   a key mapping that can't map to names.
     @usableFromInline
     convenience init(of value: any Encodable, options: EncodingOptions) throws(StreamError) {
         try options.keyMapping.requireNames()
@@ -57,17 +57,17 @@ final class EncodedTree {
         unsafe containers.deallocate()
     }
 
-    /// What was encoded so far.
+    /// The nodes encoded so far.
     var nodes: EncodedNodes {
         @inline(__always) _read { yield unsafe memory.pointee }
         @inline(__always) _modify { yield unsafe &memory.pointee }
     }
 
-    /// The kind of a type.
+    /// Returns the kind of a type.
     func kind(of type: Any.Type) -> CodedKind { unsafe kinds.pointee.kind(of: type) }
 
-    /// The scalar that stands for a number that is none.
-    /// - Throws: `EncodingError` where the options say so, with the path to the node and a key.
+    /// Returns the scalar that represents a non-finite number.
+    /// - Throws: `EncodingError` if the options require it, with the path to the node and a key.
     @inline(never)
     func scalar(nonFinite value: Double, at node: UInt32, key: (any CodingKey)? = nil) throws -> EncodedScalar {
         switch options.nonConformingFloats {
@@ -83,7 +83,7 @@ final class EncodedTree {
         }
     }
 
-    /// What is to be sent; valid while the tree lives and does not change.
+    /// Returns the messages for the value; valid while the tree exists and doesn't change.
     @usableFromInline
     func messages() -> EncodedMessages { unsafe memory.pointee.messages() }
 
@@ -96,7 +96,7 @@ final class EncodedTree {
         unsafe containers.pointee.freeContainer(for: type)
     }
 
-    /// Makes a container for a dictionary; one that is not used again holds what it refers to.
+    /// Creates a container for a dictionary. A container that can't be reused retains the tree.
     @inline(never)
     func makeContainer<Key: CodingKey>(at place: EncodingPlace) -> KeyedEncodingContainer<Key> {
         if !isOver {
@@ -110,7 +110,7 @@ final class EncodedTree {
             ValueEncoder.KeyedContainer<Key, PlaceOwner<EncodingPlace>>(place: owner.place, owner: owner))
     }
 
-    /// Forgets the containers.
+    /// Removes the containers from the cache.
     func forgetContainers() {
         isOver = true
         _ = unsafe containers.pointee.removeAll(of: self)

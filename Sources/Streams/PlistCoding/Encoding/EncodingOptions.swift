@@ -1,5 +1,6 @@
-// From Codable to messages: the options, and the door. What an `Encodable` encodes is kept in an `EncodedTree`, which is
-// then sent in order: containers of Codable may be filled in any order and interleaved, messages may not.
+// Converts Codable values to messages: the options and the entry point. The encoded value is kept in an `EncodedTree`
+// and then sent in order, because Codable containers may be filled in any order and interleaved, while messages must be
+// in order.
 
 import PlistBuilding
 import PlistStreaming
@@ -10,21 +11,23 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// How an encoder writes what a stream has no type for, as `JSONEncoder` does.
+/// The options for values whose type the stream doesn't have. They correspond to those of `JSONEncoder`.
 public struct EncodingOptions: Sendable {
-    /// How dates are written.
+    /// A format for writing dates.
     public enum Dates: Sendable {
-        /// As dates, for sinks that have them; a JSON writer decides.
+        /// As dates, for sinks that support them; a JSON writer chooses a format.
         case native
         /// As numbers of seconds since 2001 or since 1970.
         case secondsSince2001, secondsSince1970, millisecondsSince1970
-        /// As strings such as `2001-01-01T00:00:00Z`, of the Gregorian calendar at all times, as ISO 8601 has it; Foundation writes
-        /// dates before October 15th, 1582, as those of the Julian one. Dates outside the years 0 to 9999 are an error.
+        /// As strings such as `2001-01-01T00:00:00Z` in the Gregorian calendar at all times, as ISO 8601 requires.
+        /// Foundation writes dates before October 15th, 1582, in the Julian calendar. Dates outside the years 0 to 9999
+        /// are an error.
         case iso8601
-        /// By a function, which encodes one value.
+        /// With a function that encodes one value.
         case custom(@Sendable (Date, any Encoder) throws -> Void)
 
-        /// As strings that a style formats, such as `Date.ISO8601FormatStyle`; a `DateFormatter` is used by a function.
+        /// As strings that a style formats, such as `Date.ISO8601FormatStyle`. To use a `DateFormatter`, use a
+        /// function.
         public static func formatted<Style: FormatStyle & Sendable>(_ style: Style) -> Dates
         where Style.FormatInput == Date, Style.FormatOutput == String {
             .custom { date, encoder in
@@ -34,42 +37,43 @@ public struct EncodingOptions: Sendable {
         }
     }
 
-    /// How data are written.
+    /// A format for writing data.
     public enum Bytes: Sendable {
-        /// As data, for sinks that have them.
+        /// As data, for sinks that support it.
         case native
-        /// As strings in base 64.
+        /// As Base64 strings.
         case base64
         /// As arrays of bytes, as `Data` encodes itself.
         case deferredToData
-        /// By a function, which encodes one value.
+        /// With a function that encodes one value.
         case custom(@Sendable (Data, any Encoder) throws -> Void)
     }
 
-    /// How numbers that are none are written.
+    /// A format for writing non-finite numbers.
     public enum NonConformingFloats: Sendable {
-        /// As they are, for sinks that have them; a JSON writer decides.
+        /// As they are, for sinks that support them; a JSON writer chooses a format.
         case native
-        /// Not at all: they are an error with the path to the number.
+        /// Throws an error with the path to the number.
         case `throw`
         /// As these strings.
         case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// How coding keys become names in the stream; those of dictionaries with string keys are names already.
+    /// The mapping from coding keys to names in the stream. The keys of dictionaries with string keys are already
+    /// names.
     public var keyMapping: KeyMapping
-    /// How dates are written.
+    /// The format for writing dates.
     public var dates: Dates
-    /// How data are written.
+    /// The format for writing data.
     public var bytes: Bytes
-    /// How infinities and NaN are written.
+    /// The format for writing infinities and NaN.
     public var nonConformingFloats: NonConformingFloats
-    /// What types can ask for while they are encoded.
+    /// Additional values that types can read while they are encoded.
     public var userInfo: [CodingUserInfoKey: any Sendable]
-    /// How deep values may encode values, beyond which `limitExceeded` is thrown.
+    /// The maximum depth of values that encode other values. Deeper values throw `limitExceeded`.
     public var depthLimit: Int
 
-    /// Makes options.
+    /// Creates options.
     public init(
         keyMapping: KeyMapping = .exact, dates: Dates = .native, bytes: Bytes = .native,
         nonConformingFloats: NonConformingFloats = .native, userInfo: [CodingUserInfoKey: any Sendable] = [:],
@@ -86,10 +90,10 @@ public struct EncodingOptions: Sendable {
 
 extension PlistSink where Self: ~Copyable {
     /// Sends a value of any `Encodable` type.
-    /// - Throws: What the sink throws; an error of the value's own encoding comes as the cause of `unrepresentable`, and
-    ///   before anything is sent; `limitExceeded` for values that encode values without end.
-    /// - Complexity: O(*n*) in the value, which is held as a tree of 24 bytes a value and the text.
-    @inlinable  // PERF: JSONRecords/writing; so that sending is specialised for the sink.
+    /// - Throws: Any error of the sink; before anything is sent, an error of the value's own encoding as the cause of
+    ///   `unrepresentable`; `limitExceeded` for values that encode values endlessly.
+    /// - Complexity: O(*n*) in the value, which is stored as a tree of 24 bytes per value, plus the text.
+    @inlinable  // PERF: JSONRecords/writing; so that sending is specialized for the sink.
     public mutating func write(
         encodable value: any Encodable, options: EncodingOptions = EncodingOptions()
     ) throws(StreamError) {
@@ -103,7 +107,7 @@ extension PlistSink where Self: ~Copyable {
 }
 
 extension StreamPath {
-    /// The path that coding keys spell.
+    /// Creates the path from coding keys.
     init(codingPath: [any CodingKey]) {
         self.init(codingPath.map { key in key.intValue.map { .index($0) } ?? .key(key.stringValue) })
     }

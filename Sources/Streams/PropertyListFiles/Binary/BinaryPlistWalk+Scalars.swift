@@ -1,9 +1,9 @@
-// The values of a binary property list that have no children, and keys: each is one message, a UID a small dictionary.
+// Reads keys and values without children of a binary property list. Each is one message; a UID is a small dictionary.
 
 import PlistStreaming
 
 extension BinaryPlistWalk {
-    /// Sends the string that an object must be, as a key or a value.
+    /// Sends an object that must be a string, as a key or a value.
     @inlinable @inline(__always)
     mutating func sendString<Sink: PlistSink & ~Copyable>(
         _ object: Int, _ bytes: RawSpan, isKey: Bool, to sink: inout Sink
@@ -16,7 +16,7 @@ extension BinaryPlistWalk {
         try sendString(at: offset, bytes, isKey: isKey, to: &sink)
     }
 
-    /// Sends the string at an offset, whose marker is one of a string.
+    /// Sends the string at an offset, whose marker is that of a string.
     @inlinable @inline(__always)
     mutating func sendString<Sink: PlistSink & ~Copyable>(
         at offset: Int, _ bytes: RawSpan, isKey: Bool, to sink: inout Sink
@@ -46,7 +46,7 @@ extension BinaryPlistWalk {
         }
     }
 
-    /// Makes the UTF-8 of UTF-16 with the high bytes first.
+    /// Converts big-endian UTF-16 to UTF-8.
     @usableFromInline
     mutating func convertUTF16(_ units: RawSpan) throws(StreamError) {
         text.removeAll(keepingCapacity: true)
@@ -80,7 +80,7 @@ extension BinaryPlistWalk {
         guard marker & 15 <= 4 else { throw unknown(marker) }
         let byteCount = 1 &<< Int(truncatingIfNeeded: marker & 15)
         guard byteCount < table.start &- place else { throw beyondEnd("an integer of \(byteCount) bytes") }
-        // Those of eight bytes have a sign, shorter ones have none.
+        // Integers of eight bytes are signed, shorter ones are unsigned.
         if byteCount <= 8 {
             let number = BinaryObjectTable.number(at: place &+ 1, byteCount: byteCount, in: bytes)
             return try sink.writeInteger(Int64(bitPattern: number))
@@ -109,7 +109,7 @@ extension BinaryPlistWalk {
         }
     }
 
-    /// Sends a value that is nothing but its marker.
+    /// Sends a value that consists only of its marker.
     @inlinable
     mutating func sendSingle<Sink: PlistSink & ~Copyable>(_ marker: UInt8, to sink: inout Sink) throws(StreamError) {
         switch marker {
@@ -128,8 +128,8 @@ extension BinaryPlistWalk {
         try sink.writeData(bytes.extracting(header.start..<header.start &+ header.count))
     }
 
-    /// Sends the number by which a keyed archive refers to its objects as what stands for it in other forms: a dictionary with
-    /// a number under `CF$UID`.
+    /// Sends the number that a keyed archive uses to refer to its objects, in the form that other formats use: a
+    /// dictionary with a number under `CF$UID`.
     @inlinable @inline(never)
     mutating func sendUID<Sink: PlistSink & ~Copyable>(
         _ marker: UInt8, _ bytes: RawSpan, to sink: inout Sink
@@ -149,7 +149,7 @@ extension BinaryPlistWalk {
         try sink.endDictionary()
     }
 
-    /// Counts bytes that are to be sent.
+    /// Counts the bytes to be sent.
     @inlinable @inline(__always)
     mutating func countContent(_ byteCount: Int) throws(StreamError) {
         contentBytesLeft &-= byteCount
@@ -157,9 +157,9 @@ extension BinaryPlistWalk {
     }
 }
 
-/// What stands for a UID, the reference of a keyed archive, where there are no UIDs.
+/// The representation of a UID, the reference type of keyed archives, in formats without UIDs.
 @usableFromInline
 enum PlistUID {
-    /// The only key of the dictionary, the value of which is the number.
+    /// The only key of the dictionary; its value is the number.
     @usableFromInline static var key: StaticString { "CF$UID" }
 }

@@ -4,8 +4,9 @@ public import PlistStreaming
 
 /// A sink that writes a property list in the text form of NeXTSTEP and OpenStep, to memory or to a file descriptor.
 ///
-/// The text is ASCII: other characters are escapes, `\U00e9`, of which those beyond U+FFFF take two. Strings of letters, digits,
-/// `_`, `$` and `.` are written without quotes. Booleans, numbers and dates are what the options say.
+/// The text is ASCII: other characters are escaped as `\U00e9`, with two escapes for each character beyond U+FFFF.
+/// Strings of letters, digits, `_`, `$` and `.` are written without quotes. The options choose the format of Booleans,
+/// numbers and dates.
 ///
 /// ```swift
 /// var writer = OpenStepPlistWriter()
@@ -14,8 +15,8 @@ public import PlistStreaming
 /// writer.text
 /// ```
 ///
-/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything. While a descriptor refuses
-/// bytes, messages are refused with `cannotWrite`, whole: what was not taken may be sent again.
+/// Messages outside the grammar of `PlistSink` throw `misuse` before anything is written. If writing to the descriptor
+/// fails, the whole message throws `cannotWrite` and may be sent again.
 public struct OpenStepPlistWriter: PlistSink, ~Copyable {
     private let options: OpenStepPlistWriterOptions
     private var output: PlistTextOutput
@@ -23,7 +24,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
     /// A Boolean value that indicates whether the innermost container has no element or member yet, and is an array.
     private var isFirst = true
     private var isInArray = false
-    /// Of the containers around the innermost one, whether they are arrays.
+    /// For each container around the innermost one, whether it is an array.
     private var outer: [Bool] = []
 
     /// Creates a writer to memory.
@@ -31,9 +32,9 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput())
     }
 
-    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    /// Creates a writer to a file descriptor. The caller remains responsible for closing it.
     ///
-    /// The memory used is `bufferByteCount`, besides that of the longest value.
+    /// The writer uses `bufferByteCount` bytes of memory, plus that of the longest value.
     public init(
         descriptor: Int32, bufferByteCount: Int = 1 << 16,
         options: OpenStepPlistWriterOptions = OpenStepPlistWriterOptions()
@@ -62,23 +63,24 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         indent = if case .pretty(let indent) = options.layout { max(0, indent) } else { -1 }
     }
 
-    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    /// Ends the text: checks that it is complete, and writes the contents of the buffer.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` if writing to the descriptor fails; then `finish()` may be
+    ///   called again.
     public mutating func finish() throws(StreamError) {
         try output.finish()
     }
 
-    /// Forgets what was written, so that the writer's memory serves the next text.
+    /// Discards the written text so that the next text can reuse the writer's memory.
     public mutating func reset() {
         output.reset()
         (isFirst, isInArray, outer) = (true, false, [])
     }
 
-    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    /// The text in memory so far. For a writer to a descriptor, only the characters that weren't written to it yet.
     public var text: String {
-        // SAFETY: all that is appended is ASCII or was checked.
+        // SAFETY: all appended text is ASCII or was checked.
         unsafe output.bytes.text
     }
 
@@ -151,7 +153,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         try output.append(0x20, count: depth * indent)
     }
 
-    /// Writes what is before a value.
+    /// Writes the text before a value.
     private mutating func beginElement(depth: Int) throws(StreamError) {
         guard isInArray else { return }
         if !isFirst { try output.append(",") }
@@ -159,7 +161,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         try beginLine(depth)
     }
 
-    /// Writes what is behind a value.
+    /// Writes the text after a value.
     private mutating func endValue() throws(StreamError) {
         if output.grammar.depth == 0 {
             if indent >= 0 { try output.append(0x0A) }
@@ -175,32 +177,33 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     // MARK: Values
 
-    /// Refuses null, which property lists do not have.
+    /// Throws, because property lists have no null.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable``.
     public mutating func writeNull() throws(StreamError) {
         throw StreamError(.unrepresentable, "property lists have no null")
     }
 
-    /// Writes a Boolean, if the options say how.
+    /// Writes a Boolean, if the options specify a format for it.
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
         try writeScalar("B", value ? "Y" : "N", string: value ? "1" : "0")
     }
 
-    /// Writes an integer, if the options say how.
+    /// Writes an integer, if the options specify a format for it.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) { try writeScalar("I", "\(value)") }
 
-    /// Writes an unsigned integer, if the options say how.
+    /// Writes an unsigned integer, if the options specify a format for it.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try writeScalar("I", "\(value)") }
 
-    /// Writes a floating-point number, if the options say how.
+    /// Writes a floating-point number, if the options specify a format for it.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         try writeScalar("R", PlistScalarText.text(ofReal: value))
     }
 
-    /// Writes a number, if the options say how: an integer of up to 128 bits exactly, one with a fraction as the nearest double.
+    /// Writes a number, if the options specify a format for it: an integer of up to 128 bits exactly, or a number with
+    /// a fraction as the nearest double.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         switch try PlistScalarText.number(text) {
         case .integer(let digits): try writeScalar("I", digits)
@@ -208,9 +211,10 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Writes a date in UTC, if the options say how.
+    /// Writes a date in UTC, if the options specify a format for it.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` also for one with a fraction that the options reject.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable``, also for a date with a fraction that the options
+    ///   reject.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         let text = try options.dateFractions.text(secondsSince2001: seconds)
         try writeScalar("D", text.replacing("T", with: " ") + " +0000")
@@ -230,7 +234,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Writes a string, with quotes and escapes where it needs them.
+    /// Writes a string, with quotes and escapes if it needs them.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
@@ -240,7 +244,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         try endValue()
     }
 
-    /// Writes data in hexadecimal digits, four bytes in a group.
+    /// Writes data as hexadecimal digits in groups of four bytes.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
         try beginValue()
         try output.append("<")
@@ -259,7 +263,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Returns whether a string is written without quotes: all readers take these.
+    /// Returns whether a string can be written without quotes so that all readers accept it.
     private static func isPlain(_ utf8: RawSpan) -> Bool {
         guard utf8.byteCount > 0 else { return false }
         for offset in utf8.byteOffsets {
@@ -287,7 +291,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
             case 0x0C: try output.append("\\f")
             case 0x0D: try output.append("\\r")
             case ..<0x80:
-                // Three digits, so that a digit behind them does not belong to them.
+                // Three digits, so that a following digit isn't read as part of the escape.
                 for shift: UInt16 in [6, 3, 0] {
                     if shift == 6 { try output.append("\\") }
                     try output.append(UInt8(0x30 + (unit >> shift & 7)))

@@ -1,9 +1,9 @@
-// The machine that reads the old text form byte by byte: what may come next, and which token it is in. The bytes within tokens are
-// in `OpenStepScanner+Tokens`, what a complete token means in `OpenStepScanner+Structure`.
+// The parser for the old text form, byte by byte: the state between tokens and within a token. `OpenStepScanner+Tokens`
+// handles the bytes within tokens, `OpenStepScanner+Structure` the meaning of complete tokens.
 
 import PlistStreaming
 
-/// A machine that turns text of the old form, chunk by chunk, into messages.
+/// A parser that turns text of the old form, chunk by chunk, into messages.
 ///
 /// ```
 /// list       = value | members | nothing but whitespace and comments
@@ -16,15 +16,16 @@ import PlistStreaming
 /// typed      = "<*I" integer ">" | "<*R" real ">" | "<*BY>" | "<*BN>" | "<*D" date and time ">" | "<[" Base64 "]>"
 /// ```
 ///
-/// Between tokens may be whitespace and the comments of C. A member without a value has its key as its value. A list of nothing
-/// is a dictionary without members, as a file of localized strings is at first; an input without a byte is none.
+/// Whitespace and C comments may separate tokens. A member without a value has its key as its value. Input without
+/// tokens is a dictionary without members, as an empty file of localized strings; input of zero bytes isn't a property
+/// list.
 struct OpenStepScanner: Sendable {
-    /// What may come next.
+    /// The tokens that may come next.
     enum Next: UInt8, Sendable {
         case root, rootString, value, element, comma, key, equals, semicolon, end
     }
 
-    /// The token that the last byte is in.
+    /// The token that contains the last byte.
     enum Token: UInt8, Sendable {
         case none, byteOrderMark, slash, lineComment, blockComment, blockCommentStar
         case quoted, escape, octal, unicode, lowSurrogateBackslash, lowSurrogateU
@@ -38,18 +39,18 @@ struct OpenStepScanner: Sendable {
     var nesting = NestingStack()
     /// A Boolean value that indicates whether the members of the root have no braces around them.
     var isBare = false
-    /// What is complete of the token, and the text of the last key, or of a string at the root.
+    /// The complete part of the token, and the text of the last key, or of a string at the root.
     var text: [UInt8] = []
     var key: [UInt8] = []
 
-    /// Where the chunk begins, on the line at hand, and the token.
+    /// The start of the chunk, relative to the current line, and the start of the token.
     var chunkPlace = LinePlace()
     var tokenPlace = StreamPosition.start
     var failure: StreamError?
-    /// The comments so far, and where the first one begins.
+    /// The number of comments so far, and the position of the first one.
     var comments: (count: Int, first: StreamPosition?) = (0, nil)
 
-    // The registers of tokens.
+    // The state within tokens.
     var quote: UInt8 = 0
     var digitCount = 0
     var number: UInt32 = 0
@@ -57,7 +58,7 @@ struct OpenStepScanner: Sendable {
 
     init(limits: StreamLimits) { self.limits = limits }
 
-    /// Scans the next chunk and sends what it completes.
+    /// Scans the next chunk and sends the values that it completes.
     mutating func scan<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
         if let failure { throw failure }
         do throws(StreamError) {
@@ -85,7 +86,7 @@ struct OpenStepScanner: Sendable {
         return error
     }
 
-    /// The position of an offset in the chunk, which is on the line at hand.
+    /// Returns the position of an offset in the chunk, which must be on the current line.
     func position(_ offset: Int) -> StreamPosition { chunkPlace.at(chunkPlace.offset + offset).position }
 
     mutating func countLine(_ offset: Int) { chunkPlace.beginLine(at: chunkPlace.offset + offset + 1) }
@@ -146,7 +147,7 @@ struct OpenStepScanner: Sendable {
         return error
     }
 
-    /// Records an error at a byte that is not expected.
+    /// Records an error at an unexpected byte.
     @inline(never)
     mutating func fail(expected what: String, _ bytes: RawSpan, _ offset: Int) -> StreamError {
         let byte = bytes.byte(at: offset)
@@ -165,7 +166,7 @@ struct OpenStepScanner: Sendable {
         }
     }
 
-    /// What may come next, in words.
+    /// The expected tokens, in words.
     var expectation: String {
         switch next {
         case .root, .value: "a value"

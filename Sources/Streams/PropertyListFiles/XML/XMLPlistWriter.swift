@@ -3,11 +3,12 @@
 public import PlistStreaming
 import XMLStreaming
 
-/// A sink that writes a property list in XML, as Apple's document type has it, to memory or to a file descriptor.
+/// A sink that writes a property list in XML with Apple's document type, to memory or to a file descriptor.
 ///
-/// The layout is that of Foundation and plistlib: a line for each value, indented by tabs, and data in Base64 in lines of 76 columns.
-/// What XML cannot hold is refused: control characters other than tab, line feed and carriage return, and the two noncharacters
-/// U+FFFE and U+FFFF. A carriage return is written as a reference, since readers take it for a line feed otherwise.
+/// The layout is that of Foundation and plistlib: a line for each value, indented by tabs, and data in Base64 in lines
+/// of 76 columns. Characters that XML can't represent throw an error: control characters other than tab, line feed and
+/// carriage return, and the two noncharacters U+FFFE and U+FFFF. A carriage return is written as a reference, because
+/// readers otherwise convert it to a line feed.
 ///
 /// ```swift
 /// var writer = XMLPlistWriter()
@@ -16,12 +17,12 @@ import XMLStreaming
 /// writer.text
 /// ```
 ///
-/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything. While a descriptor refuses
-/// bytes, messages are refused with `cannotWrite`, whole: what was not taken may be sent again.
+/// Messages outside the grammar of `PlistSink` throw `misuse` before anything is written. If writing to the descriptor
+/// fails, the whole message throws `cannotWrite` and may be sent again.
 public struct XMLPlistWriter: PlistSink, ~Copyable {
     private let options: XMLPlistWriterOptions
     private var output: PlistTextOutput
-    /// Of the open containers, whether they are dictionaries, and of the innermost one, whether nothing is in it yet.
+    /// For each open container, whether it is a dictionary; and whether the innermost one is still empty.
     private var open: [Bool] = []
     private var isEmpty = false
 
@@ -30,9 +31,9 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         self.init(options: options, output: ByteOutput())
     }
 
-    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    /// Creates a writer to a file descriptor. The caller remains responsible for closing it.
     ///
-    /// The memory used is `bufferByteCount`, besides that of the longest value.
+    /// The writer uses `bufferByteCount` bytes of memory, plus that of the longest value.
     public init(
         descriptor: Int32, bufferByteCount: Int = 1 << 16, options: XMLPlistWriterOptions = XMLPlistWriterOptions()
     ) {
@@ -59,23 +60,24 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         self.output = PlistTextOutput(output, depthLimit: options.depthLimit, bufferByteCount: bufferByteCount)
     }
 
-    /// Ends the text: checks that it is complete, writes its last line, and what is in the buffer.
+    /// Ends the text: checks that it is complete, and writes its last line and the contents of the buffer.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` if writing to the descriptor fails; then `finish()` may be
+    ///   called again.
     public mutating func finish() throws(StreamError) {
         try output.finish()
     }
 
-    /// Forgets what was written, so that the writer's memory serves the next text.
+    /// Discards the written text so that the next text can reuse the writer's memory.
     public mutating func reset() {
         output.reset()
         (open, isEmpty) = ([], false)
     }
 
-    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    /// The text in memory so far. For a writer to a descriptor, only the characters that weren't written to it yet.
     public var text: String {
-        // SAFETY: all that is appended is ASCII or was checked.
+        // SAFETY: all appended text is ASCII or was checked.
         unsafe output.bytes.text
     }
 
@@ -94,19 +96,19 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     /// Writes `<array>`.
     public mutating func beginArray() throws(StreamError) { try begin(isDictionary: false) }
 
-    /// Writes `</array>`, or `<array/>` when it is empty.
+    /// Writes `</array>`, or `<array/>` if it is empty.
     public mutating func endArray() throws(StreamError) { try end(isDictionary: false) }
 
     /// Writes `<dict>`.
     public mutating func beginDictionary() throws(StreamError) { try begin(isDictionary: true) }
 
-    /// Writes `</dict>`, or `<dict/>` when it is empty.
+    /// Writes `</dict>`, or `<dict/>` if it is empty.
     public mutating func endDictionary() throws(StreamError) { try end(isDictionary: true) }
 
     /// Writes a key.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
-    ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` if the key contains a character that XML doesn't
+    ///   have, ``/PlistStreaming/StreamError/Kind/invalidText`` if it isn't valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         try WrittenText.check(utf8, in: "a key")
         try output.key()
@@ -119,7 +121,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     private mutating func begin(isDictionary: Bool) throws(StreamError) {
         try output.begin(isDictionary: isDictionary)
         try beginLine()
-        // What follows is known at the end, or with the first element.
+        // The first element or the end determines how the tag continues.
         open.append(isDictionary)
         isEmpty = true
     }
@@ -137,7 +139,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         try endValue()
     }
 
-    /// Writes what is before a value or a key: the beginning of the text, or of the container, and tabs.
+    /// Writes the text before a value or a key: the beginning of the text or of the container, and tabs.
     private mutating func beginLine() throws(StreamError) {
         if open.isEmpty {
             try output.append("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
@@ -155,7 +157,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     // MARK: Values
 
-    /// Refuses null, which property lists do not have.
+    /// Throws, because property lists have no null.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable``.
     public mutating func writeNull() throws(StreamError) {
@@ -176,14 +178,16 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     /// Writes an unsigned integer.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try write("\(value)", in: "integer") }
 
-    /// Writes a floating-point number in the shortest digits that read back as the same double; `nan`, `+infinity` and `-infinity`.
+    /// Writes a floating-point number with the fewest digits that read back as the same double, or `nan`, `+infinity`
+    /// or `-infinity`.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         try write(PlistScalarText.text(ofReal: value), in: "real")
     }
 
-    /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
+    /// Writes a number: an integer of up to 128 bits exactly, or a number with a fraction or exponent as the nearest
+    /// double.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         switch try PlistScalarText.number(text) {
         case .integer(let digits): try write(digits, in: "integer")
@@ -193,16 +197,16 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a date in UTC.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one outside the years 0 to 9999, and for one with a fraction
-    ///   of a second that the options reject.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a date outside the years 0 to 9999, or for a
+    ///   fraction of a second that the options reject.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try write(try options.dateFractions.text(secondsSince2001: seconds) + "Z", in: "date")
     }
 
     /// Writes a string.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
-    ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` if the string contains a character that XML
+    ///   doesn't have, ``/PlistStreaming/StreamError/Kind/invalidText`` if it isn't valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         try WrittenText.check(utf8, in: "a string")
         try output.beginValue()
@@ -218,7 +222,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         try output.beginValue()
         try beginLine()
         try output.append("<data>\n")
-        // 76 columns, of which tabs take 8 each, and three groups of four at least, as Foundation has it.
+        // 76 columns including tabs of 8 columns each, and at least three groups of four characters, as in Foundation.
         let lineByteCount = max(12, 76 - 8 * open.count) / 4 * 3
         for start in stride(from: 0, to: bytes.byteCount, by: lineByteCount) {
             try output.append(0x09, count: open.count)

@@ -1,12 +1,13 @@
-// Values of bound types as the writer of binary property lists reads them from memory, instead of taking a message for each key and
-// value. Whatever it does not know is sent by messages in its place; the bytes are the same.
+// Lets the writer of binary property lists read values of bound types from memory, instead of receiving a message for
+// each key and value. Values that it can't read are sent as messages; the bytes are the same.
 
 import PlistBuilding
 public import PlistStreaming
 
 extension BinaryPlistWriter {
-    // PERF: PropertyLists/items written, Archive/flush; the key of a member is the number of its object, once it was written.
-    /// Writes values of bound types from where they lie in memory.
+    // PERF: PropertyLists/items written, Archive/flush; after a member's key was written once, the key is the number of
+    // its object.
+    /// Writes values of bound types from their memory.
     public static var memoryPort: MemoryPort? {
         // SAFETY: the function takes the address of a writer, which is valid during the call.
         unsafe MemoryPort(
@@ -17,14 +18,16 @@ extension BinaryPlistWriter {
     }
 
     private mutating func write(_ port: ValuePort) throws(StreamError) -> Bool {
-        // SAFETY: whoever lends the port keeps the value and what is known of its type, but no longer than for this call.
+        // SAFETY: the lender of the port keeps the value and the information about its type alive, but only for this
+        // call.
         let source = unsafe port.value
         boundKeys.removeAll()
         try unsafe write(source.pointee.address, source.pointee.form, source, depth: 0)
         return true
     }
 
-    // SAFETY: below here an address is that of a value of the type of its form, which lives as long as the source.
+    // SAFETY: in the following code, an address is that of a value of the form's type, which is alive as long as the
+    // source.
 
     private mutating func write(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>,
@@ -94,7 +97,7 @@ extension BinaryPlistWriter {
         try endDictionary()
     }
 
-    /// Writes an optional, or the member with an optional value, which may be left out.
+    /// Writes an optional, or the member with an optional value, which may be omitted.
     private mutating func writeOptional(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ member: BoundKeys.Member?,
         _ source: UnsafePointer<ValueSource>, depth: Int
@@ -167,7 +170,7 @@ extension BinaryPlistWriter {
         }
     }
 
-    /// Writes an object that is a member of another one, and keeps it while getters may put another in its place.
+    /// Writes an object that is a member of another one, and retains it, because getters may replace it.
     private mutating func writeObject(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>,
         depth: Int
@@ -179,10 +182,10 @@ extension BinaryPlistWriter {
         }
     }
 
-    /// Writes the key of a member; its value is to follow.
+    /// Writes the key of a member; its value must follow.
     @inline(__always)  // PERF: as above.
     private mutating func writeKey(of member: BoundKeys.Member) throws(StreamError) {
-        // Whoever wrote the member before by messages may have left another place.
+        // The messages for the previous member may have left another position.
         try beginKey()
         if let key = unsafe boundKeys[member.place] { return beginMember(key) }
         let key = try unsafe addString(member.member.pointee.utf8.bytes, isKey: true)
@@ -192,12 +195,12 @@ extension BinaryPlistWriter {
 
     // MARK: Scalars
 
-    /// Adds a scalar of a kind, or where it has none a date or data.
+    /// Adds a scalar of a kind, or a date or data, which have no kind.
     @inline(__always)  // PERF: as above.
     private mutating func addScalar(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ fast: FastKind
     ) throws(StreamError) -> UInt32 {
-        // SAFETY: a fast kind stands for a type, and for how it lies in memory.
+        // SAFETY: a fast kind determines the type and its memory layout.
         switch fast {
         case .integer: return try addInteger(unsafe address.load(as: UInt64.self))
         case .real: return try addReal(unsafe address.load(as: Double.self))
@@ -220,7 +223,7 @@ extension BinaryPlistWriter {
     private mutating func addOtherScalar(
         _ address: UnsafeRawPointer, _ fast: FastKind
     ) throws(StreamError) -> UInt32 {
-        // SAFETY: an optional that is not nil has its value where it begins.
+        // SAFETY: an optional that is not nil has its value at its own address.
         switch fast {
         case .optionalInteger: return try addInteger(unsafe address.load(as: UInt64.self))
         case .optionalReal: return try addReal(unsafe address.load(as: Double.self))
@@ -248,29 +251,30 @@ extension BinaryPlistWriter {
 
 /// The objects of the keys of bound types, while a value is written.
 struct BoundKeys {
-    /// A member, and the place of the object of its key.
+    /// A member, and the index of its key's object.
     @unsafe
     struct Member {
         let member: UnsafePointer<MemoryFormMember>
         let place: Int
     }
 
-    /// The place of the first key of a type by the type's address; nil for a type that goes by messages.
+    /// The index of the first key of a type, by the type's address; nil for a type that is sent as messages.
     private var starts: [UInt: Int?] = [:]
-    // PERF: PropertyLists/items written; the types of the containers that take turns are found without hashing.
+    // PERF: PropertyLists/items written; the types of alternating containers are found without hashing.
     private var recent: [(form: UInt, start: Int)] = Array(repeating: (0, 0), count: 16)
     private var keys: [UInt32] = []
 
     private static var unknown: UInt32 { .max }
 
-    /// The object of a key; nil before it was written.
+    /// Returns the object of a key, or nil before the key was written.
     @inline(__always)
     subscript(place: Int) -> UInt32? {
         get { keys[place] == Self.unknown ? nil : keys[place] }
         set { keys[place] = newValue ?? Self.unknown }
     }
 
-    /// The place of the first key of a type, those of the others follow; nil for a type that may be that of UIDs.
+    /// Returns the index of the first key of a type, followed by its other keys; nil for a type that may represent
+    /// UIDs.
     mutating func start(
         of form: UnsafePointer<MemoryForm>, _ members: UnsafeMutableBufferPointer<MemoryFormMember>, hasUIDs: Bool
     ) -> Int? {
@@ -292,7 +296,7 @@ struct BoundKeys {
         return start
     }
 
-    /// Forgets all: the types of the next value may lie where those of this one were.
+    /// Removes everything, because the types of the next value may have the same addresses as those of this value.
     mutating func removeAll() {
         guard !starts.isEmpty else { return }
         starts.removeAll(keepingCapacity: true)

@@ -1,9 +1,9 @@
-// The values of the writer that have no children. Each is written at the end of the output, and taken back when it is there already.
+// Writes the values without children. Each is written at the end of the output, and removed if an equal one exists.
 
 import PlistStreaming
 
 extension BinaryPlistWriter {
-    /// Writes null, if the options say so.
+    /// Writes null, if the options allow it.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` otherwise.
     public mutating func writeNull() throws(StreamError) {
@@ -17,29 +17,30 @@ extension BinaryPlistWriter {
         endValue(try addBool(value))
     }
 
-    /// Writes an integer in 1, 2, 4 or 8 bytes; a negative one in 8.
+    /// Writes an integer in 1, 2, 4 or 8 bytes; negative integers take 8.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
         if value >= 0, takeUID(UInt64(value)) { return }
         try beginValue()
         endValue(try addInteger(UInt64(bitPattern: value)))
     }
 
-    /// Writes an unsigned integer, from 2^63 up in 16 bytes.
+    /// Writes an unsigned integer; values from 2^63 take 16 bytes.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         if takeUID(value) { return }
         try beginValue()
         endValue(try addUnsigned(value))
     }
 
-    /// Writes a floating-point number as a double; infinities and NaN as well.
+    /// Writes a floating-point number as a double, including infinities and NaN.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         try beginValue()
         endValue(try addReal(value))
     }
 
-    /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the double that has its digits.
+    /// Writes a number: an integer of up to 128 bits exactly, or a number with a fraction or exponent as the double that has
+    /// its digits.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for any other one.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for any other number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
         if let integer = WideInteger(text), integer.high != Int64(bitPattern: integer.low) >> 63 {
@@ -74,7 +75,7 @@ extension BinaryPlistWriter {
 
     // MARK: Objects
 
-    /// Makes room for an object, behind the header, and returns its offset.
+    /// Reserves memory for an object, after the header, and returns its offset.
     @inline(__always)  // PERF: PropertyLists/binary; once a value, as below.
     mutating func beginObject(reserving byteCount: Int) throws(StreamError) -> Int {
         try output.reserve(byteCount &+ 32)
@@ -82,15 +83,17 @@ extension BinaryPlistWriter {
         return output.count
     }
 
-    /// Returns the number of the object that was written from an offset on, or of an equal one; then the bytes are taken back.
+    /// Returns the number of the object written from an offset, or of an equal one. In that case, the new bytes are
+    /// removed.
     mutating func share(from start: Int, isKey: Bool = false) throws(StreamError) -> UInt32 {
-        // PERF: Archive/flush; where nothing but keys is shared, values are not looked for.
+        // PERF: Archive/flush; if only keys are shared, values aren't looked up.
         guard isKey || options.sharedValueLimit > 0 else { return try addObject(at: start) }
         let byteCount = output.count &- start
-        // Its references are of two bytes at least, for each of which a reader takes 64 of UTF-8, three for two of UTF-16.
+        // Each use of the key takes at least two bytes of references. For each of these bytes, readers allow 64 bytes
+        // of UTF-8; two bytes of UTF-16 become at most three of UTF-8.
         if isKey && byteCount > 64 { hasLongKeys = true }
-        // SAFETY: the bytes from the start to the end are initialized. No object that was written earlier begins less than so many
-        // bytes before the end, and what has the same beginning has the same length.
+        // SAFETY: the bytes from the start to the end are initialized. Each earlier object begins at least this many
+        // bytes before the end, and objects with the same beginning have the same length.
         let memory = unsafe UnsafeRawPointer(output.end) - output.count
         let hash = unsafe shared.hash(UnsafeRawBufferPointer(start: memory + start, count: byteCount))
         let found = shared.find(hash) { object in
@@ -108,7 +111,7 @@ extension BinaryPlistWriter {
 
     @inline(__always)
     private static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ byteCount: Int) -> Bool {
-        // SAFETY: the caller has so many bytes at both addresses; each load is below the count.
+        // SAFETY: the caller guarantees this many bytes at both addresses; each load is below the count.
         var offset = 0
         while offset &+ 8 <= byteCount {
             guard
@@ -127,17 +130,17 @@ extension BinaryPlistWriter {
         return true
     }
 
-    /// Returns whether an object is the string that a key is; false also for some that are, of which the bytes are then
+    /// Returns whether an object is the string of a key. May return false for an equal string; its bytes are then
     /// compared.
     func isKey(_ object: UInt32, _ utf8: RawSpan) -> Bool {
         let byteCount = utf8.byteCount
         let offset = unsafe objects[Int(truncatingIfNeeded: object)].offset
-        // Containers are at 0 yet, where the header is.
+        // Containers have offset 0 until the end, where the header is.
         guard byteCount < 256, offset > 0 else { return false }
         let memory = unsafe UnsafeRawPointer(output.end) - output.count
         let headerByteCount = byteCount < 15 ? 1 : 3
         guard offset &+ headerByteCount &+ byteCount <= output.count else { return false }
-        // SAFETY: all that is compared was just found to be within the output.
+        // SAFETY: all compared bytes were just checked to be within the output.
         if byteCount < 15 {
             guard unsafe memory.load(fromByteOffset: offset, as: UInt8.self) == 0x50 | UInt8(byteCount) else {
                 return false
@@ -154,7 +157,7 @@ extension BinaryPlistWriter {
         }
     }
 
-    /// Adds an integer; one with the highest bit is negative.
+    /// Adds an integer; an integer with the highest bit set is negative.
     mutating func addInteger(_ value: UInt64) throws(StreamError) -> UInt32 {
         let byteCount = Self.byteCount(of: value)
         return try addNumber(
@@ -166,7 +169,7 @@ extension BinaryPlistWriter {
         value <= UInt64(Int64.max) ? try addInteger(value) : try addWide(WideInteger(high: 0, low: value))
     }
 
-    /// Adds null, if the options say so.
+    /// Adds null, if the options allow it.
     mutating func addNull() throws(StreamError) -> UInt32 {
         guard options.nulls == .write else { throw StreamError(.unrepresentable, "property lists have no null") }
         return try addNumber(0x00, 0, byteCount: 0)
@@ -195,7 +198,7 @@ extension BinaryPlistWriter {
         return try share(from: start)
     }
 
-    /// Adds an object of a marker and up to eight bytes, unless there is one, not too many numbers ago.
+    /// Adds an object with a marker and up to eight bytes, unless an equal one was added recently.
     private mutating func addNumber(_ marker: UInt8, _ bits: UInt64, byteCount: Int) throws(StreamError) -> UInt32 {
         let place = RecentNumbers.place(of: bits, marker)
         if let object = numbers.object(at: place, bits, marker) { return object }
@@ -224,9 +227,9 @@ extension BinaryPlistWriter {
         return start
     }
 
-    /// Adds a string, as ASCII when it is.
+    /// Adds a string, as ASCII if possible.
     mutating func addString(_ utf8: RawSpan, isKey: Bool) throws(StreamError) -> UInt32 {
-        // SAFETY: the buffer is read only within the closure, as the one below.
+        // SAFETY: the buffer is read only within the closure, like the one below.
         guard unsafe utf8.withUnsafeBytes({ unsafe UTF8Check.isASCII($0) }) else {
             return try addUTF16(utf8, isKey: isKey)
         }
@@ -251,15 +254,15 @@ extension BinaryPlistWriter {
     }
 }
 
-/// Text in UTF-16 with the high byte first.
+/// Text in big-endian UTF-16.
 private enum UTF16Text {
-    /// The number of code units of a text; nil where it is not UTF-8.
+    /// Returns the number of code units of a text, or nil if it isn't UTF-8.
     static func count(of utf8: UnsafeRawBufferPointer) -> Int? {
         guard unsafe UTF8Check.isValid(utf8) else { return nil }
         var count = 0
         for offset in 0..<utf8.count {
             let byte = unsafe utf8[offset]
-            // Each byte that begins a character is a unit, of four bytes two.
+            // Each byte that begins a character counts as one unit, or as two for a character of four bytes.
             count &+= (byte & 0xC0 == 0x80 ? 0 : 1) &+ (byte >= 0xF0 ? 1 : 0)
         }
         return count
@@ -269,7 +272,8 @@ private enum UTF16Text {
     /// Stores the units of valid text.
     static func store(_ utf8: UnsafeRawBufferPointer, at address: UnsafeMutableRawPointer) {
         var (place, offset) = unsafe (address, 0)
-        // SAFETY: in valid text each first byte says how many follow; there is room for the units that were counted.
+        // SAFETY: in valid text the first byte of each character determines how many follow; the memory holds the
+        // counted units.
         func following() -> UInt32 {
             let byte = unsafe utf8[offset]
             offset &+= 1

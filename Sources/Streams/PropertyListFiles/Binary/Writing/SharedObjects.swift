@@ -1,11 +1,11 @@
-// A table of the objects that were written, found by their bytes: so a value that comes again is written once.
+// A table of the written objects, looked up by their bytes, so that repeated values are written once.
 
 /// The numbers of objects by the hashes of their bytes.
 ///
-/// Open addressing; the bytes stay with whoever wrote them and are compared there. The hashes have a secret, so that
-/// nobody can choose values that meet.
+/// Uses open addressing. The writer keeps the bytes and compares them. The hashes are seeded with a secret, so that an
+/// attacker can't choose colliding values.
 struct SharedObjects {
-    /// The upper half of a bucket is the hash, the lower half the number plus 1; 0 is free.
+    /// The upper half of a bucket is the hash, the lower half the number plus 1; 0 marks a free bucket.
     private var buckets: [UInt64] = Array(repeating: 0, count: 64)
     private(set) var count = 0
 
@@ -16,13 +16,13 @@ struct SharedObjects {
 
     private let secrets = Self.secrets
 
-    /// The hash of bytes.
+    /// Returns the hash of bytes.
     @inline(__always)  // PERF: PropertyLists/binary; once a value.
     func hash(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         let count = bytes.count
         var hash = UInt64(truncatingIfNeeded: count) ^ secrets.first
         var offset = 0
-        // SAFETY: each load is below the count, with which it was just compared.
+        // SAFETY: the condition has just checked that each load is below the count.
         while offset &+ 8 <= count {
             hash = mixed(hash, unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             offset &+= 8
@@ -45,7 +45,7 @@ struct SharedObjects {
         return product.high ^ product.low
     }
 
-    /// The first object with a hash for which a closure says that it is the one; nil when there is none.
+    /// Returns the first object with a hash for which a closure returns true, or nil if there isn't one.
     @inline(__always)  // PERF: as above.
     func find(_ hash: UInt32, _ isEqual: (UInt32) -> Bool) -> UInt32? {
         let mask = buckets.count &- 1
@@ -63,7 +63,7 @@ struct SharedObjects {
 
     /// Adds an object that was not found.
     mutating func insert(_ object: UInt32, _ hash: UInt32) {
-        // PERF: PropertyLists/items; a look-up is a line of memory, of which there are as few as probing bears.
+        // PERF: PropertyLists/items; a lookup costs one cache line, so the table is as small as probing permits.
         if count &* 4 >= buckets.count &* 3 { grow() }
         place(UInt64(hash) &<< 32 | UInt64(object &+ 1))
         count &+= 1
@@ -82,34 +82,34 @@ struct SharedObjects {
         for bucket in old where bucket != 0 { place(bucket) }
     }
 
-    /// Forgets all objects.
+    /// Removes all objects.
     mutating func removeAll() {
         buckets = Array(repeating: 0, count: 64)
         count = 0
     }
 }
 
-/// The numbers that were written last, in places that their bits tell; a number takes the place of an earlier one.
+/// The numbers that were written last, in slots selected by their bits; a number replaces the earlier one in its slot.
 struct RecentNumbers {
     private struct Number {
         var bits: UInt64 = 0
         var object: UInt32 = 0
-        /// 255 is no marker of a number.
+        /// 255 isn't the marker of a number.
         var marker: UInt8 = 255
     }
 
     private static var placeBitCount: UInt64 { 10 }
 
-    // PERF: PropertyLists/items written; these few stay in the processor's caches, where a table of all numbers would not.
+    // PERF: PropertyLists/items written; these few stay in the processor's caches, unlike a table of all numbers.
     private var numbers: [Number] = []
 
-    /// The place of a number.
+    /// Returns the slot of a number.
     @inline(__always)
     static func place(of bits: UInt64, _ marker: UInt8) -> Int {
         Int(truncatingIfNeeded: ((bits ^ UInt64(marker)) &* 0x9E37_79B9_7F4A_7C15) &>> (64 &- placeBitCount))
     }
 
-    /// The object of a number, if it is the one at its place.
+    /// Returns the object of a number, if its slot contains the number.
     @inline(__always)
     func object(at place: Int, _ bits: UInt64, _ marker: UInt8) -> UInt32? {
         guard place < numbers.count else { return nil }
@@ -117,12 +117,12 @@ struct RecentNumbers {
         return number.bits == bits && number.marker == marker ? number.object : nil
     }
 
-    /// Puts the object of a number at its place.
+    /// Puts the object of a number into its slot.
     mutating func set(_ object: UInt32, at place: Int, _ bits: UInt64, _ marker: UInt8) {
         if numbers.isEmpty { numbers = Array(repeating: Number(), count: 1 << Int(Self.placeBitCount)) }
         numbers[place] = Number(bits: bits, object: object, marker: marker)
     }
 
-    /// Forgets all numbers.
+    /// Removes all numbers.
     mutating func removeAll() { numbers = [] }
 }

@@ -1,4 +1,4 @@
-// The formats JSON and JSON lines, with which PlistBuilding and PlistCoding decode and encode values.
+// The formats JSON and JSON lines, which PlistBuilding and PlistCoding use to decode and encode values.
 
 @_exported import PlistBuilding
 @_exported import PlistCoding
@@ -12,9 +12,9 @@
 /// try JSON.write(tasks, to: .file("tasks.json"))
 /// ```
 public struct JSON: DefaultFormat {
-    /// How documents are read.
+    /// The options for reading documents.
     public var reader: JSONReaderOptions
-    /// How documents are written.
+    /// The options for writing documents.
     public var writer: JSONWriterOptions
 
     /// Creates the format with its default options.
@@ -28,7 +28,7 @@ public struct JSON: DefaultFormat {
         self.writer = writer
     }
 
-    /// Creates the format with certain options, which ``JSONReaderOptions`` and ``JSONWriterOptions`` describe.
+    /// Creates the format with some options, which ``JSONReaderOptions`` and ``JSONWriterOptions`` describe.
     public init(
         limits: StreamLimits = .standard, duplicateKeys: JSONReaderOptions.DuplicateKeys = .allow,
         layout: JSONWriterOptions.Layout = .compact, sortsKeys: Bool = false,
@@ -39,7 +39,7 @@ public struct JSON: DefaultFormat {
             writer: JSONWriterOptions(layout: layout, sortsKeys: sortsKeys, nonFinite: nonFinite, dates: dates))
     }
 
-    /// Reads a document, or several values if the options ask for a sequence, and sends its messages to a sink.
+    /// Reads a document, or several values if the options allow a sequence, and sends its messages to a sink.
     ///
     /// - Throws: The first error of the source, the document or the sink, with its position.
     /// - Complexity: O(*n*) without allocations for text without escapes.
@@ -47,7 +47,7 @@ public struct JSON: DefaultFormat {
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
     ) throws(StreamError) {
-        // PERF: JSONTyped/documents; whole documents are read into values by a direct call.
+        // PERF: JSONTyped/documents; a direct call reads whole documents into values.
         if try sink.withSelf(
             as: ValueBuilder.self,
             { (builder) throws(StreamError) in
@@ -70,7 +70,7 @@ public struct JSON: DefaultFormat {
 
     /// Writes contents.
     ///
-    /// - Throws: What JSON can't represent, such as an infinite number, with its path.
+    /// - Throws: An error with the path of the first value that JSON can't represent, such as an infinite number.
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
@@ -104,14 +104,14 @@ extension JSON: SpecializedFormat {
     }
 }
 
-/// JSON lines: JSON values that newlines, or any whitespace, separate.
+/// JSON lines: JSON values that are separated by newlines or any other whitespace.
 ///
-/// Readers see an array of the values; errors have paths such as `$[3].title`. Writers take an array, and write a line for each
-/// element.
+/// Readers send an array of the values; errors have paths such as `$[3].title`. Writers accept an array, and write a
+/// line for each element.
 public struct JSONLines: DefaultFormat {
-    /// How values are read.
+    /// The options for reading values.
     public var reader: JSONReaderOptions
-    /// How values are written.
+    /// The options for writing values.
     public var writer: JSONWriterOptions
 
     /// Creates the format with its default options.
@@ -135,9 +135,10 @@ public struct JSONLines: DefaultFormat {
         try readSpecialized(source, into: &sink)
     }
 
-    /// Writes the elements of an array, one a line.
+    /// Writes the elements of an array, one per line.
     ///
-    /// - Throws: What JSON can't represent, with its path; `unrepresentable` if the contents are not an array.
+    /// - Throws: An error with the path of the first value that JSON can't represent; `unrepresentable` if the contents
+    ///   are not an array.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
@@ -167,7 +168,7 @@ extension PlistSink where Self: ~Copyable {
         try lineMessage { (sink) throws(StreamError) in try sink.endArray() }
     }
 
-    /// Sends a message of the array around the lines, and cancels the sink if it refuses it.
+    /// Sends a message for the array around the lines, and cancels the sink if it refuses the message.
     @usableFromInline
     mutating func lineMessage(
         at position: StreamPosition? = nil, _ body: (inout Self) throws(StreamError) -> Void
@@ -179,7 +180,7 @@ extension PlistSink where Self: ~Copyable {
         }
     }
 
-    /// Receives a document whose objects have each name once.
+    /// Receives a document in which each object has unique names.
     @usableFromInline
     mutating func readUniqueJSON(_ source: some ByteSource, options: JSONReaderOptions) throws(StreamError) {
         var filter = UniqueKeys(self)
@@ -270,7 +271,7 @@ extension JSON: SelfTesting {
     private static let tasks = [Task(id: 1, title: "ö", weight: 0.5), Task(id: 2)]
 
     private static func testReadsOneTypeOnManyThreads() async {
-        // Arrays, single documents, and what is given up, so that machines are lent to, left and dropped.
+        // Arrays, single documents, and incomplete ones, so that scanners are borrowed, returned and dropped.
         let texts = [text, #"[{"id":1},{"id":2,"#, #"[{"id":1},{"id":"a"}]"#, "[]"]
         let counts = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {

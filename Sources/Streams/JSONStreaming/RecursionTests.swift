@@ -1,4 +1,5 @@
-// Tests of what recurses, on threads with stacks of all sizes: it ends with a value or an error, never with the process.
+// Tests of recursive code on threads with stacks of all sizes: it must end with a value or an error, and never crash
+// the process.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -29,7 +30,7 @@ enum RecursionTests {
         var branches: [Branch] = []
     }
 
-    /// Arrays in arrays, found by trying.
+    /// Arrays in arrays, decoded by trying types.
     indirect enum Anything: Codable {
         case number(Int)
         case list([Anything])
@@ -77,7 +78,7 @@ extension RecursionTests: SelfTesting {
         String(repeating: "[", count: count) + "1" + String(repeating: "]", count: count)
     }
 
-    /// Runs a closure on threads of all sizes; errors must tell that the nesting is too deep.
+    /// Runs a closure on threads of all sizes; errors must report that the nesting is too deep.
     private static func onAnyStack(_ message: String, _ body: @escaping @Sendable (Int) throws -> Void) {
         for size in sizes {
             for count in levels {
@@ -114,7 +115,7 @@ extension RecursionTests: SelfTesting {
         }
     }
 
-    /// Values that one thread makes and another one frees, since Swift frees what refers to each other recursively as well.
+    /// Values that one thread creates and another one frees, because Swift also frees linked values recursively.
     private final class Kept: @unchecked Sendable {
         var values: [Any] = []
     }
@@ -139,7 +140,7 @@ extension RecursionTests: SelfTesting {
     private static func testEncodesOnAnyStack() throws {
         let options = EncodingOptions(depthLimit: 100_000)
         for count in levels {
-            // Values are made on the stack of the tests.
+            // Values are created on the stack of the tests.
             var node = Node()
             var list = Anything.number(1)
             for _ in 0..<count { (node, list) = (Node(next: [node]), .list([list])) }

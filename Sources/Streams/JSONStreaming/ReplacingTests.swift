@@ -1,4 +1,4 @@
-// Tests of values that are replaced: the code at the end of the old one may look at its place, where the new one is then.
+// Tests of replaced values: the deinitializer of the old value may access its place, which then contains the new one.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -6,12 +6,12 @@ import PlistBuilding
 import PlistStreaming
 
 enum ReplacingTests {
-    /// The object that is being built or used again.
+    /// The object that is being built or reused.
     nonisolated(unsafe) static weak var watched: Watched?
-    /// What ends of values have seen in their places.
+    /// The values that deinitializers have seen in their places.
     nonisolated(unsafe) static var seen: [Int] = []
 
-    /// Looks at the object that it was part of when it ends.
+    /// An object that reads its parent when it is deinitialized.
     final class Ender: StreamObject {
         let look: (Watched) -> Int
         init() { look = { $0.held.mark } }
@@ -25,7 +25,7 @@ enum ReplacingTests {
         var ender = Ender()
     }
 
-    /// Made from a string or null.
+    /// A value that is created from a string or null.
     struct Text: StreamRepresentable {
         var mark = 1
         var ender = Ender { $0.text.mark }
@@ -34,7 +34,7 @@ enum ReplacingTests {
         var representation: String? { nil }
     }
 
-    /// Made from anything.
+    /// A value that is created from anything.
     struct Anything: StreamRepresentable {
         var mark = 1
         var ender = Ender { $0.anything.mark }
@@ -43,7 +43,7 @@ enum ReplacingTests {
         var representation: PropertyList { nil }
     }
 
-    /// Lets others see it from the start.
+    /// An object that others can access from the start.
     final class Watched: StreamObject {
         var held = Held()
         var text = Text()
@@ -60,7 +60,7 @@ extension ReplacingTests: SelfTesting {
         ]
     }
 
-    /// The documents, and what each replaced value sees.
+    /// The documents, and the values that each deinitializer sees.
     private static let rows: [(json: String, seen: [Int])] = [
         (#"{"held":{"mark":7}}"#, [7]), (#"{"held":{"mark":7},"held":{"mark":8}}"#, [7, 8]),
         (#"{"text":"four"}"#, [4]), (#"{"text":null,"text":"of more than fifteen bytes"}"#, [0, 26]),

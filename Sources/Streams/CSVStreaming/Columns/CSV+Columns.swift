@@ -1,18 +1,18 @@
-// The doors for columns: of types that are given, or found in the text.
+// The entry points for columns, whose types are given or inferred from the text.
 
 public import PlistBuilding
 public import PlistStreaming
 
 extension CSV {
-    /// Builds columns of the records, of all columns and with the types of their fields.
+    /// Builds columns of the records, with all columns and the inferred types of their fields.
     ///
-    /// Each column gets the narrowest type that holds all its fields without losing a digit: integers of 64 bits, reals, Booleans, or
-    /// else strings. Only bare fields are numbers and Booleans. An empty field without quotes is null. A real holds a number of up
-    /// to 15 digits, and one of more that is the shortest text of its double.
-    /// - Throws: The first error of the source or the text, with its position; `duplicateKey` for a column whose name comes twice,
-    ///   whatever the options say of such names.
-    /// - Complexity: O(*n*) in the bytes, which are read twice. A source that can be read only once, such as a pipe, is collected
-    ///   in memory.
+    /// Each column gets the narrowest type that holds all its fields without losing a digit: 64-bit integers, reals,
+    /// Booleans, or otherwise strings. Only unquoted fields are numbers and Booleans. An empty field without quotes is
+    /// null. A real holds a number of up to 15 digits, or a longer one that is the shortest text of its double.
+    /// - Throws: The first error of the source or the text, with its position; `duplicateKey` for a duplicate column
+    ///   name, regardless of the policy in the options.
+    /// - Complexity: O(*n*) in the bytes, which are read twice. A source that can be read only once, such as a pipe, is
+    ///   collected in memory.
     public func columns(from source: some ByteSource) throws(StreamError) -> Columns {
         guard let file = Self.fileToReadTwice(source) else {
             return try source.withAllBytes(limit: reader.limits.totalByteCount) { (bytes) throws(StreamError) in
@@ -37,12 +37,12 @@ extension CSV {
         return try builder.takeResult()
     }
 
-    /// Builds columns of the records, of all columns and with the types of their fields.
+    /// Builds columns of the records, with all columns and the inferred types of their fields.
     public static func columns(from source: some ByteSource) throws(StreamError) -> Columns {
         try CSV().columns(from: source)
     }
 
-    /// The source if it is a regular file, which can be read twice.
+    /// Returns the source if it is a regular file, which can be read twice.
     static func fileToReadTwice(_ source: some ByteSource) -> FileSource? {
         guard let file = source as? FileSource, let input = try? InputFile(path: file.path), input.byteCount != nil
         else {
@@ -53,14 +53,15 @@ extension CSV {
 }
 
 extension CSVReaderOptions {
-    /// The options of a pass that finds the types of columns.
+    /// The options for the pass that infers the types of columns.
     var forTypes: CSVReaderOptions {
         var options = self
         options.isForColumns = true
         return options
     }
 
-    /// The options of a pass into columns: those are chosen, and their types known whether they are lent or not.
+    /// Returns the options for the pass that builds columns: the columns are selected, and their types are known with
+    /// and without a record buffer.
     ///
     /// - Throws: `duplicateKey` for two columns of the same name.
     func forColumns(_ columns: [(name: String, type: ColumnType)]) throws(StreamError) -> CSVReaderOptions {

@@ -1,4 +1,4 @@
-// Tests of columns: of types that are given, that are found, and by several workers.
+// Tests of columns: with given types, with inferred types, and with several workers.
 
 #if DEBUG || IN_CLASS_TESTS
 import Foundation
@@ -7,7 +7,7 @@ import PlistBuilding
 import PlistStreaming
 
 enum CSVColumnsTests {
-    /// The types and texts of all columns, or the error.
+    /// Returns the types and texts of all columns, or the error.
     private static func shown(_ columns: Columns) -> String {
         columns.columns.map { column in
             let values = (0..<columns.rowCount).map { row -> String in
@@ -92,7 +92,7 @@ extension CSVColumnsTests: SelfTesting {
             wrong?.description, "$[0].name: expected an integer, found \"x\" at line 2, column 3 (byte 16)", "message")
     }
 
-    /// More columns than are lent.
+    /// More columns than fit into the record buffer.
     private static func testTakesAnyNumberOfColumns() throws {
         let names = (0..<100).map { "c\($0)" }
         let text =
@@ -139,12 +139,12 @@ extension CSVColumnsTests: SelfTesting {
         }
     }
 
-    /// Columns of a pipe whose other end is closed, by the path of its descriptor.
+    /// Returns the columns of a pipe whose other end is closed, by the path of its descriptor.
     private static func ofPipe(
         _ columns: KeyValuePairs<String, ColumnType>?, workers: Int
     ) async throws -> Columns {
         var ends: [Int32] = [-1, -1]
-        // SAFETY: the array has room for the two descriptors.
+        // SAFETY: the array has two elements for the descriptors.
         try requireEqual(unsafe pipe(&ends), 0, "pipe")
         defer { close(ends[0]) }
         var output = ByteOutput(descriptor: ends[1])

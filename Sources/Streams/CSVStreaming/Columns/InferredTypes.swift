@@ -1,17 +1,17 @@
-// The types of columns by what is in them: the narrowest that holds every field without losing a digit.
+// Infers the types of columns from their fields: the narrowest type that holds every field without losing a digit.
 
 import PlistBuilding
 import PlistStreaming
 
-/// What the fields of columns may be, as far as they were seen.
+/// The possible types of columns, based on the fields so far.
 struct InferredTypes: Sendable {
-    /// The types that hold all fields so far.
+    /// The types that can hold all fields so far.
     private struct Candidates: OptionSet {
         let rawValue: UInt8
         static let integer = Candidates(rawValue: 1)
         static let real = Candidates(rawValue: 2)
         static let bool = Candidates(rawValue: 4)
-        /// Whether there was a field at all.
+        /// Set if no field has been seen.
         static let none = Candidates(rawValue: 8)
         static let all: Candidates = [.integer, .real, .bool, .none]
     }
@@ -21,14 +21,14 @@ struct InferredTypes: Sendable {
 
     init() {}
 
-    /// Finds the types of a whole text.
+    /// Infers the types from a whole text.
     init(of bytes: [UInt8], _ options: CSVReaderOptions) throws(StreamError) {
         let cursor = CSVCursor(options: options)
         try bytes.withRawSpan { bytes throws(StreamError) in try note(bytes, cursor) }
         try noteLast(cursor)
     }
 
-    /// Joins what was found in parts of a text.
+    /// Combines the results for parts of a text.
     init(joining parts: [InferredTypes]) {
         names = parts.first { !$0.names.isEmpty }?.names ?? []
         candidates = [Candidates](repeating: .all, count: names.count)
@@ -45,7 +45,7 @@ struct InferredTypes: Sendable {
         begin(cursor)
     }
 
-    /// Notes the record that the end completes.
+    /// Notes the record that the end of the input completes.
     mutating func noteLast(_ cursor: CSVCursor) throws(StreamError) {
         try cursor.lendLastRow { (row) throws(StreamError) in note(row) }
         begin(cursor)
@@ -53,7 +53,7 @@ struct InferredTypes: Sendable {
 
     private mutating func begin(_ cursor: CSVCursor) {
         guard names.isEmpty, cursor.width >= 0 else { return }
-        // Columns without names have their numbers, from 1.
+        // Columns without names are numbered from 1.
         names = cursor.header?.names ?? (0..<cursor.width).map { "\($0 + 1)" }
         while candidates.count < names.count { candidates.append(.all) }
     }
@@ -61,7 +61,7 @@ struct InferredTypes: Sendable {
     private mutating func note(_ row: borrowing CSVRow) {
         while candidates.count < row.count { candidates.append(.all) }
         for field in 0..<row.count where candidates[field] != [] {
-            // PERF: CSV/columns; most fields are short integers, or of a column of text.
+            // PERF: CSV/columns; most fields are short integers, or in a text column.
             let text = row[field]
             if text.byteCount == 0 && !row.isQuoted(at: field) { continue }
             if row.isShortInteger(at: field) {
@@ -72,7 +72,7 @@ struct InferredTypes: Sendable {
         }
     }
 
-    /// The types that hold a bare text.
+    /// Returns the types that can hold an unquoted text.
     private static func candidates(for text: RawSpan) -> Candidates {
         guard let number = DecimalNumber(text) else {
             return text.equals("true") || text.equals("false") ? .bool : []
@@ -86,17 +86,17 @@ struct InferredTypes: Sendable {
         return found
     }
 
-    /// Returns whether a double stands for a number and no other one of as many digits.
+    /// Returns whether a double represents a number, and no other number with the same number of digits.
     private static func isReal(_ number: DecimalNumber, _ text: RawSpan) -> Bool {
         guard let value = NumberText.real(text, as: Double.self), value != 0, !number.isTruncated else { return false }
-        // SPEC: IEEE 754; a decimal of 15 digits comes back from a double that is not subnormal.
+        // SPEC: IEEE 754; a decimal of 15 digits survives the conversion to a double that isn't subnormal and back.
         if number.mantissa < 1_000_000_000_000_000, value.magnitude >= 0x1p-1022 { return true }
         return NumberText.isShortest(text, of: value)
     }
 
-    /// The columns that options choose, or all.
+    /// Returns the columns that the options select, or all columns.
     ///
-    /// - Throws: `unknownMember` for one that there is not.
+    /// - Throws: `unknownMember` for a column that doesn't exist.
     func columns(_ options: CSVReaderOptions) throws(StreamError) -> [(name: String, type: ColumnType)] {
         let header = CSVHeader(names)
         var columns: [(name: String, type: ColumnType)] = []

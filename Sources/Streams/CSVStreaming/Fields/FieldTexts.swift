@@ -1,15 +1,15 @@
-// The text of fields: without quotes, with doubled ones made one, and in UTF-8 whatever the encoding.
+// The text of fields: without quotes, with doubled quotes replaced by single ones, and in UTF-8 for every encoding.
 
 import PlistStreaming
 
-/// Gives the texts of the fields of a record, which stay until the next record.
+/// Returns the texts of the fields of a record, which are valid until the next record.
 @safe @usableFromInline
 final class FieldTexts {
     @usableFromInline let quote: Int
     private let encoding: CSVReaderOptions.Encoding
-    /// Texts with doubled quotes, each as far behind the beginning as it is in its record.
+    /// The texts of fields with doubled quotes, each at the same offset as in its record.
     private var unquoted = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    /// The last text that was of another encoding.
+    /// The last text that was converted from another encoding.
     private var decoded: [UInt8] = []
 
     init(_ options: CSVReaderOptions) {
@@ -19,9 +19,9 @@ final class FieldTexts {
 
     deinit { unsafe unquoted.deallocate() }
 
-    /// The text of a field as it is in the input, but for quotes.
+    /// Returns the text of a field as it is in the input, without its quotes.
     ///
-    /// Bytes are those of the batch, or stay until a field of another record is asked for.
+    /// The bytes belong to the batch, or are valid until a field of another record is requested.
     @inlinable @inline(__always)  // PERF: CSV/slices; once a field, in other modules.
     func bytes(of field: Int, in record: Int, _ batch: RecordBatch) -> UnsafeRawBufferPointer {
         let range = unsafe batch.range(of: field, in: record)
@@ -46,7 +46,7 @@ final class FieldTexts {
         let inner = unsafe UnsafeRawBufferPointer(rebasing: text[1..<text.count - 1])
         let byte = UInt8(truncatingIfNeeded: quote)
         guard let first = unsafe inner.firstIndex(of: byte) else { return unsafe inner }
-        // There is room for all fields of a record at once, since those that are lent stay where they are.
+        // The memory has capacity for all fields of a record at once, because borrowed fields must stay in place.
         let count = unsafe Int(batch.ends[Int(batch.records[record].last) - 1] &- batch.records[record].start)
         if unsafe unquoted.count < count {
             unsafe unquoted.deallocate()
@@ -64,9 +64,9 @@ final class FieldTexts {
         return unsafe UnsafeRawBufferPointer(rebasing: target[..<length])
     }
 
-    /// The text of a field in UTF-8; nil where it is none.
+    /// Returns the text of a field in UTF-8, or nil if it isn't valid.
     ///
-    /// Bytes are those of the batch, or stay until another field is asked for.
+    /// The bytes belong to the batch, or are valid until another field is requested.
     func text(of field: Int, in record: Int, _ batch: RecordBatch) -> UnsafeRawBufferPointer? {
         let bytes = unsafe bytes(of: field, in: record, batch)
         switch encoding {
@@ -78,14 +78,14 @@ final class FieldTexts {
             for index in bytes.indices {
                 decoded.append(contentsOf: unsafe encoding.character(bytes[index]).utf8)
             }
-            // SAFETY: the array is not changed before the next call, and has at least two bytes, which lie in its own memory.
+            // SAFETY: the array doesn't change before the next call, and has at least two bytes in its own memory.
             return unsafe decoded.withUnsafeBytes { unsafe $0 }
         }
     }
 }
 
 extension CSVReaderOptions.Encoding {
-    /// The character of a byte, where each is one.
+    /// Returns the character of a byte in an encoding with one byte per character.
     func character(_ byte: UInt8) -> Character {
         let code = self == .windows1252 ? CharacterCode.ofWindows1252(byte) : UInt16(byte)
         return Character(UnicodeScalar(code) ?? "\u{FFFD}")

@@ -1,25 +1,26 @@
-// The numbers that most fields are, of a word or two: read without a loop, or left to those who know all numbers.
+// The most common numbers in fields, with at most two words: read without a loop. General code handles all other
+// numbers.
 
 import PlistBuilding
 import PlistStreaming
 
-/// Numbers of few digits, with 24 bytes to be loaded from their first one.
+/// Numbers of few digits, with 24 readable bytes from the first one.
 @usableFromInline
 enum ShortNumber {
     // PERF: CSV/typed; a dozen instructions for up to eight digits.
-    /// The integer that a text of up to 16 digits is; nil for any other text, also for other integers.
+    /// Returns the integer in a text of up to 16 digits, or nil for any other text, including other integers.
     @inlinable @inline(__always)
     static func integer(_ text: UnsafeRawPointer, _ count: Int) -> Int64? {
-        // SAFETY: the caller has 24 bytes.
+        // SAFETY: the caller guarantees 24 bytes.
         let word = unsafe text.loadUnaligned(as: UInt64.self).littleEndian
         guard count > 1 else {
             let digit = word & 0xFF ^ 0x30
             return count == 1 && digit < 10 ? Int64(truncatingIfNeeded: digit) : nil
         }
-        // A zero only alone.
+        // A zero may not have further digits.
         guard count < 17, word & 0xFF != 0x30 else { return nil }
         guard count > 8 else {
-            // Zeros move in before the first digit; what follows the last one moves out.
+            // Zeros are shifted in before the first digit; the bytes after the last digit are shifted out.
             let digits = DigitRun(
                 digits: (word ^ 0x3030_3030_3030_3030) &<< UInt64(truncatingIfNeeded: 64 &- count &* 8))
             return digits.areAllDigits ? Int64(truncatingIfNeeded: DigitWords.value(ofDigits: digits.digits)) : nil
@@ -35,7 +36,8 @@ enum ShortNumber {
                 &+ DigitWords.value(ofDigits: rest.digits))
     }
 
-    /// The integer below zero that a minus and a text of up to 15 digits are; nil for any other text. There are 25 bytes.
+    /// Returns the negative integer in a text with a minus and up to 15 digits, or nil for any other text. 25 bytes
+    /// must be readable.
     static func negative(_ text: UnsafeRawPointer, _ count: Int) -> Int64? {
         guard unsafe text.load(as: UInt8.self) == UInt8(ascii: "-"), count < 17,
             let value = unsafe integer(text + 1, count &- 1), value != 0
@@ -44,10 +46,11 @@ enum ShortNumber {
     }
 
     // PERF: CSV/typed; see above. A quotient of numbers below 2^53 and a power of ten up to 10^22 is rounded once.
-    /// The real that a text of up to seven digits, a point and up to seven digits is; nil for any other text, and for integers.
+    /// Returns the real in a text with up to seven digits, a point and up to seven digits, or nil for any other text,
+    /// including integers.
     @inline(__always)
     static func real(_ text: UnsafeRawPointer, _ count: Int) -> Double? {
-        // SAFETY: the caller has 24 bytes.
+        // SAFETY: the caller guarantees 24 bytes.
         let isNegative = unsafe text.load(as: UInt8.self) == UInt8(ascii: "-")
         let sign = isNegative ? 1 : 0
         guard UInt(bitPattern: count &- 1) < 16 else { return nil }
@@ -86,10 +89,10 @@ extension ShortNumber: SelfTesting {
         ]
     }
 
-    /// The numbers that a text is, with other bytes behind it.
+    /// Returns the numbers in a text that is followed by other bytes.
     private static func read(_ text: String, _ follower: UInt8) -> (integer: Int64?, real: Double?) {
         let bytes = Array(text.utf8) + [UInt8](repeating: follower, count: 25)
-        // SAFETY: there are 25 bytes more.
+        // SAFETY: 25 more bytes follow.
         return unsafe bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return (nil, nil) }
             let integer = unsafe integer(start, text.utf8.count) ?? negative(start, text.utf8.count)

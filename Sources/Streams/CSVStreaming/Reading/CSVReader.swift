@@ -1,8 +1,8 @@
-// The doors for delimited text: a reader that is fed chunks, and whole texts straight into a sink.
+// The entry points for delimited text: a reader that accepts chunks, and functions that send whole texts to a sink.
 
 public import PlistStreaming
 
-/// A reader of delimited text that owns its sink and is fed chunks of any size.
+/// A reader of delimited text that owns its sink and accepts chunks of any size.
 ///
 /// ```swift
 /// var reader = CSVReader(sink: EventTrace())
@@ -12,35 +12,37 @@ public import PlistStreaming
 /// print(reader.sink.text)
 /// ```
 ///
-/// The records are sent as an array of dictionaries, by the names of the header; without names, as an array of arrays. A sink that
-/// knows what it wants, a builder of a bound type or of columns, gets numbers, Booleans and nulls where it wants them; any other
-/// one gets what ``CSVReaderOptions/fieldType`` says, strings unless told otherwise. An empty field is null where that is
-/// possible, but an empty field in quotes is always the empty string where strings are.
+/// The records are sent as an array of dictionaries with the names of the header, or as an array of arrays if the text
+/// has no names. A sink that expects particular types, such as a builder of a bound type or of columns, receives
+/// numbers, Booleans and nulls accordingly. Any other sink receives the types of ``CSVReaderOptions/fieldType``, which
+/// are strings by default. An empty field is null if possible, but an empty field in quotes is always the empty string
+/// if strings are possible.
 ///
-/// The messages and the errors are the same for every division into chunks. Of the input only the record is kept that a chunk's end
-/// has cut.
+/// The messages and the errors are the same for every division into chunks. The reader keeps only a record that is cut
+/// at the end of a chunk.
 public struct CSVReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
     @usableFromInline var cursor: CSVCursor
 
-    /// Creates a reader before a sink.
+    /// Creates a reader for a sink.
     public init(sink: consuming Sink, options: CSVReaderOptions = CSVReaderOptions()) {
         self.sink = sink
         cursor = CSVCursor(options: options)
     }
 
-    // PERF: CSV/typed; inlinable, so that the loop over messages specialises for sinks of other packages; so are the others.
-    /// Reads the next chunk of the input; its bytes are not kept, but for a record that is not whole.
+    // PERF: CSV/typed; inlinable, like the following functions, so that the loop over messages specializes for sinks of
+    // other packages.
+    /// Reads the next chunk of the input. The reader keeps no bytes except those of an incomplete record.
     ///
-    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    /// - Throws: The first error of the input or the sink, with its position; the same error on every later call.
     /// - Complexity: O(*n*).
     @inlinable
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) {
         try cursor.send(bytes, to: &sink)
     }
 
-    /// Ends the input, and the last record.
+    /// Ends the input and the last record.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
     @inlinable
@@ -51,17 +53,17 @@ public struct CSVReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The number of bytes fed.
     public var byteOffset: Int { cursor.scanner.byteOffset }
 
-    /// The names of the columns, once the header has come; nil before, and where records have no names.
+    /// The names of the columns after the header was read; nil before, and if records have no names.
     public var header: CSVHeader? { cursor.header }
 
-    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    /// Discards the input so far, including errors, so that the reader accepts new input. The sink is unchanged.
     public mutating func reset() {
         cursor = CSVCursor(options: cursor.options)
     }
 }
 
 extension PlistSink where Self: ~Copyable {
-    /// Receives a whole delimited text as an array of dictionaries, or of arrays where records have no names.
+    /// Receives a whole delimited text as an array of dictionaries, or of arrays if records have no names.
     ///
     /// - Throws: The first error of the text or of this sink, with its position, and its record and field as the path.
     /// - Complexity: O(*n*).
@@ -76,7 +78,7 @@ extension PlistSink where Self: ~Copyable {
 
     /// Receives a whole delimited text from a source: bytes, a string, a file or a descriptor.
     ///
-    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws, and errors of the source.
+    /// - Throws: The same errors as ``readCSV(_:options:)-(RawSpan,_)``, and errors of the source.
     @inlinable
     public mutating func readCSV(
         _ source: some ByteSource, options: CSVReaderOptions = CSVReaderOptions()
@@ -85,7 +87,7 @@ extension PlistSink where Self: ~Copyable {
         do throws(StreamError) {
             try source.forEachChunk { (chunk) throws(StreamError) in try cursor.send(chunk, to: &self) }
         } catch {
-            // The cursor has told the sink of its own errors.
+            // The cursor has already notified the sink of its own errors.
             if cursor.scanner.failure == nil { cancel(with: error) }
             throw error
         }

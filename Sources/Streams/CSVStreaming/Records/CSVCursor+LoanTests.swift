@@ -1,4 +1,4 @@
-// What is stored in memory that builders lend, against what the same records are as messages.
+// Compares values that are stored in the record buffers of builders with the messages for the same records.
 
 #if DEBUG || IN_CLASS_TESTS
 import Foundation
@@ -34,7 +34,7 @@ enum CSVLoanTests {
 
     private static let header = "id,name,latitude,parent,zone,weight,isOpen,isNew,small,half,date,kind\n"
 
-    /// The values of a text, by storing or by messages, whole or in pieces, or the error.
+    /// Returns the values of a text, stored directly or sent as messages, whole or in pieces, or the error.
     private static func stops(_ text: [UInt8], _ options: CSVReaderOptions, cuts: [Int] = []) -> String {
         do {
             var reader = CSVReader(sink: try ObjectBuilder<[Stop]>(), options: options)
@@ -124,7 +124,7 @@ extension CSVLoanTests: SelfTesting {
         for round in 0..<32 {
             var text = Array(header.utf8)
             for row in 0..<40 {
-                // Mistakes are rare, and of any column.
+                // Errors are rare, and occur in any column.
                 let wrong = round % 4 == 0 && row == 30 ? Int.random(in: 0..<14, using: &random) : -1
                 for (index, choices) in fields.enumerated() {
                     if index > 0 { text.append(0x2C) }

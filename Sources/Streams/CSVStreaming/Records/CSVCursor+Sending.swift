@@ -1,16 +1,16 @@
-// Records as messages: a dictionary each where columns have names, else an array.
+// Sends records as messages: a dictionary each if columns have names, otherwise an array.
 
 import PlistBuilding
 import PlistStreaming
 
 extension CSVCursor {
-    // PERF: CSV/typed; inlinable, so that the loop specialises for sinks of other modules.
+    // PERF: CSV/typed; inlinable, so that the loop specializes for sinks of other modules.
     /// Sends the records that a chunk completes.
     @inlinable
     func send<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
         try checkGoesOn()
         do throws(StreamError) {
-            // SAFETY: the scanner has the chunk within the closure only.
+            // SAFETY: the scanner uses the chunk only within the closure.
             try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
                 unsafe scanner.beginChunk(buffer)
                 while try next() { try sendRecord(to: &sink) }
@@ -43,17 +43,17 @@ extension CSVCursor {
         }
     }
 
-    /// Tells the sink that nothing more comes.
+    /// Tells the sink that the input has ended.
     @inlinable @inline(never)
     func abandon<Sink: PlistSink & ~Copyable>(_ sink: inout Sink, _ error: StreamError) -> StreamError {
-        // An error of what was lent is none of the text any more.
+        // An error of the record buffer is no longer an error of the text.
         try? endLoan(of: &sink)
         forgetSink()
         sink.cancel(with: error)
         return error
     }
 
-    /// Begins the array of the records, and compares the names of the columns with those that the sink wants.
+    /// Begins the array of records, and compares the column names with those that the sink expects.
     @inlinable
     func begin<Sink: PlistSink & ~Copyable>(_ sink: inout Sink) throws(StreamError) {
         if let names = sentNames { try sink.expectColumns(names) }
@@ -80,7 +80,7 @@ extension CSVCursor {
     @inlinable @inline(__always)  // PERF: CSV/typed; once a record.
     func sendDictionary<Sink: PlistSink & ~Copyable>(to sink: inout Sink, _ column: inout Int) throws(StreamError) {
         var (first, isOpen) = (0, false)
-        // A record that is no row of the memory is not worth a loan, which costs as much as there are columns.
+        // For a record of another width the record buffer isn't worth its cost, which depends on the number of columns.
         if mayBorrow && !isLent && (recordFieldCount == width || !hasResolved) {
             if let port = try unsafe sink.beginLoan(of: .records) {
                 unsafe borrow(port)
@@ -114,7 +114,7 @@ extension CSVCursor {
         try sink.endDictionary()
     }
 
-    /// Sends the fields behind those of the columns as a member of their own, where the options say so.
+    /// Sends the fields after the last column as a separate member, if the options require it.
     @inlinable
     func sendRest<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         let count = recordFieldCount

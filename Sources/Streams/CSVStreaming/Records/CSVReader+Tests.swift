@@ -1,4 +1,5 @@
-// Tests of what texts mean, and of errors: rows of input and messages, each whole, byte by byte and at every split point.
+// Tests of the meaning of texts, and of errors: rows of input and messages, each whole, byte by byte and at every split
+// point.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -6,7 +7,7 @@ import PlistBuilding
 import PlistStreaming
 
 enum CSVReaderTests {
-    /// The messages of a text in pieces that end at some places, and the error.
+    /// Returns the messages of a text in pieces that end at some positions, and the error.
     static func outcome(_ bytes: [UInt8], cuts: [Int] = [], _ options: CSVReaderOptions) -> String {
         var reader = CSVReader(sink: EventTrace(), options: options)
         do throws(StreamError) {
@@ -22,7 +23,7 @@ enum CSVReaderTests {
         return reader.sink.text
     }
 
-    /// Expects the same of a text whole, in two pieces and byte by byte, by both machines.
+    /// Expects the same messages for a text whole, in two pieces and byte by byte, from both scanners.
     static func expect(
         _ text: String, _ expected: String, _ options: CSVReaderOptions = CSVReaderOptions(), line: UInt = #line
     ) {
@@ -80,7 +81,7 @@ extension CSVReaderTests: SelfTesting {
         expect("größe\n€\n", #"[ { key "größe" string "€" } ]"#)
         expect("", "[ ]", arrays)
         expect("\n\n1\n\n2\n", #"[ [ string "1" ] [ string "2" ] ]"#, arrays)
-        // With one column, a line without a byte is a record with an empty field.
+        // With one column, an empty line is a record with an empty field.
         expect("\na\n1\n\n2\n", #"[ { key "a" string "1" } { key "a" string "" } { key "a" string "2" } ]"#)
     }
 
@@ -263,7 +264,7 @@ extension CSVReaderTests: SelfTesting {
         var c1: String?
     }
 
-    /// So many columns that minutes would pass if all were gone through for each byte, or for each short record.
+    /// So many columns that it would take minutes to visit all of them for each byte, or for each short record.
     private static func testTakesTimeForBytesOnly() throws {
         let count = 40_000
         let header = (0..<count).map { "c\($0)" }.joined(separator: ",") + "\n"

@@ -1,4 +1,4 @@
-// What is stored column by column, against what the same records are as messages.
+// Compares values that are stored column by column with the messages for the same records.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -19,7 +19,7 @@ extension ColumnFillerTests: SelfTesting {
         ("n", .integer), ("s", .string), ("r", .real), ("b", .bool), ("t", .string),
     ]
 
-    /// The columns of a text in pieces that end at some places, or the error.
+    /// Returns the columns of a text in pieces that end at some positions, or the error.
     fileprivate static func outcome(_ text: [UInt8], _ options: CSVReaderOptions, cuts: [Int] = []) -> String {
         var reader = CSVReader(sink: ColumnsBuilder(columns: types), options: options)
         do throws(StreamError) {
@@ -44,7 +44,7 @@ extension ColumnFillerTests: SelfTesting {
         }
     }
 
-    /// The options of messages by the plain machine.
+    /// Returns the options for messages from the plain scanner.
     fileprivate static func plain(_ options: CSVReaderOptions) -> CSVReaderOptions {
         var plain = options
         (plain.usesPlainScan, plain.usesMessages) = (true, true)
@@ -65,11 +65,11 @@ extension ColumnFillerTests: SelfTesting {
         ["x", "", "é", "more than thirty-two bytes of text in a field"],
     ]
 
-    // Rounds of some KB each, so that there are runs of records, which takes a debug build a while.
+    // Rounds of some KB each, so that there are runs of records. They take a while in a debug build.
     private static func testStoresWhatMessagesSay() {
         var random = TestRandom(seed: 20_261_124)
         for round in 0..<24 {
-            // What messages must tell, what is wrong, and records of another width are rare, and not in every round.
+            // Fields that need messages, invalid fields, and records of another width are rare, and not in every round.
             let odd = [["18446744073709551616.0"], ["x"], ["7", "8"], ["1e999"]]
             var text = Array("n,s,r,b,t,u\n".utf8)
             for row in 0..<120 {

@@ -1,4 +1,5 @@
-// The in-class tests of headers whose names are not those that a sink wants, by every door and division into chunks.
+// The in-class tests of headers whose names differ from those that a sink expects, for every entry point and division
+// into chunks.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -31,7 +32,7 @@ extension HeaderNamesTests: SelfTesting {
         ]
     }
 
-    /// The error of a text, in words, or how many records there are; the same by all doors.
+    /// Returns the error of a text, in words, or the number of records; the same for all entry points.
     private static func outcome(
         _ text: String, _ options: CSVReaderOptions = CSVReaderOptions(),
         _ builderOptions: BuilderOptions = BuilderOptions()

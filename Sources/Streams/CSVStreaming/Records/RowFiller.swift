@@ -1,9 +1,9 @@
-// Stores the fields of one record: short ones of the commonest kinds at once, all others by their messages.
+// Stores the fields of one record: short fields of the most common kinds directly, all others with their messages.
 
 import PlistBuilding
 import PlistStreaming
 
-/// Stores the fields of a record where the members of its columns are.
+/// Stores the fields of a record in the memory of the columns' members.
 @unsafe
 struct RowFiller {
     private let cursor: Unmanaged<CSVCursor>
@@ -11,12 +11,12 @@ struct RowFiller {
     private let records: UnsafeMutablePointer<RecordState>
     private let isInitialized: Bool
     private let quote: Int
-    /// A Boolean value that indicates whether a short text may be stored as it is, and whether it has to be ASCII for that.
+    /// A Boolean value that indicates whether a short text may be stored unchanged, and whether it must then be ASCII.
     private let knowsStrings: Bool
     private let isUTF8: Bool
     /// A Boolean value that indicates whether the columns are the fields in their order.
     private let isInOrder: Bool
-    /// The last offset from which three words may be loaded.
+    /// The last offset at which three words can be loaded.
     private let last: Int
 
     init(_ cursor: CSVCursor, _ batch: RecordBatch, _ records: UnsafeMutablePointer<RecordState>) {
@@ -30,16 +30,17 @@ struct RowFiller {
         unsafe last = batch.byteCount - 24
     }
 
-    /// Stores the fields of a record; returns the column that could not be stored, or else the number of columns, and the bits of
-    /// the members stored.
+    /// Stores the fields of a record. Returns the index of the column that could not be stored, or the number of
+    /// columns, and the bits of the stored members.
     @inline(__always)  // PERF: CSV/typed; once a record.
     func fill(
         _ record: Int, _ base: Int, _ columns: UnsafeMutableBufferPointer<CSVCursor.Column>,
         _ loan: UnsafeMutableBufferPointer<RowLoan.Column>
     ) -> (index: Int, seen: UInt64) {
         var seen: UInt64 = 0
-        // SAFETY: there is a column of the loan for each of the cursor's; a field of each is in the record, as its number of fields
-        // was compared. A kind says what the memory is for. Words are loaded only where there are so many bytes.
+        // SAFETY: the record buffer has a column for each of the cursor's. The record contains a field for each of
+        // them, because its number of fields was compared. A kind determines the type of the memory. Words are loaded
+        // only within the available bytes.
         guard var column = loan.baseAddress else { return (0, 0) }
         let (first, count) = unsafe (Int(batch.records[record].first), columns.count)
         let ends = unsafe batch.ends + first
@@ -47,7 +48,7 @@ struct RowFiller {
         var index = 0
         while index < count {
             let kind = unsafe column.pointee.kind
-            // PERF: CSV/typed; where columns are those of the text, a field begins behind the one before.
+            // PERF: CSV/typed; if the columns are those of the text, a field begins after the previous one.
             let field = unsafe isInOrder ? index : columns[index].field
             if unsafe !isInOrder {
                 start = unsafe field == 0 ? Int(batch.records[record].start) : Int(ends[field &- 1]) &+ 1
@@ -108,7 +109,7 @@ struct RowFiller {
         return true
     }
 
-    /// Stores a field by the message that it is; false where messages must tell.
+    /// Stores a field with its message; returns false if messages are needed.
     @inline(never)
     private func storeOther(
         _ index: Int, _ column: UnsafeMutablePointer<RowLoan.Column>, _ place: UnsafeMutableRawPointer
@@ -122,7 +123,7 @@ struct RowFiller {
         case (.real, .real(let value)): unsafe place.storeBytes(of: value, as: Double.self)
         case (.bool, .bool(let value)): unsafe place.storeBytes(of: value, as: Bool.self)
         case (.columnBool, .bool(let value)):
-            // One byte a row, where the address counts eight.
+            // The column has one byte per row, but the address advances by eight.
             unsafe (place - 7 * records.pointee.doneCount).storeBytes(of: value, as: Bool.self)
         case (.string, .string(let text)): unsafe SmallText.store(text.bytes, to: place, isInitialized: isInitialized)
         case (.optionalString, .string(let text)):
@@ -145,7 +146,7 @@ struct RowFiller {
         return true
     }
 
-    /// Stores what the member's type reads of a message.
+    /// Stores the value that the member's type reads from a message.
     private func storeByType(
         _ message: ScalarMessage, _ column: UnsafeMutablePointer<RowLoan.Column>, _ place: UnsafeMutableRawPointer
     ) -> Bool {

@@ -1,4 +1,4 @@
-// Tests of rows that are lent: what is in them, where they are, and who refuses what.
+// Tests of borrowed rows: their contents, their positions, and the source of errors.
 
 #if DEBUG || IN_CLASS_TESTS
 import Foundation
@@ -38,7 +38,7 @@ extension CSVRowTests: SelfTesting {
             ], "rows")
     }
 
-    /// The texts of all fields, in pieces that end at some places.
+    /// Returns the texts of all fields, in pieces that end at some positions.
     private static func fields(_ text: [UInt8], _ cuts: [Int], _ options: CSVReaderOptions) throws -> [String] {
         var fields: [String] = []
         var reader = CSVRowReader(options: options)
@@ -139,7 +139,7 @@ extension CSVRowTests: SelfTesting {
         var b: Double?
     }
 
-    /// Quotes that are digits, a minus or a point, where numbers are read quickly.
+    /// Dialects whose quotes are digits, a minus or a point, with the fast reading of numbers.
     private static func testTakesNoQuoteForANumber() throws {
         for (quote, field, inner) in [("1", "121", "2"), ("-", "-7-", "7"), (".", ".5.", "5")] {
             let options = CSVReaderOptions(dialect: CSVDialect(quote: Array(quote.utf8)[0]))

@@ -1,8 +1,9 @@
-// The doors for rows: a reader that is fed chunks and lends each record, and whole texts.
+// The entry points for rows: a reader that accepts chunks and passes each record to a closure, and functions for whole
+// texts.
 
 public import PlistStreaming
 
-/// A reader of delimited text that is fed chunks of any size and lends the records, one after another.
+/// A reader of delimited text that accepts chunks of any size and passes the records to a closure, one after another.
 ///
 /// ```swift
 /// var reader = CSVRowReader()
@@ -13,9 +14,10 @@ public import PlistStreaming
 /// try reader.finish { row in total += row.integer(at: 1) ?? 0 }
 /// ```
 ///
-/// Of the options those count that say what a record is: dialect, header and names, ragged records, encoding and limits. Records of
-/// another number of fields than the header, or the first record, are refused unless the options allow them; then they come as they
-/// are. Columns and types are for messages; see ``CSVReader``.
+/// The reader uses the options that define a record: dialect, header and names, ragged records, encoding and limits.
+/// Records with another number of fields than the header, or than the first record, are refused unless the options
+/// allow them. If they are allowed, they are passed on unchanged. Columns and types apply only to messages; see
+/// ``CSVReader``.
 public struct CSVRowReader: ~Copyable {
     private var cursor: CSVCursor
 
@@ -24,10 +26,10 @@ public struct CSVRowReader: ~Copyable {
         cursor = CSVCursor(options: options)
     }
 
-    /// Reads the next chunk of the input, and lends the records that it completes.
+    /// Reads the next chunk of the input, and passes the records that it completes to a closure.
     ///
-    /// - Throws: The first error of the input, with its position; what the closure throws, as `StreamError` with the place of the
-    ///   record.
+    /// - Throws: The first error of the input, with its position; an error of the closure becomes a `StreamError` with
+    ///   the position of the record.
     /// - Complexity: O(*n*).
     public mutating func feed(
         _ bytes: RawSpan, _ body: (borrowing CSVRow) throws(StreamError) -> Void
@@ -35,40 +37,41 @@ public struct CSVRowReader: ~Copyable {
         try cursor.lendRows(of: bytes, body)
     }
 
-    /// Reads the next chunk of the input, such as an array of bytes or a string, and lends the records that it completes.
+    /// Reads the next chunk of the input, such as an array of bytes or a string, and passes the records that it
+    /// completes to a closure.
     ///
-    /// - Throws: What ``feed(_:_:)-(RawSpan,_)`` throws.
+    /// - Throws: The same errors as ``feed(_:_:)-(RawSpan,_)``.
     public mutating func feed(
         _ source: some ByteSource, _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
         try source.withAllBytes { (bytes) throws(StreamError) in try feed(bytes, body) }
     }
 
-    /// Ends the input, and lends the last record if its line has no end.
+    /// Ends the input, and passes on the last record if its line has no end.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
     public mutating func finish(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try cursor.lendLastRow(body)
     }
 
-    /// The names of the columns, once the header has come; nil before, and where records have no names.
+    /// The names of the columns after the header was read; nil before, and if records have no names.
     public var header: CSVHeader? { cursor.header }
 
     /// The number of bytes fed.
     public var byteOffset: Int { cursor.scanner.byteOffset }
 
-    /// Forgets the input so far, errors included, so that another can be fed.
+    /// Discards the input so far, including errors, so that the reader accepts new input.
     public mutating func reset() { cursor = CSVCursor(options: cursor.options) }
 }
 
 extension CSVCursor {
-    /// Lends the records that a chunk completes.
+    /// Passes the records that a chunk completes to a closure.
     @usableFromInline
     func lendRows(
         of bytes: RawSpan, _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
         try checkGoesOn()
-        // SAFETY: the scanner has the chunk within the closure only.
+        // SAFETY: the scanner uses the chunk only within the closure.
         try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
             unsafe scanner.beginChunk(buffer)
             while try next() { try lendBatch(body) }
@@ -76,10 +79,10 @@ extension CSVCursor {
         }
     }
 
-    /// Goes over the records that a chunk completes, and looks at nothing of them.
+    /// Counts the records that a chunk completes without reading their fields.
     func countRows(of bytes: RawSpan) throws(StreamError) {
         try checkGoesOn()
-        // SAFETY: the scanner has the chunk within the closure only.
+        // SAFETY: the scanner uses the chunk only within the closure.
         try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
             unsafe scanner.beginChunk(buffer)
             while try next() { (record, row) = (count - 1, row + count - 1 - record) }
@@ -87,14 +90,14 @@ extension CSVCursor {
         }
     }
 
-    /// Goes over the record that the end of the input ends.
+    /// Counts the record that the end of the input completes.
     func countLastRow() throws(StreamError) {
         try checkGoesOn()
         _ = try finish()
         endInput()
     }
 
-    /// Lends the record that the end of the input ends.
+    /// Passes on the record that the end of the input completes.
     @usableFromInline
     func lendLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try checkGoesOn()
@@ -102,7 +105,7 @@ extension CSVCursor {
         endInput()
     }
 
-    /// Lends the record at hand and those of its batch behind it.
+    /// Passes on the current record and the following ones of its batch.
     private func lendBatch(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         let batch = unsafe scanner.batch
         let (last, width) = (count - 1, width)

@@ -1,7 +1,7 @@
-// The plain machine: byte by byte, all that a delimited text may be, errors and the ends of chunks included. It is the
-// specification; the fast machine must only never differ.
+// The plain scanner: it handles every possible delimited text byte by byte, including errors and the ends of chunks. It
+// is the specification; the fast scanner must never differ from it.
 //
-// SPEC: RFC 4180 section 2, as this grammar, in which a mark is at the beginning only:
+// SPEC: RFC 4180 section 2, as this grammar. The byte order mark is allowed only at the beginning:
 //
 //     input   = [mark] *(comment / blank / record) [record without its end]
 //     record  = field *(delimiter field) end
@@ -13,7 +13,7 @@
 import PlistStreaming
 
 extension CSVScanner {
-    /// Scans to the end of a record, or of the chunk; true when a record is whole.
+    /// Scans to the end of a record or of the chunk; returns true if a record is complete.
     func scanPlainly() throws(StreamError) -> Bool {
         while offset < chunkCount {
             // SAFETY: the offset is below the number of bytes of the chunk.
@@ -50,13 +50,13 @@ extension CSVScanner {
         return false
     }
 
-    /// Goes on behind a byte, which may end a line.
+    /// Moves past a byte, which may end a line.
     func skip(_ byte: UInt8) {
         offset += 1
         if byte == 0x0A { chunkPlace.beginLine(at: inputOffset) }
     }
 
-    /// Skips a byte of a mark at the beginning; what turns out to be none is the first field.
+    /// Skips a byte of a byte order mark at the beginning; an incomplete mark becomes the start of the first field.
     private func scanMark(_ byte: UInt8) {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let index = inputOffset
@@ -70,11 +70,11 @@ extension CSVScanner {
         guard index == 2 else { return }
         state = .record
         forgetPart()
-        // The column counts what is seen.
+        // The byte order mark does not count in the column.
         chunkPlace.lineOffset = inputOffset
     }
 
-    /// Begins a record, unless the line is a comment or has no byte.
+    /// Begins a record, unless the line is a comment or empty.
     private func beginRecord(_ byte: UInt8) {
         record = place
         if Int(byte) == comment {
@@ -88,7 +88,7 @@ extension CSVScanner {
         }
     }
 
-    /// Scans a field without quotes; true when its record ends.
+    /// Scans a field without quotes; returns true if its record ends.
     private func scanBare() throws(StreamError) -> Bool {
         while offset < chunkCount {
             // SAFETY: as above.
@@ -113,7 +113,7 @@ extension CSVScanner {
         return false
     }
 
-    /// Scans what is within quotes, to a quote.
+    /// Scans text within quotes, up to a quote.
     private func scanQuoted() throws(StreamError) {
         while offset < chunkCount {
             // SAFETY: as above.
@@ -128,7 +128,7 @@ extension CSVScanner {
         }
     }
 
-    /// Looks at the byte behind a quote within quotes; true when the record ends.
+    /// Examines the byte after a quote within quotes; returns true if the record ends.
     private func scanBehindQuote(_ byte: UInt8) throws(StreamError) -> Bool {
         if Int(byte) == quote {
             try checkField()
@@ -159,7 +159,7 @@ extension CSVScanner {
         return true
     }
 
-    /// Refuses the next byte of a field that has as many as may be.
+    /// Throws if the field already has the maximum number of bytes.
     private func checkField() throws(StreamError) {
         guard inputOffset - field.offset >= fieldLimit else { return try checkRecord() }
         let isQuoted = state != .bare
@@ -167,7 +167,7 @@ extension CSVScanner {
         throw fail(.limitExceeded, words, field)
     }
 
-    /// Refuses the next byte of a record that has as many as may be.
+    /// Throws if the record already has the maximum number of bytes.
     private func checkRecord() throws(StreamError) {
         guard inputOffset - record.offset >= recordLimit else { return }
         throw fail(.limitExceeded, "more than \(recordLimit) bytes in a record", record)

@@ -1,11 +1,11 @@
-// The fast machine against the plain one: random texts of everything that has a meaning, in pieces of any size.
+// Compares the fast scanner with the plain one: random texts of all special bytes, in pieces of any size.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistStreaming
 
 enum CSVScannerTests {
-    /// A text of records, mostly well-formed, whose fields and line ends are as different as they can be.
+    /// Returns a text of mostly well-formed records, with fields and line ends as different as possible.
     static func randomText(_ random: inout TestRandom, count: Int, width: Int, faults: Bool) -> [UInt8] {
         let plain = ["", "1", "-12.5", "true", "x", "größe", "€uro", "a b", "1234567890123456789", "🙂", "null"]
         let quoted = ["\"\"", "\"a,b\"", "\"\"\"\"", "\"x\"\"y\"", "\"\n\"", "\"\r\n,\"", "\"é\"", "\"#\""]
@@ -39,7 +39,7 @@ extension CSVScannerTests: SelfTesting {
         ]
     }
 
-    // Each round has some KB, which the debug build takes a while for.
+    // Each round has some KB, which takes a while in a debug build.
     private static func testIsTheSameByBothMachines() {
         var random = TestRandom(seed: 20_261_123)
         for round in 0..<30 {

@@ -1,11 +1,12 @@
-// What the scanner finds: whole records side by side in memory, by the offsets of their fields.
+// The result of the scanner: complete records, consecutive in memory, with the offsets of their fields.
 
 import PlistStreaming
 
-/// Whole records in memory that stays where it is until the scanner goes on.
+/// Complete records in memory that is valid until the scanner continues.
 @unsafe @usableFromInline
 struct RecordBatch {
-    /// A record: the offset of its first field, and the indexes of its first field's end and behind its last one's.
+    /// A record: the offset of its first field, the index of its first field's end, and the index after its last
+    /// field's end.
     @usableFromInline
     struct Record {
         @usableFromInline var start: UInt32
@@ -13,20 +14,20 @@ struct RecordBatch {
         @usableFromInline var last: UInt32
     }
 
-    /// What offsets count from.
+    /// The base address of all offsets.
     @usableFromInline var bytes: UnsafeRawPointer
-    /// How many bytes may be loaded from there by those who read short fields quickly, bytes behind the records included; none where
-    /// a field in quotes may look like a number.
+    /// The number of bytes that fast reading of short fields may load from the base, including bytes after the records;
+    /// 0 if a quoted field may look like a number.
     @usableFromInline var byteCount = 0
-    /// The ends of fields. The next field begins a byte later, unless its record does not have one.
+    /// The ends of fields. The next field of the same record begins one byte later.
     @usableFromInline var ends: UnsafeMutablePointer<UInt32>
     @usableFromInline var records: UnsafeMutablePointer<Record>
     /// The number of records.
     @usableFromInline var count = 0
-    /// Where the first byte is in the input.
+    /// The position of the first byte in the input.
     var place = LinePlace()
 
-    /// The position of an offset.
+    /// Returns the position of an offset.
     ///
     /// - Complexity: O(offset).
     func position(of offset: Int) -> StreamPosition {
@@ -36,7 +37,7 @@ struct RecordBatch {
         return place.position
     }
 
-    /// The positions of all fields of the first record.
+    /// Returns the positions of all fields of the first record.
     ///
     /// - Complexity: O(*n*) in the bytes up to its end.
     func positionsOfFirstRecord() -> [StreamPosition] {
@@ -51,19 +52,19 @@ struct RecordBatch {
         }
     }
 
-    // PERF: CSV/slices; inlinable, as each field of a row is asked for in another module.
-    /// The number of fields of a record.
+    // PERF: CSV/slices; inlinable, because other modules request each field of a row.
+    /// Returns the number of fields of a record.
     @inlinable
     func fieldCount(of record: Int) -> Int {
         // SAFETY: the callers stay below the number of records.
         unsafe Int(records[record].last &- records[record].first)
     }
 
-    /// The offsets of a field, of those that a record has.
+    /// Returns the offsets of a field that the record contains.
     @inlinable @inline(__always)  // PERF: CSV/slices; once a field.
     func range(of field: Int, in record: Int) -> Range<Int> {
-        // SAFETY: the callers stay below the numbers of records and of their fields. Ends are in order, each at least where
-        // its field begins.
+        // SAFETY: the callers stay below the numbers of records and of their fields. Ends are in order, and each is at
+        // or after the start of its field.
         let first = unsafe Int(records[record].first)
         let start = unsafe field == 0 ? Int(records[record].start) : Int(ends[first &+ field &- 1]) &+ 1
         return unsafe Range(uncheckedBounds: (start, Int(ends[first &+ field])))

@@ -1,10 +1,10 @@
-// Several workers over a file, with the results of one worker. CSV+Workers has the public functions.
+// Reads a file with several workers, with the same results as one worker. CSV+Workers has the public functions.
 
 import PlistBuilding
 import PlistStreaming
 
 extension CSV {
-    /// The bytes of a piece of a file.
+    /// The number of bytes in a piece of a file.
     static var pieceByteCount: Int { 4 << 20 }
 
     static func decode<Value: StreamValue & Sendable>(

@@ -1,4 +1,5 @@
-// Several workers against one: values, order, errors and positions, with line ends in quotes at every place where a text is cut.
+// Several workers compared with one: values, order, errors and positions, with quoted line ends at every position where
+// a text is split.
 
 #if DEBUG || IN_CLASS_TESTS
 import Foundation
@@ -12,14 +13,14 @@ enum CSVPartsTests {
         var b: String?
     }
 
-    /// The index of a row, the place of its last field, and its fields.
+    /// Returns the index of a row, the position of its last field, and its fields.
     private static func shown(_ row: borrowing CSVRow) -> String {
         var text = "\(row.index) \(row.position(of: row.count - 1)) "
         for field in 0..<row.count { text += "\(row.string(at: field) ?? "nil")|" }
         return text
     }
 
-    /// The rows of a text, by one worker or several.
+    /// Returns the rows of a text, read by one worker or several.
     private static func rows(_ text: [UInt8], _ options: CSVReaderOptions, workers: Int) async -> String {
         do {
             guard workers > 0 else {
@@ -37,7 +38,7 @@ enum CSVPartsTests {
         }
     }
 
-    /// The rows of a file by several workers, in pieces of so many bytes.
+    /// Returns the rows of a file, read by several workers in pieces of a given size.
     private static func rows(
         ofFile path: String, _ options: CSVReaderOptions, workers: Int, pieceByteCount: Int
     ) async -> String {
@@ -90,7 +91,7 @@ extension CSVPartsTests: SelfTesting {
             let width = 1 + round % 4
             let header = (0..<width).map { "c\($0)" }.joined(separator: ",") + "\n"
             let text = CSVScannerTests.randomText(&random, count: 900, width: width, faults: round % 3 == 0)
-            // Quotes in comments, and in fields without quotes, tell nothing of where records end.
+            // Quotes in comments and in unquoted fields give no information about the ends of records.
             let options = CSVReaderOptions(
                 dialect: CSVDialect(comment: round % 2 == 0 ? 0x23 : nil), shortRecords: .omit, longRecords: .ignore,
                 bareQuotes: round % 5 == 0 ? .keep : .reject)
@@ -111,7 +112,7 @@ extension CSVPartsTests: SelfTesting {
         for place in 0..<12 {
             var text = "a,b\n"
             for index in 0..<12 {
-                // A second mistake behind the first one, of another kind.
+                // A second error of another kind after the first one.
                 text += good + (index == place ? "1,x\"y\n" : index == place + 2 ? "1,2,3\n" : "")
             }
             try await expectSame(Array(text.utf8), CSVReaderOptions(), "a quote in part \(place)")
@@ -130,7 +131,7 @@ extension CSVPartsTests: SelfTesting {
         try await expectSame(Array("a,a\n1,2\n3,4\n5,6\n7,8\n".utf8), CSVReaderOptions(), "a name that comes twice")
     }
 
-    /// A closure that refuses a row, told by its index, by workers that do not begin with the first one.
+    /// A closure that refuses a row with a certain index, with workers that don't begin with the first row.
     private static func testFindsTheFirstErrorOfAClosure() async throws {
         let text = Array(("\u{FEFF}a,b\n" + (0..<400).map { "\($0),\"x\n\"\n" }.joined()).utf8)
         let path = try temporaryDirectory() + "/rows.csv"
@@ -164,9 +165,9 @@ extension CSVPartsTests: SelfTesting {
         }
     }
 
-    /// Values whose unknown members are collected, of which there may be so many in all.
+    /// Values whose unknown members are collected; their total number is limited.
     private static func testKeepsLimitsOfAllValues() async throws {
-        // Two parts at the least, and not much more than a piece has.
+        // At least two parts, and not much more than the size of a piece.
         let row = "1,2," + String(repeating: "x", count: 6_000) + "\n"
         let text = Array(("a,b,c\n" + String(repeating: row, count: 2 * CSV.smallestPart / 6_000 + 1)).utf8)
         let options = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 60)
@@ -191,7 +192,7 @@ extension CSVPartsTests: SelfTesting {
         }
     }
 
-    /// How many rows columns have, or the error.
+    /// Returns the number of rows in the columns, or the error.
     private static func columns(_ text: [UInt8], _ options: CSVReaderOptions, workers: Int) async -> String {
         do {
             return "\(try await CSV.columns(nil, from: text, options, workers, smallest: 8).rowCount) rows"
@@ -210,7 +211,7 @@ extension CSVPartsTests: SelfTesting {
                 expectEqual(await columns(text, options, workers: 4), one, "columns of blank lines")
             }
         }
-        // All on one line, which begins behind the mark.
+        // All on one line, which begins after the byte order mark.
         let text = "\u{FEFF}a,b\r" + String(repeating: "1,x\r", count: 100)
         try await expectSame(Array((text + "1,2,3\r").utf8), CSVReaderOptions(), "a line behind a mark")
     }
@@ -263,7 +264,7 @@ extension CSVPartsTests: SelfTesting {
         let descriptor = unsafe open(path, O_RDONLY)
         defer { close(descriptor) }
         let file = CSVFileText(InputFile(descriptor: descriptor), CSVReaderOptions(), pieceByteCount: 1_000)
-        // How many bytes were read behind a row when it comes.
+        // The number of bytes that were read after a row when the closure receives it.
         let distances = try await CSV.map(file, 3) { row in
             Int64(lseek(descriptor, 0, SEEK_CUR)) - (row.integer(at: 0) ?? 0)
         }

@@ -1,4 +1,4 @@
-// Tests of the writer: texts of messages, what is refused, and what is read back.
+// Tests of the writer: the text for messages, refused messages, and reading the text back.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -88,7 +88,7 @@ extension CSVWriterTests: SelfTesting {
             "\"#a\",#b\n", "what would be a comment")
     }
 
-    /// What would be read back as a string, since only bare fields are numbers and Booleans.
+    /// Numbers that would be read back as strings, because only unquoted fields are numbers and Booleans.
     private static func testRefusesNumbersThatNeedQuotes() throws {
         let words = "the value needs quotes, in which it would be a string"
         let minus = CSVWriterOptions(dialect: CSVDialect(delimiter: 0x2D), lineEnd: .lf)
@@ -159,7 +159,7 @@ extension CSVWriterTests: SelfTesting {
         for (messages, expected) in rows { expectEqual(error(messages), expected, messages) }
     }
 
-    /// Random records of all scalars, read back with types inferred; null and the empty string are told apart.
+    /// Random records of all scalars, read back with inferred types; null and the empty string remain different.
     private static func testReadsBackWhatItWrote() throws {
         var random = TestRandom(seed: 5)
         let scalars = [

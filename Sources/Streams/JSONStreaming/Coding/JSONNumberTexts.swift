@@ -1,22 +1,22 @@
-// The text of numbers for the decoder of Codable: readers send a fraction as a double, some types hold more digits.
+// The text of numbers for the Codable decoder: readers send a fraction as a double, but some types hold more digits.
 
 import PlistCoding
 import PlistStreaming
 
-/// A sink before a tape that sends the text of fractions instead of their doubles.
+/// A sink in front of a tape that sends the text of fractions instead of their doubles.
 ///
-/// The text that is read was read before without an error, so that each number in it is one message, in the same order.
+/// The text was already read without an error, so that each number in it is one message, in the same order.
 @safe
 struct JSONNumberTexts: ScalarSink, ~Copyable {
     private var tape: DecodingTape
-    // SAFETY: the memory that is read; it stays as long as this sink and its tape are used.
+    // SAFETY: the memory of the text; it is valid while this sink and its tape are used.
     private let input: UnsafeRawBufferPointer
-    /// Where the last number ended.
+    /// The offset after the last number.
     private var offset = 0
 
-    /// Reads text that is JSON into a tape on which fractions are text; nil for text that is none.
+    /// Reads JSON text into a tape that stores fractions as text; nil if the text isn't JSON.
     ///
-    /// It has no limits, since the text was read before within those that there are.
+    /// It has no limits, because the text was already read within the limits.
     static let reader = unsafe NumberReader { input in
         let all = Int.max
         let limits = StreamLimits(depth: all, stringByteCount: all, numberByteCount: all, totalByteCount: all)
@@ -34,7 +34,7 @@ struct JSONNumberTexts: ScalarSink, ~Copyable {
         tape = unsafe DecodingTape(input: input)
     }
 
-    /// The next number in the text, which begins outside of strings by a digit or a minus.
+    /// Returns the next number in the text: it starts outside of strings with a digit or a minus.
     private mutating func next() -> Range<Int> {
         while unsafe offset < input.count {
             let byte = unsafe input[offset]
@@ -125,7 +125,7 @@ extension JSONNumberTextsTests: SelfTesting {
     }
 
     private static func testFindsTheTextAmongOtherValues() throws {
-        // Strings that look like numbers, numbers of every kind, and keys that come twice with values of other sizes.
+        // Strings that look like numbers, numbers of every kind, and duplicate keys with values of other sizes.
         let text = #"""
             {"1.5": [1, -2, 18446744073709551615, 1e400, "3.5\\", "\"4.5", true, null, {"-9.5": false}], "x": [0.5, {"y": 2.5}],
              "decimal": 7.25, "\u0078": 1, "double": 0.5, "float": 1.25, "decimal": 0.1234567890123456789}
@@ -137,7 +137,8 @@ extension JSONNumberTextsTests: SelfTesting {
     }
 
     private static func testRoundsFloatsOnce() throws {
-        // The first is a little above the middle of two floats, which is the nearest double; the last ones are at the limit.
+        // The first is slightly above the middle of two floats, which is the nearest double; the last ones are at the
+        // limit.
         let rows = [
             "1.00000005960464477540", "1.0000000596046448", "1.00000017881393432617187499",
             "1.00000017881393432617187500", "340282356779733661637539395458142568447.9", "1.4e-45", "7.1e-46",

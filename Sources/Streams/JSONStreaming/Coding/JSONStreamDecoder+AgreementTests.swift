@@ -1,4 +1,5 @@
-// Tests that our coders of Codable types and Foundation's agree: what the ones write the others read, and errors are alike.
+// Tests that our coders of Codable types agree with Foundation's: each can read the other's output, and the errors are
+// equivalent.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -19,7 +20,8 @@ enum CodableAgreementTests {
         let encoder = JSONEncoder()
         let decoder = JSONDecoder()
 
-        /// Checks that all four ways give one value, the first one unless it is not kept, and that the texts say the same.
+        /// Checks that all four combinations produce the same value, equal to the original unless it can't be
+        /// preserved, and that the texts are equivalent.
         func expectAgreement<Value: Codable & Equatable>(
             _ value: Value, _ message: String, isKept: Bool = true, line: UInt = #line
         ) throws {
@@ -36,7 +38,7 @@ enum CodableAgreementTests {
             }
         }
 
-        /// Checks that both decoders make the same of a text, or throw the same error at the same place.
+        /// Checks that both decoders produce the same value from a text, or throw the same error at the same position.
         func expectAgreement<Value: Decodable & Equatable>(
             on text: String, _ type: Value.Type, line: UInt = #line
         ) {
@@ -52,7 +54,7 @@ enum CodableAgreementTests {
         }
     }
 
-    /// The kind of an error and the path to its place.
+    /// Returns the kind of an error and the path to its position.
     private static func summary(of error: any Error) -> String {
         func path(_ context: DecodingError.Context) -> String {
             context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? "." + $0.stringValue }.joined()
@@ -61,7 +63,7 @@ enum CodableAgreementTests {
         case DecodingError.typeMismatch(_, let context): return "type mismatch at \(path(context))"
         case DecodingError.valueNotFound(let type, let context): return "no \(type) at \(path(context))"
         case DecodingError.keyNotFound(let key, let context): return "no key \(key.stringValue) at \(path(context))"
-        // Foundation leaves the path out where it reads numbers and dates.
+        // Foundation omits the path for numbers and dates.
         case DecodingError.dataCorrupted: return "corrupted"
         default: return "\(error)"
         }
@@ -73,7 +75,7 @@ enum CodableAgreementTests {
 
     private enum Level: Int, Codable { case low = 1, high = 10 }
 
-    /// A key of dictionaries that is a string among keys.
+    /// A key of dictionaries that is a string in JSON.
     private struct Name: RawRepresentable, Hashable, Codable, CodingKeyRepresentable {
         var rawValue: String
         var codingKey: any CodingKey { Key(stringValue: rawValue) }
@@ -203,13 +205,13 @@ extension CodableAgreementTests: SelfTesting {
     private static func testAgreesOnMixtures() throws {
         var random = TestRandom(seed: 1)
         try Coders().expectAgreement(Mixture(), "the first values")
-        // A nil within an optional becomes nil, as null is all that text has for both.
+        // A nil within an optional becomes nil, because JSON has only null for both.
         for round in 0..<100 { try Coders().expectAgreement(mixture(&random), "mixture \(round)", isKept: false) }
         try Coders().expectAgreement((0..<50).map { _ in mixture(&random) }, "many", isKept: false)
     }
 
     private static func testAgreesOnDatesAndData() throws {
-        // Whole seconds, which ISO 8601 keeps.
+        // Whole seconds, which ISO 8601 preserves.
         let dates = [0, 1, -1, 700_000_000, -978_307_200, 86_399].map { Date(timeIntervalSinceReferenceDate: $0) }
         let value = Stamped(
             when: dates[3], later: nil, all: dates, byName: ["a": dates[1]], raw: Data([0, 1, 255]),
@@ -328,7 +330,7 @@ extension CodableAgreementTests: SelfTesting {
             coders.expectAgreement(on: text, UInt8?.self)
             coders.expectAgreement(on: text, Double.self)
             coders.expectAgreement(on: text, String?.self)
-            // Of a null, Foundation says that it is no Boolean, of all others that there is no value.
+            // For a null, Foundation reports that it isn't a Boolean; for all other types, that the value is missing.
             if text != "null" { coders.expectAgreement(on: text, Bool.self) }
             coders.expectAgreement(on: text, [Int].self)
             coders.expectAgreement(on: text, [String: Int].self)

@@ -1,8 +1,8 @@
-// What tests of the agreement with Foundation compare texts by.
+// The type that the tests of agreement with Foundation use to compare texts.
 
 #if DEBUG || IN_CLASS_TESTS
 extension CodableAgreementTests {
-    /// Any JSON, for comparing texts by what they say.
+    /// Any JSON value, for comparing the contents of texts.
     enum Tree: Codable, Equatable {
         case null
         case bool(Bool)

@@ -1,5 +1,5 @@
-// The in-class tests of decoding one document after another, of which the later ones use what the earlier ones have left:
-// nothing of a document may show in the next one.
+// The in-class tests of decoding one document after another, where later documents reuse memory and caches of earlier
+// ones: no part of a document may appear in the next one.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -20,7 +20,7 @@ enum SpareDecodingTests {
         var table: [String: Item]?
     }
 
-    /// Keeps the container and the decoder that it is made of.
+    /// Keeps the container and the decoder of its initializer.
     struct Keeper: Decodable {
         enum Key: String, CodingKey { case id, fullName }
         let container: KeyedDecodingContainer<Key>
@@ -78,7 +78,7 @@ extension SpareDecodingTests: SelfTesting {
             for _ in 0..<20 { expectEqual(try decoder.decode(Item.self, from: self.text), full, "the same again") }
             let expected = try? JSONDecoder().decode(Item.self, from: Data(text.utf8))
             let found = try? decoder.decode(Item.self, from: text)
-            // Of members with one name the last counts here, and any there.
+            // If members have the same name, the last one counts here, and any of them in Foundation.
             if !text.contains("id\":8") { expectEqual(found, expected, String(text.prefix(80))) }
         }
     }
@@ -97,7 +97,7 @@ extension SpareDecodingTests: SelfTesting {
             expectEqual(try snake.decode(Item.self, from: last), Item(id: round, fullName: "snake"), "snake case")
             expectEqual(try custom.decode(Item.self, from: text), Item(id: -round, fullName: "custom"), "a function")
             expectEqual(try exact.decode(Item.self, from: last), Item(id: round), "no such key")
-            // Both names become the key; the first one counts.
+            // Both names map to the key; the first one counts.
             expectEqual(try snake.decode(Item.self, from: text).fullName, "exact", "two names for one key")
             for _ in 0..<round % 4 { expectEqual(try snake.decode(Item.self, from: last).id, round, "the same again") }
             expectEqual(try snake.decode(Item.self, from: text).fullName, "exact", "a second name for a known key")

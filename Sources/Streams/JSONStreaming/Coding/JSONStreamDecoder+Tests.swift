@@ -1,4 +1,4 @@
-// Tests of `JSONStreamDecoder` and `JSONStreamEncoder`: beside Foundation's coders, and where they differ.
+// Tests of `JSONStreamDecoder` and `JSONStreamEncoder`: comparisons with Foundation's coders, and their differences.
 
 #if DEBUG || IN_CLASS_TESTS
 import Foundation
@@ -66,7 +66,7 @@ enum JSONStreamDecoderTests {
         }
     }
 
-    // Made anew for each: a leak sanitizer does not see what an enumeration refers to.
+    // A new value for each use: a leak sanitizer doesn't see the references of an enumeration.
     static var sample: Sample {
         Sample(
             id: -7, small: 255, big: .max, name: "näme \"quoted\" of more than fifteen bytes", flag: nil,
@@ -178,14 +178,15 @@ extension JSONStreamDecoderTests: SelfTesting {
         let milliseconds = DecodingOptions(dates: .millisecondsSince1970)
         let later = try JSONStreamDecoder(decodingOptions: milliseconds).decode([Date].self, from: "[1500]")
         expectEqual(later, [Date(timeIntervalSince1970: 1.5)], "milliseconds")
-        // Two spellings of one key in one text: each dictionary has its own.
+        // Two spellings of one key in one text; each dictionary has its own spelling.
         let spellings = try JSONStreamDecoder(decodingOptions: DecodingOptions(keyMapping: .snakeCase)).decode(
             [Named].self, from: "[{\"first_name\": \"a\"}, {\"firstName\": \"b\"}, {\"first__name\": \"c\"}, {}]")
         expectEqual(spellings.map(\.firstName), ["a", "b", "c", nil], "spellings of a key")
         try checkSpellings()
     }
 
-    /// One dictionary with several spellings of a key: the first one counts, as in Foundation, whatever came before it.
+    /// One dictionary with several spellings of a key: the first one counts, as in Foundation, regardless of earlier
+    /// dictionaries.
     private static func checkSpellings() throws {
         struct Snake: Decodable, Equatable { var firstName: String? }
         struct Accent: Decodable, Equatable { var é: String? }
@@ -276,7 +277,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         }
     }
 
-    /// Keeps its decoder and its containers, and decodes when it is asked.
+    /// Keeps its decoder and its containers, and decodes on request.
     private struct Later: Decodable {
         enum Key: String, CodingKey { case text, list, other }
 
@@ -306,7 +307,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         }
         let later = try JSONStreamDecoder().decode(
             [Later].self, from: "[" + (0..<100).map(member).joined(separator: ",") + "]")
-        // Other values take the memory that would have been freed.
+        // Other values reuse memory that would have been freed.
         _ = try JSONStreamDecoder().decode(
             [Inner].self, from: "[" + String(repeating: "{\"x\":1},", count: 200) + "{\"x\":1}]")
         for (number, value) in later.enumerated() {
@@ -343,7 +344,7 @@ extension JSONStreamDecoderTests: SelfTesting {
                 texts.append("{" + chosen.map { $0 == left ? String(null) : members[$0] }.joined(separator: ",") + "}")
             }
         }
-        // All together, so that the members of one stand where another one has others.
+        // All texts together, so that the members of some are at positions where others have other members.
         let all = "[" + texts.joined(separator: ",") + "]"
         expectEqual(
             try JSONStreamDecoder().decode([Optionals].self, from: all),

@@ -1,4 +1,4 @@
-// Codable types from JSON text: the name and strategies of Foundation's decoder over our reader.
+// Decodes Codable types from JSON text, with the name and strategies of Foundation's decoder on top of our reader.
 
 import PlistBuilding
 
@@ -11,23 +11,26 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Decodes `Decodable` types from JSON text, in the place of `JSONDecoder`.
+/// Decodes `Decodable` types from JSON text; replaces `JSONDecoder`.
 ///
 /// ```swift
 /// let tasks = try JSONStreamDecoder().decode([Task].self, from: data)
 /// ```
 ///
-/// Text that is not JSON is a `DecodingError.dataCorrupted` whose underlying error is the `StreamError` with the position; so
-/// are containers nested deeper than the stack of the thread allows, with their path.
-/// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8;
-/// the keys of coding paths are names and indexes, not of the types' own types of keys.
+/// Text that isn't JSON throws `DecodingError.dataCorrupted`, whose underlying error is the `StreamError` with the
+/// position. Containers nested deeper than the stack of the thread allows throw the same error with their path. The
+/// differences from `JSONDecoder` are:
+///
+/// - If members have the same name, the last one counts.
+/// - The text must be strict RFC 8259 in UTF-8.
+/// - Coding paths contain names and indexes instead of the key types of the decoded types.
 public struct JSONStreamDecoder: Sendable {
-    /// The limits of the text and what is accepted as JSON.
+    /// The limits of the text, and the accepted JSON.
     public var options: JSONReaderOptions
     /// The strategies.
     public var decodingOptions: DecodingOptions
 
-    /// Makes a decoder.
+    /// Creates a decoder.
     public init(
         options: JSONReaderOptions = JSONReaderOptions(),
         decodingOptions: DecodingOptions = DecodingOptions(dates: .secondsSince2001)
@@ -38,8 +41,8 @@ public struct JSONStreamDecoder: Sendable {
 
     /// Decodes a value from data.
     ///
-    /// - Throws: `DecodingError`; what the type throws, as it is: so a `StreamError` is about another text, which the type reads in its
-    ///   `init(from:)`.
+    /// - Throws: `DecodingError`, or the unchanged error that the type throws. A `StreamError` is therefore about
+    ///   another text, which the type reads in its `init(from:)`.
     /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         try decodeText(type, data.bytes)
@@ -47,7 +50,7 @@ public struct JSONStreamDecoder: Sendable {
 
     /// Decodes a value from text: a string, bytes, the `URL` of a file, or another source.
     ///
-    /// - Throws: What ``decode(_:from:)-(_,Data)`` throws; the `StreamError` of a source that can't be read.
+    /// - Throws: The same errors as ``decode(_:from:)-(_,Data)``, and the `StreamError` of a source that can't be read.
     public func decode<Value: Decodable>(_ type: Value.Type, from source: some ByteSource) throws -> Value {
         var result: Result<Value, any Error>?
         try source.withAllBytes(limit: options.limits.totalByteCount) { bytes in
@@ -76,9 +79,9 @@ extension JSON: CodingFormat {
         try decodeCoded(type, from: bytes, options: options) { $0 }
     }
 
-    /// Decodes a value of a text.
+    /// Decodes a value from a text.
     ///
-    /// - Parameter errorOfText: Makes the error that is thrown for a text that isn't JSON.
+    /// - Parameter errorOfText: Returns the error to throw for a text that isn't JSON.
     func decodeCoded<Value: Decodable>(
         _ type: Value.Type, from bytes: RawSpan, options: DecodingOptions, errorOfText: (StreamError) -> any Error
     ) throws -> Value {
@@ -101,7 +104,7 @@ extension JSON: CodingFormat {
         }
         var scanner = JSONScanner(options: reader)
         let byteCount = bytes.byteCount
-        // Padded before it is scanned, so that the tape finds the text of strings in its input.
+        // Padded before it is scanned, so that the text of strings is in the input of the tape.
         let spaces = JSONScanner.margin
         let isPadded = byteCount + spaces <= DecodingTape.longestPaddedCount && scanner.canPad(byteCount)
         return try DecodingTape.decode(

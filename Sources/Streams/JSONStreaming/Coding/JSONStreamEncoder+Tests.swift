@@ -1,4 +1,5 @@
-// The tests of the encoder: its doors, containers of all kinds and values that fail beside Foundation's encoder, and paths.
+// The tests of the encoder: its entry points, comparisons with Foundation's encoder for containers of all kinds and
+// values that fail, and paths.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -97,7 +98,7 @@ extension JSONStreamEncoder: SelfTesting {
 
     private enum Key: String, CodingKey { case a, b, c, nested, list, deep }
 
-    /// Uses every door of the containers.
+    /// A value that calls every function of the containers.
     private struct Containers: Encodable {
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: Key.self)
@@ -126,7 +127,7 @@ extension JSONStreamEncoder: SelfTesting {
 
     private struct Refusal: Error {}
 
-    /// Encodes some of itself before it fails, unless it is empty.
+    /// A value that encodes some of its contents before it fails, unless it is empty.
     private struct Failing: Encodable {
         var depth = 0
 
@@ -165,7 +166,7 @@ extension JSONStreamEncoder: SelfTesting {
             try container.encode(list.count, forKey: .nested)
         }
 
-        /// Encodes something else where the first try fails.
+        /// A value that encodes something else if the first attempt fails.
         struct Single: Encodable {
             var depth: Int
 
@@ -177,7 +178,7 @@ extension JSONStreamEncoder: SelfTesting {
     }
 
     private static func testLeavesNothingOfAFailedValue() throws {
-        // Foundation's encoder traps in the next container when one was open where a value failed.
+        // Foundation's encoder traps in the next container if a container was open when a value failed.
         try expectSameText(Forgiving(depth: 0), "a value that forgives errors")
         try expectSameText([Forgiving(depth: 0)], "the same in an array")
         for depth in 0...4 {

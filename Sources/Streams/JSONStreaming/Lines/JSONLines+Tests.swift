@@ -13,7 +13,7 @@ enum JSONLinesTests {
         var name: String?
     }
 
-    /// A source that gives its elements when they are asked for, and counts how many were.
+    /// A source that returns its elements on request, and counts the requested ones.
     struct Source<Element: Sendable>: AsyncSequence {
         final class Count { var asked = 0 }
         let elements: [Element]
@@ -33,7 +33,7 @@ enum JSONLinesTests {
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
     }
 
-    /// The numbers of the events, and the error behind them.
+    /// Returns the numbers of the events, and the error after them.
     static func outcome<Events: AsyncSequence>(_ events: Events) async -> String where Events.Element == Event {
         var words: [String] = []
         do {
@@ -182,10 +182,10 @@ extension JSONLinesTests: SelfTesting {
         expectEqual(items.first?.sizes, [0.1, 0.001], "sizes")
     }
 
-    // SAFETY: one task has it after the other.
+    // SAFETY: tasks access it one after another.
     private struct Box<Lines>: @unchecked Sendable { var lines: Lines }
 
-    /// Asks for the next value in a task that is cancelled.
+    /// Requests the next value in a task that is cancelled.
     private static func nextWhenCancelled<Lines: AsyncIteratorProtocol & SendableMetatype>(
         _ lines: inout Lines
     ) async -> String where Lines.Element == Event {
@@ -217,13 +217,13 @@ extension JSONLinesTests: SelfTesting {
             expectEqual(await nextWhenCancelled(&lines), "nil", "once more, after \(before) values of \(chunks)")
             expectNil(try await lines.next(), "in a task that goes on, after \(before) values of \(chunks)")
         }
-        // All values were there: nothing is missing.
+        // All values were received, so none is missing.
         var lines = JSONLines().records(of: Event.self, in: Source(elements: [Array(text.utf8)])).makeAsyncIterator()
         while try await lines.next() != nil {}
         expectEqual(await nextWhenCancelled(&lines), "nil", "behind the end")
     }
 
-    /// A source that holds something, such as a file, while it is read.
+    /// A source that holds a resource, such as a file, while it is read.
     private struct Holding: AsyncSequence {
         final class Held {}
         let chunks: [String]

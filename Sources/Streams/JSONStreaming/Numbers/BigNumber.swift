@@ -1,4 +1,5 @@
-// Whole numbers of any size, as far as the powers of five need them: multiply, divide and add small.
+// Whole numbers of any size, with the operations that the powers of five need: multiplication, division and addition of
+// small numbers.
 
 /// A whole number of any size.
 struct BigNumber {
@@ -24,7 +25,7 @@ struct BigNumber {
         while words.last == 0 { words.removeLast() }
     }
 
-    /// The 128 most significant bits, the first of them set; zeros follow when there are fewer.
+    /// The 128 most significant bits. The first of them is set; zeros follow if there are fewer bits.
     var leadingBits: (high: UInt64, low: UInt64) {
         guard let top = words.last else { return (0, 0) }
         let second = words.count > 1 ? words[words.count - 2] : 0

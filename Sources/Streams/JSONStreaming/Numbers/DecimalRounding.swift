@@ -1,12 +1,12 @@
-// The double nearest to a decimal number: exactly, ties to even.
-// Three ways, each right or silent: one division or multiplication, 128 bits of a power of five, the standard library.
+// The double nearest to a decimal number: exactly, ties to even. It has three methods: one division or multiplication,
+// 128 bits of a power of five, and the standard library. Each method is either exact or reports that it can't decide.
 
 import PlistStreaming
 
 /// Conversions of decimal numbers to doubles.
 @usableFromInline
 enum DecimalRounding {
-    /// The double nearest to mantissa × 10^exponent; infinite above the largest.
+    /// Returns the double nearest to mantissa × 10^exponent; infinite above the largest.
     @usableFromInline
     static func nearest(mantissa: UInt64, exponent: Int) -> Double {
         if exponent == 0 && mantissa <= 1 << 53 { return Double(mantissa) }
@@ -20,12 +20,12 @@ enum DecimalRounding {
         return estimate.isCertain ? estimate.value : Double("\(mantissa)e\(exponent)") ?? estimate.value
     }
 
-    // PERF: JSONReader/coordinates; the same as above without the cases that up to 19 decimal places do not have, and with
-    // the processor's own rounding of an integer to a double. The sign is in the last factor, which rounds nothing.
-    // SPEC: as for `estimate`, which decides in the rare cases that the first product leaves open. The product is less than
-    // one unit of its high word too small, and never exact: where the nine bits looked at below are not all ones, none
-    // above them would be others, and it is no tie.
-    /// The double nearest to mantissa / 10^fractionCount, for a count of 1 to 19, with a sign bit.
+    // PERF: JSONReader/coordinates; the same as above without the cases that can't occur for up to 19 decimal places,
+    // and with the processor's own rounding of an integer to a double. The sign is in the last factor, which rounds
+    // nothing. SPEC: as for `estimate`, which decides in the rare cases that the first product leaves open. The product
+    // is less than one unit of its high word too small, and never exact. If the nine bits tested below are not all
+    // ones, the error can't change any bit above them, and the product isn't a tie.
+    /// Returns the double nearest to mantissa / 10^fractionCount, for a count of 1 to 19, with a sign bit.
     @inlinable @inline(__always)
     static func nearest(mantissa: UInt64, fractionCount: Int, sign: UInt64, powers: SmallPowers) -> Double {
         if mantissa <= 1 << 53 {
@@ -39,29 +39,29 @@ enum DecimalRounding {
             let magnitude = nearest(mantissa: mantissa, exponent: 0 &- fractionCount)
             return Double(bitPattern: magnitude.bitPattern | sign)
         }
-        // floor(log2(10^-fractionCount)), as in `estimate`; the lowest bit stands for all that follow.
+        // floor(log2(10^-fractionCount)), as in `estimate`; the lowest bit represents all that follow.
         let exponent = 1025 &- shift &+ (-217_706 &* fractionCount) &>> 16
         let scale = Double(bitPattern: UInt64(truncatingIfNeeded: exponent) &<< 52 | sign)
         return Double(Int64(truncatingIfNeeded: product.high &>> 1 | 1)) * scale
     }
 
-    // PERF: JSONReader/coordinates; the same for a mantissa moved up by what its number of digits allows, which is known
-    // before its value is, where counting leading zeros would wait for it.
-    // SPEC: a number from 10^18 to 2^64 times a reciprocal from 2^63 has a high word of 59 bits or more, so that what
-    // decides is in at least five bits behind the significand's 53 and one.
-    /// The high word of a mantissa that is moved up, at least 10^18, times 1 / 5^fractionCount, for a count of 1 to 19.
+    // PERF: JSONReader/coordinates; the same for a mantissa shifted by an amount that depends only on its number of
+    // digits. That number is known before the value, while counting leading zeros would wait for the value. SPEC: a
+    // number from 10^18 to 2^64 times a reciprocal from 2^63 has a high word of at least 59 bits, so at least five bits
+    // follow the significand's 53 and the rounding bit.
+    /// Returns the high word of a shifted mantissa, at least 10^18, times 1 / 5^fractionCount, for a count of 1 to 19.
     @inlinable @inline(__always)
     static func product(_ scaled: UInt64, fractionCount: Int, powers: SmallPowers) -> UInt64 {
         scaled.multipliedFullWidth(by: powers.reciprocalOfFive(fractionCount)).high
     }
 
-    /// Returns whether a product decides.
+    /// Returns whether a product determines the result.
     @inlinable @inline(__always)
     static func isCertain(_ product: UInt64) -> Bool { product & 0x1F != 0x1F }
 
-    /// The double nearest to mantissa / 10^fractionCount, of a product that decides.
+    /// Returns the double nearest to mantissa / 10^fractionCount, from a product that determines it.
     ///
-    /// - Parameter shift: How far the mantissa was moved up.
+    /// - Parameter shift: The number of bits by which the mantissa was shifted.
     @inlinable @inline(__always)
     static func nearest(
         toProduct product: UInt64, shift: UInt32, fractionCount: Int, sign: UInt64, powers: SmallPowers
@@ -71,12 +71,12 @@ enum DecimalRounding {
         return Double(Int64(truncatingIfNeeded: product &>> 1 | 1)) * scale
     }
 
-    /// The double nearest to the magnitude of a number; infinite above the largest.
+    /// Returns the double nearest to the magnitude of a number; infinite above the largest.
     ///
-    /// - Parameter text: The text of the number, for the rare ones that the leading digits do not decide.
+    /// - Parameter text: The text of the number, for rare numbers whose leading digits aren't enough.
     static func nearest(to number: DecimalNumber, text: RawSpan) -> Double {
         guard number.isTruncated else { return nearest(mantissa: number.mantissa, exponent: number.exponent) }
-        // The number lies between the mantissa and the next one; when both round alike, so does the number.
+        // The number lies between the mantissa and the next one; if both round to the same double, so does the number.
         let low = estimate(mantissa: number.mantissa, exponent: number.exponent)
         if low.isCertain && number.mantissa < .max {
             let high = estimate(mantissa: number.mantissa + 1, exponent: number.exponent)
@@ -86,7 +86,7 @@ enum DecimalRounding {
     }
 
     // SPEC: D. Lemire, "Number parsing at a gigabyte per second" (2021), algorithm 1; subnormals as in section 6.
-    /// The nearest double; in the rare cases that 128 bits do not decide, one beside it at most.
+    /// Returns the nearest double. In the rare cases that 128 bits do not decide, the result may be an adjacent double.
     static func estimate(mantissa: UInt64, exponent: Int) -> (value: Double, isCertain: Bool) {
         if mantissa == 0 || exponent < PowersOfFive.exponents.lowerBound { return (0, true) }
         if exponent > 308 { return (.infinity, true) }
@@ -109,7 +109,7 @@ enum DecimalRounding {
             significand >>= UInt64(-binaryExponent + 1)
             significand += significand & 1
             significand >>= 1
-            // Rounding up may reach the smallest normal number; its bit pattern is the sum as well.
+            // Rounding up may reach the smallest normal number; the sum is also its bit pattern.
             return (Double(bitPattern: significand), isCertain)
         }
         // A tie is only possible for few exponents; then the product is exact and half goes to even.

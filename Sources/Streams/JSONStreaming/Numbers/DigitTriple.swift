@@ -1,11 +1,11 @@
-// The digits behind 16 others, which are moved up to the top of a word, where products are made of them.
+// The digits after the first 16, shifted to the top of a word for multiplication.
 
-/// Up to three digits behind 16 others, and what moves all 16 to 19 of them to the top of a word.
+/// Up to three digits after the first 16, and the shift that moves all 16 to 19 of them to the top of a word.
 @usableFromInline
 struct DigitTriple {
-    /// The bytes as values, of which those from 0 to 9 at the beginning are digits.
+    /// The bytes as values; the leading values from 0 to 9 are digits.
     @usableFromInline let digits: UInt32
-    /// The lowest set bit marks the first byte that is no digit; 0 for four digits, which are too many.
+    /// The lowest set bit marks the first byte that isn't a digit; 0 for four digits, which are too many.
     @usableFromInline let others: UInt32
 
     @inlinable @inline(__always)  // PERF: JSONReader/coordinates, which has no calls.
@@ -14,22 +14,22 @@ struct DigitTriple {
         others = ((digits &+ 0x7676_7676) | digits) & 0x8080_8080
     }
 
-    /// How many are digits, up to three.
+    /// The number of digits, at most three.
     @inlinable @inline(__always)
     var count: Int { others.trailingZeroBitCount &>> 3 }
 
-    /// How far a number of 16 + count digits is moved up; 10^16, 10^17, 10^18 and 10^19 are below 2^54, 2^57, 2^60 and 2^64.
+    /// The shift for a number of 16 + count digits; 10^16, 10^17, 10^18 and 10^19 are below 2^54, 2^57, 2^60 and 2^64.
     @inlinable @inline(__always)
     var shift: UInt32 { (0x0004_070A &>> (UInt32(truncatingIfNeeded: count) &<< 3)) & 0xFF }
 
-    /// 10^count, moved up.
+    /// 10^count, shifted.
     @inlinable @inline(__always)
     var scaledPowerOfTen: UInt64 {
         // 1000, 100 << 4, 10 << 7, 1 << 10.
         (0x03E8_0640_0500_0400 &>> UInt64(truncatingIfNeeded: count &<< 4)) & 0xFFFF
     }
 
-    /// The number that the digits spell, moved up, 0 for none.
+    /// The value of the digits, shifted; 0 without digits.
     @inlinable @inline(__always)
     var scaledValue: UInt64 {
         // As in `DigitWords`, in half a word.
@@ -51,7 +51,7 @@ extension DigitTriple: SelfTesting {
         ["testReadsDigits": testReadsDigits, "testMovesUpAsFarAsThereIsRoom": testMovesUpAsFarAsThereIsRoom]
     }
 
-    /// Every number of up to three digits, before whatever may follow.
+    /// Every number of up to three digits, followed by every possible byte.
     private static func testReadsDigits() {
         for follower in [0x00, 0x2C, 0x2F, 0x3A, 0x5D, 0x65, 0x7F, 0x80, 0xB0, 0xFF] as [UInt32] {
             for (count, power) in [(0, 1), (1, 10), (2, 100), (3, 1000)] as [(Int, UInt64)] {

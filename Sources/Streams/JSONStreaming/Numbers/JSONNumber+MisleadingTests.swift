@@ -1,4 +1,5 @@
-// Tests of which numbers go by their text, since a double would mislead: the same in JSON and by `ScalarMessage`.
+// Tests that numbers are sent as text if their double would be misleading, in the same way in JSON and in
+// `ScalarMessage`.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -86,18 +87,19 @@ extension MisleadingDoublesTests: SelfTesting {
         }
     }
 
-    /// A text with so many digits, a little off in the last one, for numbers that are not too large or small.
+    /// Returns a text with the given number of digits, slightly wrong in the last one, for numbers that are neither too
+    /// large nor too small.
     private static func text(_ value: Double, _ digitCount: Int) -> String? {
         let magnitude = value.magnitude
         guard magnitude > 1e-9, magnitude < 1e19 else { return "\(value)" }
-        // Whole digits, then one digit behind the point after the other; exact, since remainders of doubles are.
+        // Whole digits, then the digits after the point one by one; exact, because remainders of doubles are exact.
         var text = "\(UInt64(magnitude))"
         var rest = magnitude - magnitude.rounded(.towardZero)
         guard text.utf8.count < digitCount else { return value < 0 ? "-" + text + ".0" : text + ".0" }
         text += "."
         var digits = 0
         while text.utf8.count <= digitCount || digits == 0 {
-            // Ten times a double of 53 bits has up to 57; the loss is in what is cut off anyway.
+            // Ten times a double of 53 bits has up to 57; only bits that are discarded anyway are lost.
             rest *= 10
             let digit = min(rest.rounded(.towardZero), 9)
             text += "\(Int(digit))"

@@ -1,10 +1,11 @@
-// The numbers that most files are made of: integers of up to 18 digits, and reals of up to 19 without an exponent.
-// Every length is known to fit, so that nothing is compared with the end of the span; all else is scanned by `scanPlain`.
+// The most common numbers: integers of up to 18 digits, and reals of up to 19 without an exponent. Every length is
+// known to fit, so no comparison with the end of the span is needed; `scanPlain` scans all other numbers.
 
 import PlistStreaming
 
 extension JSONNumber {
-    /// How many bytes must follow an offset for `scanShort`: a sign, seven digits, a point, 16 digits and a word are less.
+    /// The number of bytes that must follow an offset for `scanShort`; a sign, seven digits, a point, 16 digits and a
+    /// word need fewer.
     static let shortMargin = 48
 
     // PERF: JSONReader/coordinates, JSONReader/catalogue; always inlined into its only caller.
@@ -28,9 +29,9 @@ extension JSONNumber {
         return Plain(end: real.end, isReal: true, bits: real.value.bitPattern)
     }
 
-    // PERF: JSONReader/coordinates; words that lie at fixed distances from the first digit, so that neither they nor the
-    // end of the number wait for the place of the point. Always inlined into the loops that scan numbers.
-    /// Scans a short real, or finds none: the offset after it, and its value unless an exponent follows.
+    // PERF: JSONReader/coordinates; words at fixed distances from the first digit, so that neither they nor the end of
+    // the number depend on the position of the point. Always inlined into the loops that scan numbers.
+    /// Scans a short real, or finds none: returns the offset after it, and its value unless an exponent follows.
     @inlinable @inline(__always)
     static func scanReal(
         _ bytes: RawSpan, from start: Int, powers: SmallPowers
@@ -43,7 +44,8 @@ extension JSONNumber {
             wholeCount == 1 || !whole.startsWithZero
         else { return (false, 0, 0) }
         let sign: UInt64 = isNegative ? 1 << 63 : 0
-        // The digits before the point from the first word, those behind it from the word that begins a byte later.
+        // The digits before the point come from the first word, those after it from the word that begins one byte
+        // later.
         let wholeMask = (whole.others ^ (whole.others &- 1)) &>> 8
         let next = bytes.uncheckedWord(first &+ 1) ^ 0x3030_3030_3030_3030
         let upper = DigitRun(digits: next ^ ((whole.digits ^ next) & wholeMask))
@@ -87,7 +89,7 @@ extension JSONNumber {
         guard digitCount > wholeCount else { return (false, 0, 0) }
         let value = DecimalRounding.nearest(
             mantissa: mantissa, fractionCount: digitCount &- wholeCount, sign: sign, powers: powers)
-        // Of a number with up to 12 digits, no other double than the number itself could mislead.
+        // The double of a number with up to 12 digits is never misleading.
         guard
             digitCount <= 12
                 || !MisleadingDouble.isMisleading(
@@ -134,7 +136,7 @@ enum ShortNumberTests {}
 extension ShortNumberTests: SelfTesting {
     static var testSelectors: TestSelectors { ["testAgreesWithTheLongWay": testAgreesWithTheLongWay] }
 
-    /// Every number of digits on both sides of the point, with each sign, leading zeros, and what may follow.
+    /// Every number of digits on both sides of the point, with each sign, leading zeros, and every following byte.
     private static func testAgreesWithTheLongWay() {
         let digits = "1234567890123456789012345"
         for whole in 0...20 {

@@ -20,7 +20,7 @@ enum JSONNumber {
         return unsafe message
     }
 
-    /// What `scanPlain` found.
+    /// The result of `scanPlain`.
     @usableFromInline
     struct Plain: Equatable, Sendable {
         /// The offset after the number, or `StringRuns.notFound`.
@@ -34,8 +34,8 @@ enum JSONNumber {
 
     /// Scans a plain number: an integer within `Int64` or a finite real.
     ///
-    /// Not plain are also `-0`, wrong grammar, more than 64 bytes, and the end of the span: all of that is for the plain
-    /// machine, from the number's beginning.
+    /// The following are not plain either: `-0`, invalid grammar, more than 64 bytes, and the end of the span. For
+    /// these, the plain scanner starts again at the beginning of the number.
     @usableFromInline
     static func scanPlain(_ bytes: RawSpan, from start: Int) -> Plain {
         if start <= bytes.byteCount &- shortMargin {
@@ -45,7 +45,8 @@ enum JSONNumber {
         return scanLong(bytes, from: start)
     }
 
-    // PERF: JSONReader, reals with exponents; a loop for up to 19 digits, 230 instructions less than by `DecimalNumber`.
+    // PERF: JSONReader, reals with exponents; a loop for up to 19 digits takes 230 instructions less than
+    // `DecimalNumber`.
     /// Scans a plain number of any length.
     @inline(never)
     static func scanLong(_ bytes: RawSpan, from start: Int) -> Plain {
@@ -116,7 +117,7 @@ enum JSONNumber {
         return Plain(end: number.end, isReal: true, bits: (number.isNegative ? -magnitude : magnitude).bitPattern)
     }
 
-    /// Returns whether the digits of a fraction are at most 19 without the zeros before the first other digit.
+    /// Returns whether a fraction has at most 19 digits, not counting leading zeros.
     @inline(never)
     private static func hasFewDigits(_ bytes: RawSpan, _ start: Int, _ end: Int) -> Bool {
         var zero = start

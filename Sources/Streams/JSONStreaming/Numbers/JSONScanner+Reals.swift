@@ -1,5 +1,5 @@
-// Reals that follow each other, in one array or in arrays side by side, as in the coordinates of a map.
-// It is a part of the fast loop, with registers of its own, and like that it stops at whatever it does not expect.
+// Reads consecutive reals in one array or in adjacent arrays, such as the coordinates of a map. It is a part of the
+// fast loop in a separate function with its own registers, and also stops at unexpected text.
 
 public import PlistStreaming
 
@@ -16,9 +16,10 @@ extension JSONScanner {
     /// Sends a short real and those that follow it, and returns the offset after the last one, or `notFound` for none.
     ///
     /// - Parameters:
-    ///   - start: The offset of a digit or a minus, with `margin` bytes behind it.
-    ///   - last: The last offset that has `margin` bytes behind it.
-    ///   - sendsArrays: Whether arrays beside this one may be begun without asking the sink for memory.
+    ///   - start: The offset of a digit or a minus, with `margin` bytes after it.
+    ///   - last: The last offset with `margin` bytes after it.
+    ///   - sendsArrays: A Boolean value that indicates whether following arrays may begin without asking the sink for
+    ///     memory.
     @inlinable @inline(never)
     mutating func sendReals<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, from start: Int, last: Int, isInArray: Bool, sendsArrays: Bool, to sink: inout Sink
@@ -27,14 +28,15 @@ extension JSONScanner {
         let powers = SmallPowers.table
         let lastEnd = isInArray ? last : 0
         var token = start
-        // How far behind the last number the one at hand begins: behind a comma, a space as well, or another array's bracket.
+        // The distance from the last number to the current one: after a comma, after a comma and a space, or after
+        // another array's bracket.
         var gap = 1
         do throws(StreamError) {
-            // Bounds: up to four bytes are looked at besides a number, which is within the margin as well.
+            // Bounds: up to four bytes are examined in addition to a number, which is also within the margin.
             while true {
                 let number = JSONNumber.scanReal(bytes, from: token, powers: powers)
                 guard number.isReal else {
-                    // A space, but just one, between a comma and a number.
+                    // Exactly one space between a comma and a number.
                     guard gap == 1, bytes.uncheckedByte(token) == 0x20 else { break }
                     gap = 2
                     token &+= 1
@@ -45,7 +47,8 @@ extension JSONScanner {
                 let isComma = follower == UInt8(ascii: ",")
                 guard isComma || follower == UInt8(ascii: "]") || !JSONNumber.isExponent(follower) else { break }
                 if gap == 3 {
-                    // The next array is begun when its first number is known, so that there is one way to stop.
+                    // The next array begins only when its first number is known, so that the loop can stop in only one
+                    // way.
                     token &-= 3
                     try sink.endArray()
                     token &+= 2
@@ -90,7 +93,7 @@ extension JSONScannerRealsTests: SelfTesting {
         ]
     }
 
-    /// Reals of all lengths, exact and rounded ones, ties, zeros with signs, and integers and exponents among them.
+    /// Reals of all lengths, exact and rounded ones, ties, zeros with signs, with integers and exponents among them.
     private static func testSendsWhatThePlainMachineSends() {
         let pi = "3141592653589793238462643"
         for whole in [1, 2, 6, 7, 8, 9, 18, 19] {
@@ -127,7 +130,7 @@ extension JSONScannerRealsTests: SelfTesting {
         }
     }
 
-    /// Arrays side by side at each depth, where the levels fill words among others.
+    /// Adjacent arrays at each depth, where the levels fill one word or several.
     private static func testKeepsTheDepthOfArraysSideBySide() {
         for depth in [1, 2, 3, 62, 63, 64, 65, 66, 67, 127, 128, 129, 130] {
             for outer in ["[", "{\"a\":"] {

@@ -1,18 +1,18 @@
 // The leading 128 bits of the powers of five that decimal exponents of doubles need, computed once.
 
-/// The powers of five from 5^-342 to 5^324, each normalised to 128 bits.
+/// The powers of five from 5^-342 to 5^324, each normalized to 128 bits.
 ///
 /// SPEC: D. Lemire, "Number parsing at a gigabyte per second" (2021), section 5: positive powers are truncated;
-/// reciprocals are rounded up where 128 bits may hold them exactly enough (5^-27 and above) and truncated below.
+/// reciprocals are rounded up if 128 bits can be exact enough (5^-27 and above), otherwise truncated.
 @safe
 struct PowersOfFive: @unchecked Sendable {
     static let exponents: ClosedRange<Int> = -342...324
 
-    // SAFETY: the words are written once, before the only instance is published, and live as long as the process.
+    // SAFETY: the words are written once, before the only instance is published, and are never freed.
     private let words: UnsafePointer<UInt64>
 
     // PERF: as for the powers of five.
-    /// 10^exponent as a double, exact from 0 to 22.
+    /// Returns 10^exponent as a double, exact from 0 to 22.
     func exactPowerOfTen(_ exponent: Int) -> Double {
         assert((0...22).contains(exponent))
         // SAFETY: the callers compare the exponent with 22; the memory has a word for each.
@@ -22,8 +22,9 @@ struct PowersOfFive: @unchecked Sendable {
     /// The table; the first use computes it in well under a millisecond.
     static let table: PowersOfFive = PowersOfFive()
 
-    // PERF: a pointer that lives for ever instead of an array: no retain and no second bounds check a number.
-    /// The high and low words of 5^exponent; the exponent must be in `exponents`.
+    // PERF: a pointer to memory that is never freed instead of an array: no retain and no second bounds check per
+    // number.
+    /// Returns the high and low words of 5^exponent; the exponent must be in `exponents`.
     func power(_ exponent: Int) -> (high: UInt64, low: UInt64) {
         assert(Self.exponents.contains(exponent))
         let index = 2 &* (exponent &- Self.exponents.lowerBound)
@@ -39,8 +40,8 @@ struct PowersOfFive: @unchecked Sendable {
             values[zero + exponent] = number.leadingBits
             number.multiply(by: 5)
         }
-        // Floors nest: dividing floor(2^n / 5^k) by five gives floor(2^n / 5^(k + 1)). 5^342 has 795 bits; 1,280 leave
-        // more than 128 exact ones.
+        // Floors nest: dividing floor(2^n / 5^k) by five gives floor(2^n / 5^(k + 1)). 5^342 has 795 bits, so 1,280
+        // bits leave more than 128 exact ones.
         number = BigNumber(words: Array(repeating: 0, count: 20) + [1])
         for exponent in 1...zero {
             number.divide(by: 5)
@@ -80,7 +81,7 @@ extension PowersOfFive: SelfTesting {
     }
 
     private static func testHoldsExactPowers() {
-        // 5^27 is the last in one word.
+        // 5^27 is the last power that fits into one word.
         var power: UInt64 = 1
         for exponent in 0...27 {
             let (high, low) = table.power(exponent)
@@ -94,7 +95,7 @@ extension PowersOfFive: SelfTesting {
     }
 
     private static func testIsConsistent() {
-        // 5^n times 5^-n is one: the product of the high words is just below a power of two.
+        // 5^n times 5^-n is 1, so the product of the high words is just below a power of two.
         for exponent in 1...324 {
             let product = table.power(exponent).high.multipliedFullWidth(by: table.power(-exponent).high).high
             let isNearPower =

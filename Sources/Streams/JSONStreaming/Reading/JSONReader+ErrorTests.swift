@@ -1,4 +1,5 @@
-// The in-class tests of whose an error is, where several texts are read within each other, and of who hears of it.
+// The in-class tests of the origin of an error if several texts are read within each other, and of the sinks that are
+// notified.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -19,7 +20,7 @@ extension JSONReaderErrorTests: SelfTesting {
         ]
     }
 
-    /// Receivers that read a text of their own.
+    /// Receivers that read another text themselves.
     private static func testTellsItsErrorsFromThoseOfReceivers() throws {
         struct Item: StreamObject {
             var id = 0
@@ -130,7 +131,7 @@ extension JSONReaderErrorTests: SelfTesting {
         }
     }
 
-    /// Texts that are wrong in the text, in a value, at the end and behind it.
+    /// Texts with an error in the text, in a value, at the end and after it.
     private static let bad = [
         #"[{"id":1,"name":"a name of more than fifteen bytes"},{"id":2,"name":"x"]"#,
         #"[{"id":1,"more":[1,{"x":null}]},{"id":"x"}]"#, #"[{"id":1},{"id":2"#, "", "[] []", #"[{"id":1}]x"#,
@@ -159,7 +160,7 @@ extension JSONReaderErrorTests: SelfTesting {
             received = []
             try stream.readJSON(good)
             expectEqual(received, [7, 8], "objects of a stream after \(bad)")
-            // A tree has no types, and columns skip what is no row.
+            // A tree has no types, and columns skip elements that aren't rows.
             if (try? JSON.decode(PropertyList.self, from: bad)) == nil {
                 expectThrows(StreamError.self, bad) { try tree.readJSON(bad) }
             }
@@ -190,7 +191,7 @@ extension JSONReaderErrorTests: SelfTesting {
                 for byte in text.utf8 { try reader.feed([byte]) }
                 try reader.finish()
             } catch {}
-            // Once: what is asked for again is the same error.
+            // Later calls throw the same error.
             try? reader.feed([0x20])
             try? reader.finish()
             if !errors.isEmpty { expectEqual(reader.sink.errors, errors, "\(text), in pieces") }
@@ -200,7 +201,7 @@ extension JSONReaderErrorTests: SelfTesting {
         expectEqual(notices.errors, ["cannotRead"], "a file that cannot be read")
         try? notices.readJSON(.file("/nonexistent/file"))
         expectEqual(notices.errors, ["cannotRead", "cannotRead"], "a file that cannot be opened")
-        // What sends messages without a reader tells it as well.
+        // Content that sends messages without a reader also notifies the sink.
         let array: PropertyList = [1]
         for (name, send) in [
             ("a tree", { (sink) throws(StreamError) in try array.send(to: &sink) }),

@@ -1,8 +1,8 @@
-// The doors for JSON text: a reader that is fed chunks, and whole documents straight into a sink.
+// The entry points for JSON text: a reader that accepts chunks, and functions that send whole documents to a sink.
 
 public import PlistStreaming
 
-/// A reader of JSON text that owns its sink and is fed chunks of any size.
+/// A reader of JSON text that owns its sink and accepts chunks of any size.
 ///
 /// ```swift
 /// var reader = JSONReader(sink: EventTrace())
@@ -11,25 +11,25 @@ public import PlistStreaming
 /// print(reader.sink.text)
 /// ```
 ///
-/// The messages and the errors are the same for every division into chunks. Members come in the order of the text,
-/// repeated names included.
+/// The messages and the errors are the same for every division into chunks. Members are sent in the order of the text,
+/// including repeated names.
 public struct JSONReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
     @usableFromInline var scanner: JSONScanner
     private let options: JSONReaderOptions
 
-    /// Creates a reader before a sink.
+    /// Creates a reader for a sink.
     public init(sink: consuming Sink, options: JSONReaderOptions = JSONReaderOptions()) {
         self.sink = sink
         self.options = options
         scanner = JSONScanner(options: options)
     }
 
-    // PERF: inlinable, so that the scanner specialises for sinks of other packages.
-    /// Scans the next chunk of the input; its bytes are not kept.
+    // PERF: inlinable, so that the scanner specializes for sinks of other packages.
+    /// Scans the next chunk of the input without keeping its bytes.
     ///
-    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    /// - Throws: The first error of the input or the sink, with its position; the same error on every later call.
     @inlinable
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) {
         try scanner.scan(bytes, into: &sink)
@@ -37,7 +37,7 @@ public struct JSONReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Ends the input.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` if a value is missing or incomplete.
     @inlinable
     public mutating func finish() throws(StreamError) {
         try scanner.finish(into: &sink)
@@ -46,14 +46,14 @@ public struct JSONReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The number of bytes fed.
     public var byteOffset: Int { scanner.byteOffset }
 
-    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    /// Discards the input so far, including errors, so that the reader accepts new input. The sink is unchanged.
     public mutating func reset() {
         scanner = JSONScanner(options: options)
     }
 }
 
 extension PlistSink where Self: ~Copyable {
-    // PERF: inlinable, so that the scanner specialises for sinks of other packages.
+    // PERF: inlinable, so that the scanner specializes for sinks of other packages.
     /// Receives a whole JSON document.
     ///
     /// - Throws: The first error of the document or of this sink, with its position.
@@ -81,7 +81,7 @@ extension PlistSink where Self: ~Copyable {
             var input = try source.open()
             while try input.next({ (chunk) throws(StreamError) in try scanner.scan(chunk, into: &self) }) {}
         } catch {
-            // The scanner has told the sink of its own errors.
+            // The scanner has already notified the sink of its own errors.
             if scanner.failure == nil { cancel(with: error) }
             throw error
         }
@@ -139,7 +139,7 @@ extension JSONReaderTests: SelfTesting {
         expectEqual(reader.sink.text, "integer 1", "the next input")
     }
 
-    /// A reader that stores rows itself goes on behind an error as messages do.
+    /// A reader that stores rows directly continues after an error in the same way as messages.
     private static func testReadsRowsOneByOneBehindAnError() throws {
         for size in [1, 7, 1_000] {
             var columns = ColumnsBuilder(["id": .integer], depth: 0)
@@ -175,7 +175,7 @@ extension JSONReaderTests: SelfTesting {
         var inner: Document?
     }
 
-    /// Documents that are whole, have members of their own, or are wrong, one behind another.
+    /// Consecutive documents that are complete, have different members, or are invalid.
     private static let documents = [
         #"{"id":1,"name":"the name of the first one","tags":["a","b"]}"#, "{}", #"{"other":[1],"id":2}"#,
         #"{"id":3,"inner":{"id":4,"x":null}}"#, #"{"id":5}"#, #"{"id":6,"name":"a name without an end}"#, #"{"id":7}"#,

@@ -1,4 +1,4 @@
-// The errors of the scanner, and where they are: made here, out of the loops.
+// Creates the errors of the scanner with their positions, outside the loops.
 
 import PlistStreaming
 
@@ -15,13 +15,13 @@ extension JSONScanner {
         fail(.limitExceeded, "more than \(limit) \(what)", in: bytes, at: offset)
     }
 
-    /// Records an error at the token at hand, such as the one that the sink refused.
+    /// Records an error at the current token, such as a token that the sink refused.
     @usableFromInline @inline(never)
     mutating func fail(_ error: StreamError, in bytes: RawSpan) -> StreamError {
-        // An error of this scanner, which has its position.
+        // An error of this scanner already has its position.
         if let failure { return failure }
         state = .failed
-        // No token that an earlier chunk has begun goes over the end of a line.
+        // A token that began in an earlier chunk never contains a line end.
         var place = chunkPlace
         place.advance(over: bytes.extracting(first: max(0, tokenOffset - chunkOffset)))
         let error = error.ofSink(at: place.at(tokenOffset).position)

@@ -1,22 +1,22 @@
-// The machine that can do everything: one byte at a time, across chunk ends, with every error at its byte.
-// The fast loop leaves to it whatever is not plain, and tests compare the two.
+// The plain scanner handles all text: one byte at a time, across chunk ends, with every error at its byte. The fast
+// loop leaves all other text than plain tokens to it, and tests compare the two.
 
 public import PlistBuilding
 public import PlistStreaming
 
 extension JSONScanner {
-    /// What a byte completes.
+    /// The token that a byte completes.
     @usableFromInline
     enum Completion {
         case nothing, beginArray, endArray, beginDictionary, endDictionary, key, string, null, yes, no
-        /// A number that ended before the byte, which is still to be scanned.
+        /// A number that ended before the byte, which is not scanned yet.
         case number
         case failure(StreamError)
     }
 
     enum Literal: Sendable {
         case null, yes, no
-        /// The byte order mark of UTF-8, which may come before everything else.
+        /// The byte order mark of UTF-8, which may precede everything else.
         case byteOrderMark
 
         var text: StaticString {
@@ -29,7 +29,7 @@ extension JSONScanner {
         }
     }
 
-    // PERF: inlinable, so that it specialises for sinks of other packages with the rest.
+    // PERF: inlinable, so that it specializes for sinks of other packages with the rest.
     /// Scans up to the end of one token, or of the chunk, and returns the offset after it.
     @inlinable
     mutating func scanPlainToken<Sink: PlistSink & ~Copyable>(
@@ -61,8 +61,8 @@ extension JSONScanner {
         return offset + 1
     }
 
-    // PERF: JSONReader in chunks; a call for a token instead of one for each byte, which needs no sink.
-    /// Takes bytes up to one that completes something, and returns that byte's offset, or the end of the chunk.
+    // PERF: JSONReader in chunks; one call per token instead of one per byte, which needs no sink.
+    /// Takes bytes up to one that completes a token, and returns that byte's offset, or the end of the chunk.
     @usableFromInline
     mutating func complete(_ bytes: RawSpan, from start: Int) -> (completion: Completion, offset: Int) {
         var offset = start
@@ -94,7 +94,7 @@ extension JSONScanner {
         emptyScratch()
     }
 
-    /// Sends the number in `scratch`, which the plain machine has checked.
+    /// Sends the number in `scratch`, which the plain scanner has checked.
     @inlinable
     mutating func sendNumber<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         state = nesting.depth == 0 ? .afterRoot : .afterValue
@@ -106,7 +106,7 @@ extension JSONScanner {
         emptyScratch()
     }
 
-    /// Empties `scratch` and gives back memory that only an unusual token needed.
+    /// Empties `scratch` and frees memory that only an unusual token needed.
     @usableFromInline
     mutating func emptyScratch() {
         scratch.removeAll(keepingCapacity: scratch.capacity <= 1 << 16)
@@ -120,7 +120,7 @@ extension JSONScanner {
         }
     }
 
-    /// What the grammar allows next, in words.
+    /// The tokens that the grammar allows next, in words.
     var expectation: String {
         switch state {
         case .value, .beforeRoot: "a value"
@@ -289,7 +289,7 @@ extension JSONScanner {
         return fail(.invalidSyntax, "expected \(expectation), found \(Self.name(of: byte))", in: bytes, at: offset)
     }
 
-    /// A byte as messages show it.
+    /// Returns a byte as messages show it.
     static func name(of byte: UInt8) -> String {
         switch byte {
         case 0x27: "\"'\""

@@ -1,19 +1,18 @@
-// The fast loop: whole tokens of plain JSON at the speed of the memory.
-// It never reports an error of the input. Whatever it does not expect, it leaves to the plain machine at the
-// beginning of the token, which does the whole job or finds the error.
+// The fast loop scans whole tokens of plain JSON at the speed of the memory. It never reports an error of the input. At
+// unexpected text it stops at the beginning of the token, and the plain scanner reads the token or finds the error.
 
 public import PlistStreaming
 
 extension JSONScanner {
-    /// The bytes that must follow an offset for the loop to look at a token there: a colon, a space, seven digits, the
-    /// byte behind them and a word of eight bytes are less.
+    /// The number of bytes that must follow an offset for the loop to examine a token there; a colon, a space, seven
+    /// digits, the next byte and a word of eight bytes need fewer.
     @usableFromInline static let margin: Int = 48
 
-    // PERF: one loop without a call for names, strings and numbers of up to seven bytes; inlinable to specialise for
-    // the sink, and so are its steps. `JSONReader/records` in Examples/Benchmarks measures it.
+    // PERF: one loop without a call for names, strings and numbers of up to seven bytes; inlinable to specialize for
+    // the sink, like its steps. `JSONReader/records` in Examples/Benchmarks measures it.
     /// Scans tokens while they are plain, and returns the offset of the first byte that is not scanned.
     ///
-    /// It starts where `State.canStartRuns` says, and not at a member's value.
+    /// It starts in the states of `State.canStartRuns`, and not at a member's value.
     @inlinable
     mutating func scanRuns<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, from start: Int, into sink: inout Sink
@@ -22,7 +21,7 @@ extension JSONScanner {
         begin(&run)
         do throws(StreamError) {
             scan: while findToken(bytes, &run) {
-                // PERF: JSONReader/records; members follow each other without going through the states above.
+                // PERF: JSONReader/records; consecutive members don't go through the states above.
                 element: while !run.isAfterValue {
                     if run.isInDictionary, try !sendExpectedName(bytes, &run, to: &sink) {
                         guard findName(bytes, &run) else {
@@ -44,7 +43,7 @@ extension JSONScanner {
                             run.end = .value
                             break scan
                         }
-                        // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
+                        // PERF: JSONRecords; records of plain members are stored directly in the memory of the sink.
                         if let port = try unsafe sink.beginLoan(of: .records) {
                             guard try unsafe storeRecords(bytes, &run, port, to: &sink) else { break scan }
                         } else {

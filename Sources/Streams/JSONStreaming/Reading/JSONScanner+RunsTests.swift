@@ -1,4 +1,5 @@
-// The tests of the fast loop in JSONScanner+Runs: tokens of all kinds, and all that it leaves to the plain machine.
+// The tests of the fast loop in JSONScanner+Runs: tokens of all kinds, and all text that it leaves to the plain
+// scanner.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting

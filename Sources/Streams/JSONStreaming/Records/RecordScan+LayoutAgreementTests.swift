@@ -1,4 +1,5 @@
-// The in-class tests of types in `RecordScan+LayoutTests`: random texts, read by every way, compared with assignments.
+// The in-class tests of the types in `RecordScan+LayoutTests`: random texts, read in every way, compared with
+// assignments.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -6,14 +7,14 @@ import PlistBuilding
 import PlistStreaming
 
 enum MemberLayoutTests {
-    /// The text of an object with some members in any order, and the value that it stands for.
+    /// Returns the text of an object with some members in any order, and the value that it represents.
     private static func record<Value: SampledObject>(
         _ type: Value.Type, _ random: inout TestRandom
     ) -> (json: String, value: Value) {
         var value = Value()
         var members: [String] = []
         let samples = Value.samples
-        // Now and then all members in their order, as most texts have them.
+        // Sometimes all members in their order, as in most texts.
         let isInOrder = Int.random(in: 0..<4, using: &random) == 0
         let chosen =
             isInOrder
@@ -31,7 +32,7 @@ enum MemberLayoutTests {
     private static func outcomes<Sink: PlistSink & ~Copyable>(
         _ text: String, _ random: inout TestRandom, make: () throws -> Sink, describe: (inout Sink) throws -> String
     ) -> [String] {
-        // The fast ways need some bytes behind them.
+        // The fast code paths need some bytes after the text.
         let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: 64)
         let split = Int.random(in: 0..<bytes.count, using: &random)
         return [[], [split], Array(bytes.indices.dropFirst())].map { ends in
@@ -56,7 +57,7 @@ enum MemberLayoutTests {
 
     private final class Received { var texts: [String] = [] }
 
-    /// What a stream hands over.
+    /// Returns the values that a stream produces.
     private static func streamed<Value: SampledObject>(
         _ type: Value.Type, _ text: String, _ random: inout TestRandom
     ) -> [String] {
@@ -104,7 +105,7 @@ enum MemberLayoutTests {
         for got in built { expectEqual(got, box.shown, "within another structure, \(json)") }
     }
 
-    /// What was read is written as what was assigned.
+    /// The text of the read values must equal the text of the assigned values.
     private static func expectSameText<Value: SampledObject>(_ values: [Value], _ json: String) {
         func text(_ values: [Value]) throws -> String {
             var writer = JSONWriter()
@@ -122,7 +123,7 @@ enum MemberLayoutTests {
 }
 
 extension MemberLayoutTests: SelfTesting {
-    // Thousands of readings, which take seconds without optimisation on a busy machine.
+    // Thousands of reads, which take seconds without optimization on a busy machine.
     static var testTimeLimit: Duration? { .seconds(60) }
 
     static var testSelectors: TestSelectors {
@@ -206,7 +207,7 @@ extension MemberLayoutTests: SelfTesting {
         }
     }
 
-    /// Texts that end or go wrong in the middle of every kind of value.
+    /// Texts that end or become invalid in the middle of every kind of value.
     private static func expectNothingLeft<Value: SampledObject>(_ type: Value.Type) {
         let before = unsafe MemberLayouts.Leaf.aliveCount
         for round in 0..<12 {

@@ -1,12 +1,13 @@
-// Types whose members are not their stored properties one to one, and random texts for them: every way of reading must give
-// what ordinary assignments to the same properties give, in the order of the text, and lose or end nothing.
+// Types whose members differ from their stored properties, and random texts for them. Every way of reading must produce
+// the same result as ordinary assignments to the same properties, in the order of the text, and must neither leak nor
+// overrelease references.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-/// A value of a member: its name and text, and the assignment that it stands for.
+/// A value of a member: its name and text, and the assignment that it represents.
 struct MemberSample<Value> {
     let name: String
     let json: String
@@ -22,7 +23,7 @@ struct MemberSample<Value> {
 /// A type with values for its members.
 protocol SampledObject: StreamObject {
     static var samples: [MemberSample<Self>] { get }
-    /// All that is stored.
+    /// All stored values.
     var shown: String { get }
 }
 
@@ -48,7 +49,7 @@ enum MemberLayouts {
         var shown: String { "(\(a) \(note) \(leaf.shown) \(maybe ?? "nil"))" }
     }
 
-    /// A part of a stored property is a member, the rest is none.
+    /// A part of a stored property is a member, the rest isn't.
     struct Part: SampledObject {
         var inner = Inner()
         var b = 2
@@ -59,7 +60,7 @@ enum MemberLayouts {
         var shown: String { "\(inner.shown) \(b)" }
     }
 
-    /// Parts that lie where stored properties of other types do, and such that are objects.
+    /// Parts at the offsets of other types' stored properties, and parts that are objects.
     struct Parts: SampledObject {
         var inner = Inner()
         var pair = (1, "the second, beyond fifteen bytes")
@@ -138,7 +139,7 @@ enum MemberLayouts {
         var shown: String { inner.shown }
     }
 
-    /// Only some of what is stored, accessors and observers.
+    /// Only some of the stored properties, with accessors and observers.
     struct Some: SampledObject {
         var text = "" { didSet { count += 1 } }
         var count = 0
@@ -158,7 +159,7 @@ enum MemberLayouts {
         var shown: String { "\(text) \(count) \(constant) \(hidden)" }
     }
 
-    /// Every stored property once: also such without bytes, and one that is given by two names.
+    /// Every stored property once, including one without bytes, and one with two names.
     struct Empties: SampledObject {
         var first = Empty()
         var id = 7
@@ -183,7 +184,7 @@ enum MemberLayouts {
         var shown: String { "\(id) \(only) \(color) \(leaf.shown)" }
     }
 
-    /// Members found by reflection, among them an object and one that is converted.
+    /// Members found by reflection, including an object and one that is converted.
     struct Reflected: SampledObject {
         var color = Color.red
         var leaf = Leaf()
@@ -204,7 +205,7 @@ enum MemberLayouts {
         }
     }
 
-    /// The same in an object: parts, two names, what another object has, a weak reference.
+    /// The same in an object: parts, two names, members that another object has, a weak reference.
     final class Object: SampledObject {
         var inner = Inner()
         var name = "a default beyond fifteen bytes"
@@ -232,7 +233,7 @@ enum MemberLayouts {
         var shown: String { "\(inner.shown) \(name) \(leaf.shown) \(hidden) \(other?.shown ?? "nil")" }
     }
 
-    /// An object of which all is members, so that it is used again.
+    /// An object whose stored properties are all members, so that it is reused.
     final class Whole: SampledObject {
         var id = 1
         var text = "a default beyond fifteen bytes"

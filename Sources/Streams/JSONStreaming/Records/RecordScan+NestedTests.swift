@@ -1,5 +1,5 @@
-// Values within records that must become what messages make of them: every kind of value in every other, cut anywhere,
-// under every policy, and with mistakes at any place.
+// Values within records that must equal the values built from messages: every kind of value in every other, split at
+// any position, under every policy, and with errors at any position.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -21,7 +21,7 @@ enum NestedRecordTests {
         var color = Color.red
     }
 
-    /// An object that counts itself.
+    /// An object that counts its instances.
     final class Part: StreamObject {
         nonisolated(unsafe) static var liveCount = 0
         var id = -1
@@ -32,7 +32,7 @@ enum NestedRecordTests {
         var text: String { "\(id) \(name ?? "nil") \(points)" }
     }
 
-    /// A structure with a property that is no member, so that it is made before its members come.
+    /// A structure with a property that isn't a member, so that it is created before its members arrive.
     struct Partial: StreamObject {
         var id = 1
         var kept = "kept, and of more than fifteen bytes"
@@ -40,7 +40,7 @@ enum NestedRecordTests {
         static var streamMembers: StreamMembers { [.required("id", \Partial.id), .member("tags", \Partial.tags)] }
     }
 
-    /// A value that is made of an array, if that has an even count.
+    /// A value that is created from an array, if the array has an even count.
     struct Pairs: StreamRepresentable {
         var numbers: [Int] = []
         init() {}
@@ -51,7 +51,7 @@ enum NestedRecordTests {
         var representation: [Int] { numbers }
     }
 
-    /// A value that is made of a Boolean, which only a message can bring.
+    /// A value that is created from a Boolean, which always needs a message.
     struct Switch: StreamRepresentable {
         var isOn = false
         init() {}
@@ -99,7 +99,7 @@ enum NestedRecordTests {
         }
     }
 
-    /// An object with members that hold objects, so that none of them is used again.
+    /// An object with members that hold objects, so that none of them is reused.
     final class Owner: StreamObject {
         var id = 0
         var part = Part()
@@ -158,7 +158,7 @@ enum NestedRecordTests {
         return texts
     }()
 
-    /// Longer arrays and records than a reader has memory for at once.
+    /// Arrays and records that are longer than the memory that a reader has at once.
     static let longTexts: [String] = {
         let numbers = (0..<1500).map { "\($0)" }.joined(separator: ",")
         let points = (0..<900).map { "{\"y\":\($0).5,\"more\":[\($0)],\"x\":\($0 * 1001)}" }.joined(separator: ", ")
@@ -189,7 +189,7 @@ enum NestedRecordTests {
 }
 
 extension NestedRecordTests: SelfTesting {
-    // Texts are divided at every place, which takes seconds without optimisation, and many more on a busy machine.
+    // Texts are split at every position, which takes seconds without optimization, and much longer on a busy machine.
     static var testTimeLimit: Duration? { .seconds(120) }
 
     static var testSelectors: TestSelectors {
@@ -227,7 +227,7 @@ extension NestedRecordTests: SelfTesting {
         }
     }
 
-    /// Of the names and strings of members, and of those that are skipped.
+    /// The limits of the names and strings of members, and of skipped ones.
     private static func testKeepsStringLimits() {
         for count in [63, 64, 65, 66, 72] {
             let string = "\"" + String(repeating: "s", count: count) + "\""
@@ -235,7 +235,7 @@ extension NestedRecordTests: SelfTesting {
                 "\(string):0", "\"unknown\":\(string)", "\"text\":\(string)", "\"unknown\":{\(string):[\(string)]}",
                 "\"names\":[\(string)]", "\"leaf\":{\"name\":\(string),\(string):1}",
             ].map { "{\"id\":1,\($0),\"last\":2\(String(repeating: " ", count: 100))}" }
-            // The plain machine alone keeps lower ones.
+            // Only the plain scanner enforces lower limits.
             for limit in [count - 1, count, count + 1] where limit >= 64 {
                 compare(texts, BuilderOptions(unknownMembers: .ignore), limits: StreamLimits(stringByteCount: limit))
             }
@@ -262,7 +262,7 @@ extension NestedRecordTests: SelfTesting {
             for (second, name) in ["text", "color", "unknown", "leaf"].enumerated() {
                 let text =
                     "{\"id\":1,\"\(name)\":\"\(value)\",\"leaf\":{\"name\":\"\(value)\"},\"names\":[\"\(value)\"]}"
-                // Each of the twelve texts ends at every fifth place, all of them at every place.
+                // Each of the twelve texts ends at every fifth position, all of them together at every position.
                 let ends = stride(from: 80 + (4 * first + second) % 5, to: text.count, by: 5)
                 compare(ends.map { String(text.prefix($0)) })
             }
@@ -274,7 +274,7 @@ extension NestedRecordTests: SelfTesting {
     private typealias Deep = Around<Around<Around<Innermost>>>
     private typealias Deeper = Around<Around<Around<Around<Around<Around<Around<Around<Around<Deep>>>>>>>>>
 
-    /// Behind a value that ends near the end of a chunk, more objects end than the chunk has bytes.
+    /// After a value near the end of a chunk, more objects end than the chunk has bytes.
     private static func testStopsAtTheLastBraceOfMany() throws {
         let value = String(repeating: "long ", count: 12)
         let text =
@@ -282,7 +282,7 @@ extension NestedRecordTests: SelfTesting {
         for split in text.utf8.count - 20...text.utf8.count {
             var builder = try ObjectBuilder<Deeper>()
             var scanner = JSONScanner()
-            // Each part is memory of its own, behind which nothing may be read.
+            // Each part is in its own memory, so that a read after its end is detected.
             for part in [Array(text.utf8.prefix(split)), Array(text.utf8.dropFirst(split))] {
                 // SAFETY: the span does not leave the closure.
                 try unsafe part.withUnsafeBytes { try scanner.scan(unsafe $0.bytes, into: &builder) }

@@ -1,4 +1,4 @@
-// Records with members that no one wants, in the same order and in others: read as messages tell them.
+// Records with unneeded members, in the same order and in others, compared with the values from messages.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -27,7 +27,8 @@ extension RecordScanSkippedTests: SelfTesting {
         var rows: [Inner] = []
     }
 
-    /// Members that are not wanted, some of them missing now and then, with values that differ now and then.
+    /// Returns a record with unneeded members, some of which are sometimes missing, and with values that sometimes
+    /// differ.
     static func record(_ number: Int, _ gap: String, isPlain: Bool = false) -> String {
         let word = String(repeating: "ab", count: number % 9)
         var members = [
@@ -90,10 +91,10 @@ extension RecordScanSkippedTests: SelfTesting {
         }
     }
 
-    /// Values that are too long or too deep are found behind others that are not.
+    /// Values that are too long or too deep are found after others that are not.
     private static func testKeepsToTheLimits() {
         var limits = StreamLimits.standard
-        // With a smaller one, all text is left to the plain machine.
+        // With a smaller limit, the plain scanner reads all text.
         (limits.depth, limits.stringByteCount) = (6, 64)
         let records = (0..<6).map { record($0, "", isPlain: true) }.joined(separator: ",")
         expectOneOutcome("[\(records)]", limits: limits)

@@ -1,4 +1,4 @@
-// The texts of records, plain and odd ones, that `RecordScan` must turn into what messages make of them.
+// The texts of records, plain and unusual, for which `RecordScan` must produce the same values as messages.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -51,7 +51,7 @@ extension RecordScan {
         var row = Plain()
     }
 
-    /// Members in and out of order, missing, unknown and repeated, values of every kind, and what is no JSON.
+    /// Members in and out of order, missing, unknown and repeated, values of every kind, and invalid JSON.
     static let texts: [String] = {
         let members = [
             #""id":1,"name":"abc","score":2.5,"isNew":true"#, #""name":"a","id":1"#, #""isNew":true,"score":1,"id":7"#,
@@ -91,7 +91,7 @@ extension RecordScan {
         return texts
     }()
 
-    /// Sends a text to a sink, whole and in pieces, through the fast loop and without it, and expects one outcome.
+    /// Sends a text to a sink, whole and in pieces, with and without the fast loop, and expects the same outcome.
     static func expectOneOutcome<Sink: PlistSink & ~Copyable>(
         _ text: String, _ type: String, allowsMultipleValues: Bool = false, limits: StreamLimits = .standard,
         atEverySplit: Bool = false, line: UInt = #line, make: () throws -> Sink,
@@ -134,7 +134,7 @@ extension RecordScan {
                 outcome(false, [], endsWithLast: true), expected, "\(type) of \(text), as the last", line: line)
             expectEqual(
                 outcome(false, Array(bytes.indices.dropFirst())), expected, "\(type) of \(text), bytes", line: line)
-            // Another place in each text, and every place in one of them.
+            // A different split point in each text, and every split point in one of them.
             let step = atEverySplit || text.utf8.count == 100 ? 1 : 37
             for split in stride(from: text.utf8.count % step, to: bytes.count, by: step) {
                 for endsWithLast in [false, true] {
@@ -245,7 +245,7 @@ extension RecordScan {
         }
     }
 
-    /// Whole rows, so that each but the first is read right behind another.
+    /// Whole rows, so that each row except the first is read directly after another.
     static func testFillsColumnsOfManyRows() throws {
         for (comma, colon) in [(",", ":"), (",\n  ", ": ")] {
             let rows = (0..<500).map { row in
@@ -271,7 +271,7 @@ extension RecordScan {
     }
 
     static func testSkipsAnEmptyNameBehindTheLastColumn() throws {
-        // The empty name is that of no column, also where one more column would be expected.
+        // No column has the empty name, even if one more column would be expected.
         for text in ["[{\"id\":1,\"\":2},{\"id\":3}]", "[{\"id\":1 , \"\" : {\"id\":2}}, {\"\":0,\"id\":3}]"] {
             var builder = ColumnsBuilder(["id": .integer])
             try builder.readJSON(text + String(repeating: " ", count: 64))
@@ -280,7 +280,7 @@ extension RecordScan {
         }
     }
 
-    /// Texts of many records, of which the members, lengths and gaps vary.
+    /// Returns a text of many records whose members, lengths and gaps vary.
     private static func manyRecords(_ count: Int) -> String {
         let records = (0..<count).map { number in
             switch number % 7 {

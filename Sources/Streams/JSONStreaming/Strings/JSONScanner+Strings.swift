@@ -1,11 +1,10 @@
-// Strings in the plain machine: UTF-8, escapes, surrogate pairs, each byte on its own.
+// Strings in the plain scanner: UTF-8, escapes and surrogate pairs, byte by byte.
 
 import PlistStreaming
 
 extension JSONScanner {
-    // PERF: JSONReader in chunks; a string that a chunk's end cut is copied by words.
-    /// Appends the plain bytes of a string from an offset on, as many as the limit allows, and returns the offset after
-    /// them.
+    // PERF: JSONReader in chunks; a string that was cut at the end of a chunk is copied by words.
+    /// Appends the plain bytes of a string from an offset on, up to the limit, and returns the offset after them.
     mutating func appendRun(_ bytes: RawSpan, from start: Int) -> Int {
         let end = start + min(bytes.byteCount - start, options.limits.stringByteCount - scratch.count)
         var offset = start
@@ -69,7 +68,8 @@ extension JSONScanner {
         }
     }
 
-    // SPEC: Unicode 16, table 3-7: the second byte's range excludes overlong forms, surrogates and what is too large.
+    // SPEC: Unicode 16, table 3-7: the second byte's range excludes overlong forms, surrogates and values that are too
+    // large.
     private mutating func beginMultibyte(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
         switch byte {
         case 0xC2...0xDF: (remainingBytes, nextByteRange) = (1, 0x80...0xBF)
@@ -189,7 +189,7 @@ extension JSONScannerStringsTests: SelfTesting {
     }
 
     private static func testRejectsInvalidUTF8() {
-        // Each row's last byte is the first that no valid text has.
+        // The last byte of each row is the first invalid one.
         let rows: [[UInt8]] = [
             [0x80], [0xBF], [0xC0], [0xC1], [0xF5], [0xFF], [0xC2, 0x22], [0xC2, 0xC2], [0xE0, 0x9F],
             [0xE0, 0xA0, 0x22],

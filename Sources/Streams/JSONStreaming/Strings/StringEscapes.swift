@@ -1,4 +1,4 @@
-// The escapes of RFC 8259 section 7: their meaning, and the fast way through a whole string that has some.
+// The escapes of RFC 8259 section 7: their meaning, and fast unescaping of a whole string.
 
 import PlistBuilding
 import PlistStreaming
@@ -6,7 +6,7 @@ import PlistStreaming
 /// The escapes of JSON strings.
 @usableFromInline
 enum StringEscapes {
-    /// The byte that a letter after a backslash stands for, nil for `u` and for what is no escape.
+    /// Returns the byte for a letter after a backslash, or nil for `u` and for invalid escapes.
     static func meaning(of letter: UInt8) -> UInt8? {
         switch letter {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter
@@ -19,12 +19,12 @@ enum StringEscapes {
         }
     }
 
-    // PERF: JSONReader/posts; finding the end first and then unescaping takes a twentieth longer.
+    // PERF: JSONReader/posts; finding the end first and then unescaping takes 5 % longer.
     /// Unescapes a string into `text` and returns the offset after its closing quote.
     ///
     /// - Parameter start: The offset after the opening quote.
-    /// - Returns: `StringRuns.notFound` for a string that is invalid, cut off or longer than the limit: then `text` is
-    ///   empty, and the plain machine finds out why.
+    /// - Returns: `StringRuns.notFound` for a string that is invalid, cut off or longer than the limit. Then `text` is
+    ///   empty, and the plain scanner determines the error.
     @usableFromInline
     static func unescape(_ bytes: RawSpan, from start: Int, into text: inout [UInt8], limit: Int) -> Int {
         text.removeAll(keepingCapacity: true)
@@ -61,9 +61,9 @@ enum StringEscapes {
         unsafe run.withUnsafeBytes { unsafe text.append(contentsOf: $0) }
     }
 
-    /// Makes a string of the inside of a valid one that has escapes.
+    /// Creates a string from the inside of a valid one that has escapes.
     static func string(of bytes: RawSpan, _ range: Range<Int>) -> String {
-        // SAFETY: there is memory for as many bytes as are unescaped, which never become more.
+        // SAFETY: the memory is as large as the escaped text, and unescaping never makes text longer.
         unsafe withUnsafeTemporaryAllocation(byteCount: range.count, alignment: 8) { buffer in
             guard let memory = buffer.baseAddress else { return "" }
             let count = unsafe unescape(bytes, range, to: memory)
@@ -73,8 +73,8 @@ enum StringEscapes {
 
     /// Unescapes the inside of a valid string, and returns the number of bytes.
     private static func unescape(_ bytes: RawSpan, _ range: Range<Int>, to memory: UnsafeMutableRawPointer) -> Int {
-        // SAFETY: `place` never is ahead of `offset`, so that a word that is in the range is stored where there is memory
-        // for one; an escape has no fewer bytes than what it stands for.
+        // SAFETY: `place` is never greater than `offset`, so a word within the range is stored within the memory; an
+        // escape has at least as many bytes as its character.
         let end = range.upperBound
         var place = 0
         var offset = range.lowerBound
@@ -110,7 +110,7 @@ enum StringEscapes {
         return place
     }
 
-    /// The offset behind an escape, or behind the two that make one character; twelve bytes are within the span.
+    /// Returns the offset after an escape, or after the two that make one character; twelve bytes are within the span.
     static func end(of bytes: RawSpan, at start: Int) -> Int {
         let letter = bytes.uncheckedByte(start &+ 1)
         guard letter == UInt8(ascii: "u") else {
@@ -120,7 +120,7 @@ enum StringEscapes {
         return start &+ (scalar.value > 0xFFFF ? 12 : 6)
     }
 
-    /// The character of `\uXXXX` or of a pair of them; twelve bytes from the offset on are within the span.
+    /// Returns the character of `\uXXXX` or of a pair of them; twelve bytes from the offset are within the span.
     private static func scalar(in bytes: RawSpan, at offset: Int) -> Unicode.Scalar? {
         guard let first = codeUnit(in: bytes, at: offset + 2) else { return nil }
         guard first & 0xFC00 == 0xD800 else { return Unicode.Scalar(first) }
@@ -167,7 +167,7 @@ extension StringEscapes: SelfTesting {
                     )
                     let text = before + escape + after
                     let expected = before + meaning + after + meaning
-                    // Nothing is behind the text.
+                    // No bytes follow the text.
                     let string = (text + escape).withUTF8Span { Self.string(of: $0, 0..<$0.byteCount) }
                     expectEqual(string, expected, text)
                 }
@@ -175,12 +175,12 @@ extension StringEscapes: SelfTesting {
         }
     }
 
-    /// Every load is checked against the span in these builds.
+    /// In these builds, every load is checked against the span.
     private static func testReadsNothingBehindACut() {
         for count in 0..<9 {
             let before = String(repeating: "a", count: count)
             for escapes in [#"\ud83d\ude42"#, #"\n\u20ac"#, #"\ud83d\ude42\ud83d\ude42"#, #"é\""#] {
-                // An array's span needs macOS 26.
+                // The span of an array requires macOS 26.
                 let text = ContiguousArray("\(before)\(escapes)\"            ".utf8)
                 for length in 0...text.count {
                     var bytes: [UInt8] = []

@@ -1,5 +1,5 @@
-// Runs of bytes within strings and between tokens, eight at a time in one machine word.
-// These functions find ends; they know nothing of the scanner's state and report nothing.
+// Runs of bytes within strings and between tokens, eight at a time in one machine word. These functions only find ends.
+// They don't use the scanner's state and report no errors.
 
 import PlistStreaming
 
@@ -8,8 +8,10 @@ import PlistStreaming
 enum StringRuns {
     @usableFromInline static let notFound: Int = -1
 
-    // PERF: inlinable and always inlined; one test of eight bytes in ten instructions, against four tests a byte.
-    /// The high bit of each byte that ends a run of plain text: quote, backslash, control character, not ASCII.
+    // PERF: inlinable and always inlined; one test of eight bytes in ten instructions, compared with four tests per
+    // byte.
+    /// Returns the high bit of each byte that ends a run of plain text: quote, backslash, control character, or not
+    /// ASCII.
     ///
     /// Bits above the lowest set one may be wrong, because subtraction borrows upwards; the lowest one is right.
     @inlinable @inline(__always)
@@ -21,16 +23,16 @@ enum StringRuns {
         return (quotes | backslashes | controls | word) & (ones &* 0x80)
     }
 
-    /// The offset of the quote that closes a string without escapes, or `notFound`.
+    /// Returns the offset of the quote that closes a string without escapes, or `notFound`.
     ///
-    /// `notFound` stands for everything else: an escape, invalid text, the end of the span.
+    /// The result is `notFound` in all other cases: for an escape, invalid text, or the end of the span.
     @usableFromInline
     static func closingQuote(in bytes: RawSpan, from start: Int) -> Int {
         let end = endOfText(in: bytes, from: start)
         return end >= 0 && bytes.uncheckedByte(end) == UInt8(ascii: "\"") ? end : notFound
     }
 
-    /// The offset of the first quote, backslash or control character behind valid text, or `notFound`.
+    /// Returns the offset of the first quote, backslash or control character after valid text, or `notFound`.
     static func endOfText(in bytes: RawSpan, from start: Int) -> Int {
         var offset = start
         let lastWord = bytes.byteCount &- 8
@@ -48,7 +50,7 @@ enum StringRuns {
         return notFound
     }
 
-    /// The offset after a run of valid UTF-8 beyond ASCII, or `notFound` when a sequence is invalid or cut off.
+    /// Returns the offset after a run of valid UTF-8 beyond ASCII, or `notFound` if a sequence is invalid or cut off.
     @usableFromInline
     static func endOfMultibyteRun(in bytes: RawSpan, from start: Int) -> Int {
         var offset = start
@@ -74,8 +76,8 @@ enum StringRuns {
         return notFound
     }
 
-    // PERF: always inlined; files for people spend half their bytes here, eight spaces at a time.
-    /// The offset of the first byte that is not whitespace, or one less than eight bytes before the end.
+    // PERF: always inlined; half of the bytes in human-readable files are whitespace, skipped eight spaces at a time.
+    /// Returns the offset of the first byte that isn't whitespace, or an offset less than eight bytes before the end.
     @inlinable @inline(__always)
     static func endOfWhitespace(in bytes: RawSpan, from start: Int) -> Int {
         var offset = start
@@ -128,7 +130,7 @@ extension StringRuns: SelfTesting {
     }
 
     private static func testAgreesWithTheStandardLibraryOnUTF8() {
-        // Every first and second byte, with continuations that are mostly valid.
+        // Every first and second byte, with mostly valid continuations.
         for first in UInt8(0x80) ... .max {
             for second in stride(from: UInt8(0x40), through: 0xF0, by: 1) {
                 for rest: [UInt8] in [[0x80, 0xBF, 0x61], [0x61, 0x61, 0x61]] {

@@ -1,4 +1,5 @@
-// The in-class tests of `JSONWriter+Bound`: what is read from memory is what messages would have written.
+// The in-class tests of `JSONWriter+Bound`: the text written from memory must be the same as the text written with
+// messages.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -14,7 +15,7 @@ import Musl
 import Glibc
 #endif
 
-/// A writer that knows only messages.
+/// A writer that supports only messages.
 private struct MessageWriter: ScalarSink, ~Copyable {
     var json: JSONWriter
 
@@ -37,12 +38,12 @@ private final class TestPipe {
 
     init() throws {
         var ends: [Int32] = [-1, -1]
-        // SAFETY: the array has room for the two descriptors.
+        // SAFETY: the array has two elements for the descriptors.
         try requireEqual(unsafe pipe(&ends), 0, "pipe")
         (read, write) = (ends[0], ends[1])
     }
 
-    /// What was written, up to 64 KiB.
+    /// Returns the written text, up to 64 KiB.
     func contents() -> String {
         close(write)
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -162,7 +163,7 @@ enum JSONWriterBoundTests {
         JSONWriterOptions(depthLimit: 2),
     ]
 
-    /// Writes a value from memory and by messages, in all layouts at first, and returns the compact text.
+    /// Writes a value from memory and with messages, first in all layouts, and returns the compact text.
     @discardableResult
     fileprivate static func compare<Value: StreamValue>(
         _ value: Value, _ writing: WritingOptions = WritingOptions(), layouts: [JSONWriterOptions] = allLayouts,
@@ -177,7 +178,7 @@ enum JSONWriterBoundTests {
             )
             expectEqual(errors.0, errors.1, "the error of \(what) with \(options)")
             expectEqual(direct.text, messages.json.text, "\(what) with \(options)")
-            // A writer that refused a value goes on like the other.
+            // A writer that has refused a value must continue like the other one.
             for _ in 0..<2 { expectEqual(next(&direct), next(&messages.json), "what follows \(what) with \(options)") }
         }
         var direct = JSONWriter()

@@ -1,4 +1,4 @@
-// The in-class tests of deep values of types that contain themselves, read and written where there is little stack.
+// The in-class tests of deep values of types that contain themselves, read and written with little stack.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -19,7 +19,7 @@ enum DeepValueTests {
 
     struct Named: StreamObject { var byName: [String: Named] = [:] }
 
-    /// An object with a getter, which is written by messages.
+    /// An object with a getter, which is written with messages.
     final class Computed: StreamObject {
         var stored: Computed?
         var inner: Computed? {
@@ -30,7 +30,7 @@ enum DeepValueTests {
         static var streamMembers: StreamMembers { [.member("inner", \Computed.inner)] }
     }
 
-    /// So many levels of text around each other.
+    /// Returns the given number of levels of text around each other.
     static func text(_ open: String, _ close: String, _ depth: Int) -> String {
         String(repeating: open, count: depth) + String(repeating: close, count: depth)
     }
@@ -45,7 +45,7 @@ extension DeepValueTests: SelfTesting {
         ]
     }
 
-    /// Reads a value and writes it by both ways; each of these succeeds, or says that it is too deep.
+    /// Reads a value and writes it in both ways; each of these must succeed, or report that the value is too deep.
     private static func roundTrip<Value: StreamValue>(_ type: Value.Type, _ text: String) -> [String] {
         var outcomes: [String] = []
         do {
@@ -96,7 +96,7 @@ extension DeepValueTests: SelfTesting {
         }
     }
 
-    /// A child whose getter takes it out of its parent.
+    /// A child whose getter removes it from its parent.
     private final class Child: StreamObject {
         nonisolated(unsafe) static var aliveCount = 0
         weak var parent: Parent?

@@ -1,4 +1,4 @@
-// Tests of `JSONWriter` by messages; those of bound values are in `JSONWriter+BoundTests`.
+// Tests of `JSONWriter` with messages. `JSONWriter+BoundTests` tests bound values.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -41,10 +41,10 @@ extension JSONWriterTests: SelfTesting {
     }
 
     private static func testHasWholeCharactersAfterAPartWasWritten() throws {
-        // A pipe that takes so many bytes and no more; each offset of the text is cut somewhere within a character.
+        // A pipe with a limited capacity; at some shift, each offset of the text is cut within a character.
         for shift in 0..<4 {
             var ends: [Int32] = [-1, -1]
-            // SAFETY: the array has room for the two descriptors.
+            // SAFETY: the array has two elements for the descriptors.
             try requireEqual(unsafe pipe(&ends), 0, "pipe")
             defer { for end in ends { close(end) } }
             expectEqual(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0, "fcntl")
@@ -76,12 +76,12 @@ extension JSONWriterTests: SelfTesting {
         }
     }
 
-    /// Wherever it was: at the start, behind a key, in containers, and in members that wait to be sorted.
+    /// In every state: at the start, after a key, in containers, and in members that wait to be sorted.
     private static func testBeginsAnewAfterReset() throws {
         for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(sortsKeys: true)] {
             let expected = try rewritten(sample, options)
             let path = "\(try temporaryDirectory())/text"
-            // SAFETY: the path is a string's for the time of the call.
+            // SAFETY: the path is valid during the call.
             let file = unsafe open(path, O_RDWR | O_CREAT | O_TRUNC, 0o644)
             defer { close(file) }
             var writer = JSONWriter(options: options)
@@ -102,7 +102,7 @@ extension JSONWriterTests: SelfTesting {
             let count = lseek(file, 0, SEEK_END)
             expectEqual(Int(count), (sample.count + 1) * expected.utf8.count, "bytes of all")
             var start = [UInt8](repeating: 0, count: expected.utf8.count)
-            // SAFETY: the array has room for as many bytes as are asked for.
+            // SAFETY: the array has as many bytes as are requested.
             expectEqual(unsafe pread(file, &start, start.count, 0), start.count, "what is read of the first")
             expectEqual(String(decoding: start, as: UTF8.self), expected, "the first")
         }
@@ -159,7 +159,7 @@ extension JSONWriterTests: SelfTesting {
     }
 
     private static func testWritesLargeTexts() throws {
-        // Beyond large pages, with characters of several bytes.
+        // Larger than a large page, with characters of several bytes.
         let part = String(repeating: "0123456789", count: 6_400) + "é🙂"
         var writer = JSONWriter()
         try writer.beginArray()

@@ -26,7 +26,7 @@ extension JSONWriter {
         if next.isPlainValue {
             try output.reserve(IntegerText.room &+ 1)
             let commaCount = unsafe storeComma(at: output.end)
-            // SAFETY: room was reserved for the comma and the number.
+            // SAFETY: memory was reserved for the comma and the number.
             output.advance(by: unsafe commaCount &+ IntegerText.store(value, at: output.end + commaCount))
             endValue()
             return
@@ -37,7 +37,7 @@ extension JSONWriter {
     @inline(never)
     private mutating func writeAnyInteger(_ value: Int64) throws(StreamError) {
         try beginValue(reserving: IntegerText.room)
-        // SAFETY: room for it was reserved.
+        // SAFETY: memory for it was reserved.
         output.advance(by: unsafe IntegerText.store(value, at: output.end))
         if nesting.depth == 0 { try endRoot() }
     }
@@ -45,7 +45,7 @@ extension JSONWriter {
     /// Writes an unsigned integer.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try beginValue(reserving: IntegerText.room)
-        // SAFETY: room for it was reserved.
+        // SAFETY: memory for it was reserved.
         output.advance(by: unsafe IntegerText.store(value, at: output.end))
         if nesting.depth == 0 { try endRoot() }
     }
@@ -53,12 +53,12 @@ extension JSONWriter {
     /// Writes a double with the fewest digits that read back as the same double.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
-    ///   have another use for them.
+    ///   specify a replacement.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         if next.isPlainValue, let units {
             try output.reserve(RealText.room &+ 1)
             let commaCount = unsafe storeComma(at: output.end)
-            // SAFETY: room was reserved for the comma and the number.
+            // SAFETY: memory was reserved for the comma and the number.
             let count = unsafe RealText.store(value, units: units, at: output.end + commaCount)
             if count > 0 {
                 output.advance(by: commaCount &+ count)
@@ -80,11 +80,12 @@ extension JSONWriter {
         if nesting.depth == 0 { try endRoot() }
     }
 
-    // PERF: JSONWriter/reals; inlined, the compiler rounds every value before it asks, which is a call of a library.
-    /// Takes the point and the zero from the end of a whole number that was written with all its digits.
+    // PERF: JSONWriter/reals; if this were inlined, the compiler would round every value before the test, which is a
+    // library call.
+    /// Removes the point and the zero from the end of a whole number that was written with all its digits.
     @inline(never)
     private mutating func omitPoint(of value: Double) {
-        // Beyond, the digits are not those of the exact value.
+        // Above this limit, the digits are not those of the exact value.
         if value.magnitude <= 0x1p53, value.rounded(.towardZero) == value { output.truncate(to: output.count - 2) }
     }
 
@@ -97,9 +98,9 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the text of a number as it is.
+    /// Writes the text of a number unchanged.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no JSON number.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if the text isn't a JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
         try beginValue(reserving: 0)
@@ -109,16 +110,16 @@ extension JSONWriter {
 
     /// Writes a string, escaped.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` if the text isn't valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try writeText(utf8, isChecked: false) }
 
-    /// Writes a string, escaped, which may be known to be UTF-8.
+    /// Writes an escaped string, which may already be known to be UTF-8.
     @inline(__always)  // PERF: JSONWriter/records; once a string.
     mutating func writeText(_ utf8: RawSpan, isChecked: Bool) throws(StreamError) {
         if next.isPlainValue, utf8.byteCount <= StringText.shortByteCount {
             try output.reserve(StringText.room(for: utf8.byteCount))
             let commaCount = unsafe storeComma(at: output.end)
-            // SAFETY: room was reserved for the comma and the string.
+            // SAFETY: memory was reserved for the comma and the string.
             let count = unsafe StringText.store(utf8, isChecked: isChecked, at: output.end + commaCount)
             if count > 0 {
                 output.advance(by: commaCount &+ count)
@@ -146,10 +147,10 @@ extension JSONWriter {
         if nesting.depth == 0 { try endRoot() }
     }
 
-    /// Writes a date as the options say.
+    /// Writes a date in the format of the options.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a date that is not finite, or outside the years
-    ///   0 to 9999 where a string is asked for.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a date that isn't finite, or for a date
+    ///   outside the years 0 to 9999 if dates are written as strings.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         switch datePolicy {
         case .secondsSince2001: try writeReal(seconds)
@@ -164,10 +165,10 @@ extension JSONWriter {
 
 /// Whole numbers as decimal digits.
 enum IntegerText {
-    /// The number of bytes for which `store` needs room.
+    /// The number of bytes that `store` needs.
     static let room = 32
 
-    // PERF: eight digits a step by multiplications in one word, against a division a digit.
+    // PERF: eight digits per step with multiplications in one word, compared with a division per digit.
     /// Stores the digits of a number at an address with `room` bytes, and returns their count.
     @unsafe @inline(__always)
     static func store(_ value: UInt64, at address: UnsafeMutableRawPointer) -> Int {
@@ -175,7 +176,7 @@ enum IntegerText {
         return unsafe storeLong(value, at: address)
     }
 
-    /// Stores a sign, if need be, and the digits of a number at an address with `room` bytes, and returns their count.
+    /// Stores an optional sign and the digits of a number at an address with `room` bytes, and returns their count.
     @unsafe @inline(__always)
     static func store(_ value: Int64, at address: UnsafeMutableRawPointer) -> Int {
         unsafe address.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
@@ -199,14 +200,14 @@ enum IntegerText {
         return count &+ 8
     }
 
-    // PERF: JSONWriter/reals; 32 instructions for sixteen digits, against 36 with lanes that are made wider.
-    /// The digits, as numbers, of two numbers below 10^8, the first digit in the lowest byte of the first word.
+    // PERF: JSONWriter/reals; 32 instructions for sixteen digits, compared with 36 if lanes are widened.
+    /// Returns the digits, as numbers, of two numbers below 10^8, the first digit in the lowest byte of the first word.
     @inline(__always)
     static func sixteenDigits(_ high: UInt64, _ low: UInt64) -> SIMD2<UInt64> {
         #if _endian(little)
-        // SAFETY: vectors of the same size; the lanes are those of the machine, which the condition above is about.
-        // Two fours, then four pairs, then eight digits, each in its own lane, as in `eightDigits`. The mask, which takes
-        // nothing away, lets the compiler multiply lanes of 16 bits.
+        // SAFETY: vectors of the same size; the order of lanes depends on the processor, which the condition above
+        // checks. Two fours, then four pairs, then eight digits, each in its own lane, as in `eightDigits`. The mask
+        // clears no bits, but lets the compiler multiply lanes of 16 bits.
         let fours = unsafe unsafeBitCast(SIMD2<UInt64>(twoFours(high), twoFours(low)), to: SIMD4<UInt32>.self)
         let hundreds = ((fours & 0x3FFF) &* 5243) &>> 19
         let hundredfold = unsafe unsafeBitCast(
@@ -219,15 +220,17 @@ enum IntegerText {
         #endif
     }
 
-    /// The quotient by 10^4 of a number below 10^8 in the low half of a word, and the remainder in the high half.
+    /// Returns the quotient by 10^4 of a number below 10^8 in the low half of a word, and the remainder in the high
+    /// half.
     @inline(__always)
     private static func twoFours(_ value: UInt64) -> UInt64 {
         let upper = (value &* 109_951_163) &>> 40
-        // This is upper | (value - upper * 10^4) << 32, with one instruction less, and so are the other two steps.
+        // This is upper | (value - upper * 10^4) << 32 with one instruction less; the other two steps work the same
+        // way.
         return value &<< 32 &- upper &* (10_000 << 32 &- 1)
     }
 
-    /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
+    /// Returns the text of a number below 10^8 in eight digits, the first in the lowest byte.
     @inline(__always)
     static func eightDigits(_ value: UInt64) -> UInt64 {
         // Two fours, then four pairs, then eight digits, each in its own lane; the quotients come from reciprocals.
@@ -241,7 +244,7 @@ enum IntegerText {
     /// Stores a number below 10^8 without leading zeros.
     @inline(__always)
     private static func storeLeading(_ value: UInt64, at address: UnsafeMutableRawPointer) -> Int {
-        // The count comes from comparisons and not from the digits, so that the next store need not wait for them.
+        // The count comes from comparisons instead of the digits, so that the next store need not wait for them.
         var count = 1
         if value >= 10 { count &+= 1 }
         if value >= 100 { count &+= 1 }
@@ -251,7 +254,7 @@ enum IntegerText {
         if value >= 1_000_000 { count &+= 1 }
         if value >= 10_000_000 { count &+= 1 }
         let digits = eightDigits(value) &>> UInt64((8 &- count) &* 8)
-        // SAFETY: the callers have room for eight bytes.
+        // SAFETY: the callers have memory for eight bytes.
         unsafe address.storeBytes(of: digits.littleEndian, as: UInt64.self)
         return count
     }

@@ -1,19 +1,19 @@
-// The members of one dictionary that a writer is to sort: their names, and where their text begins.
+// The members of one dictionary that a writer sorts: their names, and the offsets of their text.
 
 import PlistStreaming
 
-/// The members of a dictionary in the order they were written, to be put into the order of their names.
+/// The members of a dictionary in the order of writing, to be sorted by name.
 struct MemberOrder {
     private var members: [(name: [UInt8], start: Int)] = []
 
-    /// Notes a member whose text begins at an offset of the output; separators are written by `apply`.
+    /// Notes a member whose text begins at an offset of the output; `apply` writes the separators.
     mutating func add(_ name: RawSpan, at start: Int) {
         members.append((Array(copying: name), start))
     }
 
-    /// Puts the members at the end of the output into order, with commas between them.
+    /// Sorts the members at the end of the output, with commas between them.
     ///
-    /// Members of the same name keep their order, so that the last one stays the last.
+    /// Members of the same name keep their order, so that the last one remains the last.
     /// - Complexity: O(*n* log *n*) comparisons; copies the members' text twice.
     func apply(to output: inout ByteOutput) throws(StreamError) {
         guard let first = members.first, members.count > 1 else { return }

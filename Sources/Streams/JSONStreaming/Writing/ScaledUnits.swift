@@ -1,26 +1,26 @@
-// The distances between doubles, for all exponents, brought to the size at which their shortest digits are looked for.
+// The distances between doubles, for all exponents, scaled to the size that the search for the shortest digits needs.
 
-/// The unit in the last place of doubles with each biased exponent, divided by the power of ten that makes it less than one,
-/// but a tenth at least.
+/// The unit in the last place of doubles with each biased exponent, divided by the power of ten that makes it less than
+/// one, but at least a tenth.
 @safe
 struct ScaledUnits: @unchecked Sendable {
-    // SAFETY: the words are written once, before the only instance is published, and live as long as the process.
+    // SAFETY: the words are written once, before the only instance is published, and are never freed.
     private let words: UnsafePointer<UInt64>
 
     /// The table; the first use computes it in well under a millisecond.
     static let table: ScaledUnits = ScaledUnits()
 
-    // PERF: JSONWriter/reals; a load in place of two multiplications and two shifts that wait for each other.
-    /// The 128 bits behind the point of the unit for a biased exponent from 0 to 2047; none for the first and the last one,
-    /// which are not those of normal numbers.
+    // PERF: JSONWriter/reals; a load instead of two multiplications and two shifts that depend on each other.
+    /// Returns the 128 bits after the point of the unit for a biased exponent from 0 to 2047; zero for the first and
+    /// the last exponent, which normal numbers don't have.
     @inline(__always)
     func unit(_ biased: Int) -> (high: UInt64, low: UInt64) {
         assert(0...2047 ~= biased)
-        // SAFETY: the caller has no more than eleven bits; the memory has two words for each exponent.
+        // SAFETY: the caller passes at most eleven bits; the memory has two words for each exponent.
         return unsafe (words[2 &* biased], words[2 &* biased &+ 1])
     }
 
-    /// The exponent of the power of ten.
+    /// Returns the exponent of the power of ten.
     @inline(__always)
     static func scale(_ biased: Int) -> Int {
         // floor(log10(2^power)) + 1
@@ -61,7 +61,7 @@ extension ScaledUnits: SelfTesting {
             let (unit, next) = (table.unit(biased), table.unit(biased + 1))
             expectGreaterThanOrEqual(unit.high, 0x1999_9999_9999_9998, "the unit of \(biased)")
             guard biased < 2046 else { continue }
-            // The next one is twice as much, or a fifth, but for what is cut off.
+            // The next unit is twice as large, or a fifth, apart from truncation.
             let isSame = scale(biased) == scale(biased + 1)
             let part = isSame ? unit : next
             var rest = isSame ? next : unit

@@ -1,30 +1,30 @@
-// The powers that numbers with few decimal places need, as constants, which nobody has to compute or to ask for.
+// The powers for numbers with few decimal places, as constants.
 
 /// Powers for up to 19 decimal places.
 @safe @usableFromInline
 struct SmallPowers {
-    // SAFETY: the constants below, which live as long as the process and never change.
+    // SAFETY: the constants below, which are never freed and never change.
     @usableFromInline let words: UnsafePointer<UInt64>
 
     private init(_ words: UnsafePointer<UInt64>) { unsafe self.words = words }
 
-    // PERF: JSONReader/coordinates; within a loop each is one load, where asking for a static property is a call.
+    // PERF: JSONReader/coordinates; within a loop each is one load, while accessing a static property is a call.
 
     /// The table.
     @usableFromInline static var table: SmallPowers {
-        // SAFETY: the array is a constant, so that its elements stay where they are.
+        // SAFETY: the array is a constant, so its elements stay in place.
         unsafe constants.withUnsafeBufferPointer { unsafe SmallPowers($0.baseAddress.unsafelyUnwrapped) }
     }
 
-    /// The leading 64 bits of 1 / 5^count, truncated; the high words of `PowersOfFive`.
+    /// Returns the leading 64 bits of 1 / 5^count, truncated; the high words of `PowersOfFive`.
     @inlinable @inline(__always)
     func reciprocalOfFive(_ count: Int) -> UInt64 {
         assert((0...19).contains(count))
-        // SAFETY: the callers have up to 19 digits.
+        // SAFETY: the callers pass at most 19 digits.
         return unsafe words[count]
     }
 
-    /// The bit pattern of 10^count as a double, which is exact.
+    /// Returns the bit pattern of 10^count as a double, which is exact.
     @inlinable @inline(__always)
     func powerOfTen(_ count: Int) -> UInt64 {
         assert((0...19).contains(count))
@@ -32,7 +32,7 @@ struct SmallPowers {
         return unsafe words[20 &+ count]
     }
 
-    /// The bit pattern of the double 2^(2 + floor(log2(10^-count))).
+    /// Returns the bit pattern of the double 2^(2 + floor(log2(10^-count))).
     @inlinable @inline(__always)
     func scale(_ count: Int) -> UInt64 {
         assert((0...19).contains(count))
@@ -74,7 +74,8 @@ extension SmallPowers: SelfTesting {
         for count in 0...19 {
             let power = PowersOfFive.table.exactPowerOfTen(count).bitPattern
             expectEqual(table.powerOfTen(count), power, "10^\(count)")
-            // The double 2^(exponent + 2) has this bias; logarithms are never so near to whole numbers as to be wrong.
+            // The double 2^(exponent + 2) has this bias; the logarithms are never close enough to whole numbers to
+            // round wrongly.
             let exponent = Int((-Double(count) * 3.321_928_094_887_362_3).rounded(.down))
             expectEqual(table.scale(count), UInt64(1025 + exponent) << 52, "exponent of 10^-\(count)")
             expectEqual(table.reciprocalOfFive(count), PowersOfFive.table.power(-count).high, "1 / 5^\(count)")

@@ -1,4 +1,4 @@
-// Strings as the JSON writer writes them: checked, quoted, escaped where RFC 8259 section 7 demands it.
+// Strings in the JSON writer: checked, quoted, and escaped where RFC 8259 section 7 requires it.
 
 import PlistStreaming
 
@@ -6,7 +6,7 @@ import PlistStreaming
 enum StringText {
     /// Checks that a string is valid UTF-8.
     ///
-    /// - Throws: `invalidText` for everything else.
+    /// - Throws: `invalidText` if the string isn't valid UTF-8.
     static func check(_ utf8: RawSpan) throws(StreamError) {
         guard utf8.isValidUTF8 else { throw invalidText() }
     }
@@ -16,22 +16,22 @@ enum StringText {
         StreamError(.invalidText, "got a string that is not valid UTF-8")
     }
 
-    /// The longest string that is stored in one go.
+    /// The maximum length of a string that is stored in one step.
     static let shortByteCount = 256
-    /// The number of bytes for which `store` needs room: a byte may become six, and whole vectors are stored.
+    /// The number of bytes that `store` needs: a byte may become six, and whole vectors are stored.
     @inline(__always)
     static func room(for byteCount: Int) -> Int { 6 &* byteCount &+ 32 }
 
     // PERF: JSONWriter/records; most keys and strings are two words, the last one overlapping.
-    /// Stores a string of up to `shortByteCount` bytes in quotes, escaped, and returns the number of bytes; 0 for one that
-    /// is not UTF-8.
+    /// Stores a string of up to `shortByteCount` bytes in quotes, escaped, and returns the number of bytes; 0 if it
+    /// isn't UTF-8.
     ///
-    /// - Parameter isChecked: Whether the string is known to be UTF-8.
+    /// - Parameter isChecked: A Boolean value that indicates whether the string is known to be UTF-8.
     @unsafe @inline(__always)
     static func store(_ utf8: RawSpan, isChecked: Bool, at start: UnsafeMutableRawPointer) -> Int {
         let count = utf8.byteCount
         if count &- 8 <= 8, count >= 8 {
-            // SAFETY: both words are within the string, and there is room for it.
+            // SAFETY: both words are within the string, and the memory is large enough for it.
             let (word, last) = (utf8.uncheckedWord(0), utf8.uncheckedWord(count &- 8))
             if StringRuns.specialBytes(in: word) | StringRuns.specialBytes(in: last) == 0 {
                 unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
@@ -43,7 +43,7 @@ enum StringText {
         } else if count < 8 {
             let word = shortWord(utf8)
             let shift = UInt64(truncatingIfNeeded: count &* 8)
-            // Spaces fill the rest of the word for the test; the closing quote is stored with the text.
+            // For the test, spaces fill the rest of the word; the closing quote is stored with the text.
             if StringRuns.specialBytes(in: word | 0x2020_2020_2020_2020 &<< shift) == 0 {
                 unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
                 unsafe start.storeBytes(of: (word | 0x22 &<< shift).littleEndian, toByteOffset: 1, as: UInt64.self)
@@ -58,7 +58,7 @@ enum StringText {
     private static func storeAny(_ utf8: RawSpan, isChecked: Bool, at start: UnsafeMutableRawPointer) -> Int {
         let (count, isASCII) = unsafe storeEscaped(utf8, 0..<utf8.byteCount, at: start + 1)
         guard isChecked || isASCII || utf8.isValidUTF8 else { return 0 }
-        // SAFETY: there is room for the quotes.
+        // SAFETY: the memory is large enough for the quotes.
         unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         unsafe start.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count &+ 1, as: UInt8.self)
         return count &+ 2
@@ -71,15 +71,15 @@ enum StringText {
         while offset < utf8.byteCount {
             let end = min(offset + shortByteCount, utf8.byteCount)
             try output.reserve(room(for: end - offset))
-            // SAFETY: room for it was reserved.
+            // SAFETY: memory for it was reserved.
             output.advance(by: unsafe storeEscaped(utf8, offset..<end, at: output.end).count)
             offset = end
         }
         try output.append(UInt8(ascii: "\""))
     }
 
-    // PERF: JSONWriter/strings; one pass that looks at sixteen bytes and stores them, whether all of them count or not.
-    // By the eight bytes of `StringRuns` it takes 8 % longer, and by blocks of 64 most strings would be a rest.
+    // PERF: JSONWriter/strings; one pass that examines sixteen bytes and stores them, even if not all of them count.
+    // With the eight bytes of `StringRuns` it takes 8 % longer, and blocks of 64 are larger than most strings.
     /// Stores a part of a string, escaped, and returns the number of bytes, and whether all of them are ASCII.
     @inline(__always)
     private static func storeEscaped(
@@ -91,7 +91,8 @@ enum StringText {
         var bits = SIMD2<UInt64>()
         while offset < end {
             let rest = end &- offset
-            // SAFETY: sixteen bytes are there, or as many as are loaded; there is room for each and fifteen more.
+            // SAFETY: sixteen bytes are readable, or as many as are loaded; the memory has capacity for each byte and
+            // fifteen more.
             let block = rest >= 16 ? load(utf8, offset) : lastBlock(utf8, from: offset, rest)
             let found = unsafe escapes(in: unsafeBitCast(block, to: SIMD16<UInt8>.self))
             unsafe target.storeBytes(of: block, as: SIMD2<UInt64>.self)
@@ -115,7 +116,7 @@ enum StringText {
         unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD2<UInt64>.self)
     }
 
-    /// The last bytes of a part, one to fifteen, with spaces behind them.
+    /// Returns the last one to fifteen bytes of a part, followed by spaces.
     @inline(__always)
     private static func lastBlock(_ utf8: RawSpan, from offset: Int, _ count: Int) -> SIMD2<UInt64> {
         let spaces: UInt64 = 0x2020_2020_2020_2020
@@ -127,7 +128,7 @@ enum StringText {
         return SIMD2(first.littleEndian, (shift == 0 ? spaces : last &>> (64 &- shift) | spaces &<< shift).littleEndian)
     }
 
-    /// Up to seven bytes of a string, the first in the low bits, with zeros behind them.
+    /// Returns up to seven bytes of a string, the first in the low bits, followed by zeros.
     @inline(__always)
     private static func shortWord(_ utf8: RawSpan) -> UInt64 {
         let count = utf8.byteCount
@@ -142,21 +143,23 @@ enum StringText {
             | UInt64(utf8.uncheckedByte(last)) &<< UInt64(last &* 8)
     }
 
-    /// Ones in the places of the bytes that need an escape.
+    /// Returns a mask of the bytes that need an escape.
     @inline(__always)
     private static func escapes(in block: SIMD16<UInt8>) -> SIMD2<UInt64> {
-        // PERF: the types are written out: the general operators of vectors, a loop each, would be chosen otherwise.
+        // PERF: the types are explicit, because the compiler would otherwise choose the general vector operators, which
+        // are loops.
         let (quote, backslash) = (SIMD16<UInt8>(repeating: 0x22), SIMD16<UInt8>(repeating: 0x5C))
         let space = SIMD16<UInt8>(repeating: 0x20)
         let found: SIMDMask<SIMD16<Int8>> = (block .== quote) .| (block .== backslash) .| (block .< space)
-        // SAFETY: vectors of the same size, of which the lanes are all ones or all zeros.
+        // SAFETY: vectors of the same size, whose lanes are all ones or all zeros.
         return unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)
     }
 
-    /// Stores the escape of a byte that needs one, where there is room for eight bytes, and returns its length.
+    /// Stores the escape of a byte that needs one, and returns its length. The memory must have capacity for eight
+    /// bytes.
     @inline(__always)
     private static func storeEscape(_ byte: UInt8, at target: UnsafeMutableRawPointer) -> Int {
-        // The letters of the escapes from 0x08 to 0x0D; there is none for 0x0B.
+        // The letters of the escapes from 0x08 to 0x0D; 0x0B doesn't have one.
         let letters: UInt64 = 0x72_6600_6E74_62
         let place = UInt64(byte) &- 8
         let letter = byte >= 0x20 ? UInt64(byte) : place < 6 ? letters &>> (place &* 8) & 0xFF : 0
@@ -255,7 +258,7 @@ extension StringText: SelfTesting {
         }
     }
 
-    /// Strings that are written in several parts, with all that needs escapes or is not ASCII in random places.
+    /// Strings that are written in several parts, with escapes and non-ASCII characters at random positions.
     private static func testEscapesLongStrings() throws {
         let pieces = ["a", "b", "\"", "\\", "\n", "\u{1}", "\u{7f}", "é", "€", "🙂", "a longer piece of plain text, "]
         var state: UInt64 = 11

@@ -1,13 +1,13 @@
-// Finding again a string that was looked up before, by its bits in memory instead of its text. Coding keys are literals or
-// short, so the same key comes as the very same bits.
+// Finds strings that were looked up before, by their bits in memory instead of their text. Coding keys are literals or
+// short, so the same key has the same bits each time.
 
 /// The numbers of the strings that were looked up last.
 ///
-/// PERF: JSONRecords/writing, JSONRecords/foundation; two words compared a key, against hashing its text.
+/// PERF: JSONRecords/writing, JSONRecords/foundation; two words compared per key instead of hashing its text.
 @safe
 struct RecentStrings: ~Copyable {
     private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: 32)
-    /// The strings themselves, which stay alive, so that no other string can have the same bits.
+    /// The strings themselves, kept alive so that no other string can have the same bits.
     private var strings = [String](repeating: "", count: 32)
 
     private struct Entry {
@@ -19,11 +19,12 @@ struct RecentStrings: ~Copyable {
 
     deinit { unsafe entries.deallocate() }
 
-    /// The number of the string, or -1 when it is not one of the last; another one with the same text may be.
+    /// Returns the number of the string, or -1 if it isn't one of the last. A string with the same text but other bits
+    /// may have a number.
     @inline(__always)  // PERF: see above.
     func number(of string: String) -> Int {
         guard let bits = Self.bits(of: string) else { return -1 }
-        // SAFETY: a place has five bits, and there are 32 entries.
+        // SAFETY: an index has five bits, and there are 32 entries.
         let entry = unsafe entries[Self.place(of: bits)]
         return entry.bits == bits ? entry.number : -1
     }
@@ -77,7 +78,7 @@ extension RecentStrings: SelfTesting {
     }
 
     private static func testNeverTakesOneStringForAnother() {
-        // Long strings come and go, so that the allocator uses the memory of one for the next.
+        // Long strings are created and freed, so that the allocator reuses the memory of one for the next.
         var recent = RecentStrings()
         for round in 0..<2_000 {
             let name = "a name of more than fifteen bytes \(round % 10) \(round)"

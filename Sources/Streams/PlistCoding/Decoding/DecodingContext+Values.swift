@@ -1,4 +1,4 @@
-// Making values of the nodes of a tape: scalars, arrays, the types that are treated on their own, and all others by their
+// Converts the nodes of a tape to values: scalars, arrays, the types with special handling, and all others with their
 // own initializers.
 
 import PlistBuilding
@@ -41,7 +41,7 @@ extension DecodingContext {
 
     func decode(_ type: Float.Type, at index: Int) throws -> Float { try real(type, at: index) }
 
-    @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
+    @inline(__always)  // PERF: JSONRecords/foundation; specializes each type of integer.
     func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
         let node = node(index)
         if node.has(.integer), let value = Value(exactly: Int64(bitPattern: node.payload)) { return value }
@@ -58,7 +58,8 @@ extension DecodingContext {
             if let value = Value(exactly: node.payload) { return value }
         case .real:
             let real = Double(bitPattern: node.payload)
-            // Up to here, readers send text instead of a double that is not the number; wider integers need it beyond.
+            // Up to here, readers send text if the double differs from the number; wider integers need the text beyond
+            // this.
             if real.magnitude <= 0x1p64 {
                 if let value = Value(exactly: real) { return value }
             } else if Value.bitWidth > 64, let text = numberText(at: index),
@@ -119,7 +120,7 @@ extension DecodingContext {
         return value
     }
 
-    /// An infinity or NaN of the strings that stand for them.
+    /// Returns an infinity or NaN for the strings that represent them.
     private func nonConforming<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
         let node = node(index)
         if case .convertFromString(let positive, let negative, let nan) = options.nonConformingFloats,
@@ -138,33 +139,34 @@ extension DecodingContext {
 
     // MARK: Values of any type
 
-    @inline(__always)  // PERF: JSONTyped; once a value of a type that is none of the common scalars.
+    @inline(__always)  // PERF: JSONTyped; once a value that isn't a common scalar.
     func decode<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
         try decode(type, kind(of: type), at: index)
     }
 
-    /// Decodes a value of a type of a kind.
+    /// Decodes a value of a type with a known kind.
     @inline(__always)  // PERF: see above.
     func decode<Value: Decodable>(_ type: Value.Type, _ kind: CodedKind, at index: Int) throws -> Value {
         if kind == .other { return try Value(from: ValueDecoder(context: self, index: index)) }
         return try decodeKnown(type, kind, at: index)
     }
 
-    /// Decodes a type that is treated on its own.
+    /// Decodes a type with special handling.
     @inline(never)
     private func decodeKnown<Value: Decodable>(_ type: Value.Type, _ kind: CodedKind, at index: Int) throws -> Value {
-        // SAFETY: a value of the type is stored unless an error is thrown, and moves out before another one is stored.
+        // SAFETY: a value of the type is stored unless an error is thrown, and is moved out before another one is
+        // stored.
         try store(type, kind, at: index)
         return unsafe scratch.assumingMemoryBound(to: Value.self).move()
     }
 
-    // PERF: JSONTyped/catalogue; one function for all types, of which each case knows its own.
-    /// Stores a value of a type that is treated on its own; the kind stands for the type.
+    // PERF: JSONTyped/catalogue; one function for all types, with a case for each type.
+    /// Stores a value of a type with special handling; the kind determines the type.
     private func store(_ type: Any.Type, _ kind: CodedKind, at index: Int) throws {
         func put<Known>(_ value: consuming Known) {
             precondition(
                 type == Known.self && MemoryLayout<Known>.size <= Self.scratchSize, "a kind stands for one type")
-            // SAFETY: the types are the same, as the line above checks, and the memory has room for one value.
+            // SAFETY: the line above checks that the types are the same, and the memory has capacity for one value.
             unsafe scratch.initializeMemory(as: Known.self, to: value)
         }
         switch kind {
@@ -178,7 +180,7 @@ extension DecodingContext {
             guard let collection = collection(for: type) else {
                 throw corrupted("there is no way to decode \(type)", at: index)
             }
-            // SAFETY: arrays and dictionaries have the size of one reference; this is the type that was asked for.
+            // SAFETY: arrays and dictionaries have the size of one reference; this is the requested type.
             try unsafe collection.decode(self, at: index, to: scratch)
         case .bool: put(try decode(Bool.self, at: index))
         case .string: put(try decode(String.self, at: index))
@@ -197,7 +199,8 @@ extension DecodingContext {
         }
     }
 
-    /// Decodes a URL: a string, or a dictionary as encoders of property lists make it, which leave a URL to itself.
+    /// Decodes a URL: a string, or the dictionary that Foundation's property list encoder writes, because it lets a URL
+    /// encode itself.
     private func url(at index: Int) throws -> URL {
         if node(index).has(.dictionary), let url = try? URL(from: ValueDecoder(context: self, index: index)) {
             return url
@@ -208,7 +211,7 @@ extension DecodingContext {
         return url
     }
 
-    /// The number of elements of an array, and the index of the first one.
+    /// Returns the number of elements of an array, and the index of the first one.
     @inline(__always)  // PERF: JSONTyped/catalogue; once an array.
     func elements(at index: Int) throws -> (count: Int, first: Int) {
         let node = node(index)
@@ -218,7 +221,7 @@ extension DecodingContext {
     }
 
     /// Decodes the elements of an array.
-    @inline(__always)  // PERF: see above; specialises the closure.
+    @inline(__always)  // PERF: see above; specializes the closure.
     func elements<Element>(at index: Int, _ decode: (DecodingContext, Int) throws -> Element) throws -> [Element] {
         var (count, next) = try elements(at: index)
         guard count > 0 else { return [] }
@@ -290,13 +293,13 @@ extension DecodingContext {
         return decimal
     }
 
-    /// The digits of a real.
+    /// Returns the digits of a real.
     ///
-    /// - Throws: `DecodingError` if there is only a double, and the text that it was made of may have more digits.
+    /// - Throws: `DecodingError` if only a double is available, and its text may have had more digits.
     private func decimalText(at index: Int) throws -> String {
         if let text = numberText(at: index) { return text }
         let text = "\(Double(bitPattern: node(index).payload))"
-        // Of 15 digits and fewer, each text has a double of its own.
+        // Each text of at most 15 digits has its own double.
         let isExact = text.withUTF8Span { DecimalNumber($0).map { $0.mantissa < 1_000_000_000_000_000 } ?? true }
         guard hasRoundedReals, !isExact else { return text }
         throw corrupted(
@@ -313,7 +316,7 @@ extension DecodingContext {
         return decimal
     }
 
-    /// The value as a list of its own.
+    /// Returns the value as a separate list.
     func list(at index: Int) throws -> PropertyList {
         guard index >= 0 else { return PropertyList(nilLiteral: ()) }
         var builder = PropertyListBuilder(depthLimit: .max)
@@ -323,7 +326,7 @@ extension DecodingContext {
 
     // MARK: Errors
 
-    /// Checks that there is stack for another container; types decode themselves and what is in them.
+    /// Checks that the stack is large enough for another container; types decode themselves and their contents.
     @inline(__always)  // PERF: JSONTyped; a comparison once a container.
     func checkStack(at index: Int) throws {
         if StackBounds.isBeyond(stackLimit) { throw tooDeep(at: index) }
@@ -340,7 +343,7 @@ extension DecodingContext {
     @inline(never)
     func mismatch(_ type: Any.Type, _ expected: String, at index: Int) -> any Error {
         let tag = node(index).tag
-        // PERF: types that try several decoders make several errors a value.
+        // PERF: types that try several decoders cause several errors per value.
         let found = "expected " + expected + ", found " + Self.kindNames[Int(tag.rawValue)]
         let context = DecodingError.Context(codingPath: path(of: index), debugDescription: found)
         return tag == .null ? DecodingError.valueNotFound(type, context) : DecodingError.typeMismatch(type, context)
@@ -356,7 +359,7 @@ extension DecodingContext {
         DecodingError.dataCorrupted(DecodingError.Context(codingPath: path(of: index), debugDescription: description))
     }
 
-    /// A number as it is shown in errors.
+    /// Returns a number as it is shown in errors.
     private func shownNumber(_ node: TapeNode) -> String {
         switch node.tag {
         case .integer: return "\(Int64(bitPattern: node.payload))"
@@ -369,16 +372,16 @@ extension DecodingContext {
     }
 }
 
-/// An array, or a dictionary with string keys, of whatever can be decoded.
+/// An array, or a dictionary with string keys, whose values are decodable.
 protocol DecodableCollection {
-    /// Decodes a value and stores it in uninitialized memory for one.
+    /// Decodes a value and stores it in uninitialized memory.
     @unsafe
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws
 }
 
 extension Array: DecodableArray where Element: Decodable {}
 
-/// An array of values that can be decoded.
+/// An array of decodable values.
 @usableFromInline
 protocol DecodableArray {}
 
@@ -389,7 +392,7 @@ extension Array: DecodableCollection where Element: Decodable {
         try context.checkStack(at: index)
         let kind = context.kind(of: Element.self)
         let array: [Element]
-        // PERF: JSONTyped/catalogue; a literal needs one look-up of a type of storage, any other array several.
+        // PERF: JSONTyped/catalogue; a literal needs one lookup of a storage type, any other array several.
         switch count {
         case 0: array = []
         case 1: array = [try element(context, kind, &next)]
@@ -408,8 +411,9 @@ extension Array: DecodableCollection where Element: Decodable {
                 }
             }
         }
-        // PERF: JSONTyped/catalogue; to name the type `[Element]` here is a look-up, which takes longer than the short array.
-        // SAFETY: the caller has memory for an array, which is one reference to its storage; the reference is counted.
+        // PERF: JSONTyped/catalogue; naming the type `[Element]` here needs a lookup, which takes longer than a short
+        // array. SAFETY: the caller has memory for an array, which is one reference to its storage; the reference is
+        // counted.
         let storage = unsafe unsafeBitCast(array, to: AnyObject.self)
         unsafe address.storeBytes(of: Unmanaged.passRetained(storage), as: Unmanaged<AnyObject>.self)
     }
@@ -423,7 +427,7 @@ extension Array: DecodableCollection where Element: Decodable {
 }
 
 extension Dictionary: DecodableCollection where Key == String, Value: Decodable {
-    // The standard library's own way asks for the list of keys, and then looks for each of them.
+    // The standard library's implementation requests the list of keys, and then looks up each of them.
     @unsafe
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
         let node = context.dictionary(at: index)
@@ -437,7 +441,7 @@ extension Dictionary: DecodableCollection where Key == String, Value: Decodable 
             let member = next
             next = context.after(member)
             let key = context.name(of: Int(context.node(member).key))
-            // Of names that are equal strings of other bytes the last one counts.
+            // If names are equal strings with different bytes, the last one counts.
             dictionary.updateValue(try context.decode(Value.self, kind, at: member), forKey: key)
         }
         unsafe address.initializeMemory(as: Self.self, to: dictionary)

@@ -19,7 +19,7 @@ extension ValueDecoder {
     struct KeyedContainer<Key: CodingKey, Owner>: KeyedDecodingContainerProtocol {
         // SAFETY: see `DecodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<DecodingPlace>
-        /// What keeps the place, for a container that is not used again; else nobody.
+        /// The object that retains the place of a container that isn't reused; otherwise `Nobody`.
         let owner: Owner
 
         private var context: DecodingContext { unsafe place.pointee.context.takeUnretainedValue() }
@@ -50,7 +50,7 @@ extension ValueDecoder {
         func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
             try unsafe place.pointee.decode(type, at: find(key))
         }
-        @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
+        @inline(__always)  // PERF: JSONRecords/foundation; specializes each type of integer.
         func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
             try unsafe place.pointee.decode(type, at: find(key))
         }
@@ -58,7 +58,7 @@ extension ValueDecoder {
             try unsafe place.pointee.decode(type, at: find(key))
         }
 
-        // PERF: JSONTyped/posts; one look-up instead of the three of the standard library.
+        // PERF: JSONTyped/posts; one lookup instead of the three of the standard library.
         func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
             guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
@@ -75,7 +75,8 @@ extension ValueDecoder {
             guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
-        // By its name: the compiler would take the standard library's function for it, and not the generic one.
+        // This function has an explicit type: the compiler would otherwise choose the standard library's function
+        // instead of the generic one.
         func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
             guard let index = findPresentScalar(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
@@ -124,14 +125,15 @@ extension ValueDecoder {
             return index
         }
 
-        /// The index of a member that is there and not null.
+        /// Returns the index of a member that exists and isn't null.
         @inline(__always)  // PERF: see above.
         func findPresent(_ key: Key) -> Int? {
             let index = unsafe place.pointee.find(key.stringValue)
             return unsafe index >= 0 && !place.pointee.node(index).has(.null) ? index : nil
         }
 
-        /// The index of a member that is there, is not null and, where all scalars are text, not the empty one.
+        /// Returns the index of a member that exists and isn't null. If all scalars are text, it also isn't the empty
+        /// text.
         @inline(__always)  // PERF: see above.
         func findPresentScalar(_ key: Key) -> Int? {
             guard let index = findPresent(key) else { return nil }
@@ -147,7 +149,7 @@ extension ValueDecoder {
         }
     }
 
-    /// The elements of an array; small enough to be passed without memory of its own.
+    /// The elements of an array. The container is small enough to be passed without allocating memory.
     struct UnkeyedContainer: UnkeyedDecodingContainer {
         private let context: DecodingContext
         private let array: UInt32
@@ -220,7 +222,7 @@ extension ValueDecoder {
             nextIndex &+= 1
         }
 
-        /// Goes on to the next element only when this one was decoded.
+        /// Moves to the next element only if this one was decoded.
         @inline(__always)  // PERF: see above.
         mutating func decodeNext<Value>(
             _ type: Any.Type, _ decode: (DecodingContext, Int) throws -> Value

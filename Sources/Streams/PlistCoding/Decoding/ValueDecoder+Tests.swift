@@ -1,4 +1,5 @@
-// The in-class tests of decoding from trees. That it agrees with Foundation on JSON is tested with `JSONStreamDecoder`.
+// The in-class tests of decoding from trees. The tests of `JSONStreamDecoder` check the agreement with Foundation on
+// JSON.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -30,7 +31,7 @@ enum ValueDecoderTests {
         var i: [[String]]
     }
 
-    /// Looks at its containers in ways that no synthesized code does.
+    /// A type that uses its containers in ways that synthesized code never does.
     struct Curious: Decodable, Equatable {
         enum Key: String, CodingKey { case a, b, list, missing }
 
@@ -99,7 +100,7 @@ extension ValueDecoderTests: SelfTesting {
     }
 
     private static func testUsesContainersAgain() throws {
-        // Enough dictionaries for containers to be used again, of one type within itself.
+        // Enough dictionaries for containers to be reused, with one type within itself.
         let inner = (0..<300).map { (number: Int) in
             Node(theName: "\(number)", count: number, table: ["k": ["l\(number)": 1]])
         }
@@ -159,7 +160,7 @@ extension ValueDecoderTests: SelfTesting {
         struct Link: Codable, Equatable { var at: [URL] }
         let url = try requireNotNil(URL(string: "https://example.org/a?b=c#d"))
         let base = try requireNotNil(URL(string: "x/y", relativeTo: url))
-        // What encoders of property lists write, which leave a URL to itself.
+        // The output of Foundation's property list encoder, which lets a URL encode itself.
         let data = try PropertyListEncoder().encode(Link(at: [url, base]))
         expectEqual(try PropertyListDecoder().decode(Link.self, from: data), Link(at: [url, base]), "Foundation")
         let nested = "{ key \"relative\" string \"x/y\" key \"base\" { key \"relative\" string \"\(url)\" } }"

@@ -1,5 +1,5 @@
-// Integers of 128 bits. Each by its name: where a decoder only has a generic function for all integers, the compiler takes
-// the standard library's function for these types instead, which refuses them.
+// Integers of 128 bits, each with its own function. If a decoder has only a generic function for all integers, the
+// compiler chooses the standard library's functions for these types, which throw.
 
 extension ValueDecoder {
     func decode(_ type: Int128.Type) throws -> Int128 { try context.integer(type, at: index) }

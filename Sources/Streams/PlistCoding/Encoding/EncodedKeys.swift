@@ -1,26 +1,26 @@
-// The keys of a tree that is being encoded: each name is mapped and stored once, and then known by its number.
+// The keys of a tree that is being encoded: each name is mapped and stored once, and then identified by its number.
 
 import PlistBuilding
 import PlistStreaming
 import StringTables
 
-/// The names that coding keys became, by number from 1 on.
+/// The names for the coding keys, by number, starting at 1.
 @safe
 struct EncodedKeys: ~Copyable {
     private let mapping: KeyMapping
     private let isMapped: Bool
-    // PERF: JSONRecords/writing; a few names are found one by one, which takes less than making a set of them.
+    // PERF: JSONRecords/writing; for a few names, a linear search is faster than creating a set.
     private var names: KeySet?
     private var text = unsafe GrowingMemory<UInt8>()
-    /// By number: the end of its text.
+    /// For each number, the end of its text.
     private var ends = unsafe GrowingMemory<Int>()
-    /// By coding key: the number of its name.
+    /// For each coding key, the number of its name.
     private var mapped: [String: Int] = [:]
-    /// By number: a coding key that became the name, where it is another.
+    /// For each number, a coding key that maps to the name, if they differ.
     private var originals: [Int: String] = [:]
     private var recent = RecentStrings()
     private var recentExact = RecentStrings()
-    /// By number: the last dictionary that had it.
+    /// For each number, the last dictionary that contained it.
     private var lastDictionary = unsafe GrowingMemory<UInt32>()
     private var dictionary: UInt32 = 0
 
@@ -37,7 +37,7 @@ struct EncodedKeys: ~Copyable {
         unsafe lastDictionary.deallocate()
     }
 
-    /// The number of the name that a coding key becomes; an exact one is the name.
+    /// Returns the number of the name for a coding key; an exact key is the name itself.
     @inline(__always)  // PERF: JSONRecords/writing; once a member.
     mutating func number(of key: String, isExact: Bool) -> UInt32 {
         if isExact || !isMapped {
@@ -109,10 +109,10 @@ struct EncodedKeys: ~Copyable {
         return number
     }
 
-    /// A coding key that became a name.
+    /// Returns a coding key that maps to a name.
     func original(_ number: UInt32) -> String { originals[Int(number)] ?? name(number) }
 
-    /// The text of all names, and by number where each ends; valid until the next change.
+    /// The text of all names, and the end of each by number; valid until the next change.
     var texts: (names: UnsafeRawBufferPointer, ends: UnsafeBufferPointer<Int>) {
         unsafe (UnsafeRawBufferPointer(text.values), ends.values)
     }
@@ -121,7 +121,7 @@ struct EncodedKeys: ~Copyable {
 
     mutating func beginDictionary() { dictionary &+= 1 }
 
-    /// Returns whether a name is met in the dictionary for the first time.
+    /// Returns whether a name occurs in the dictionary for the first time.
     mutating func isFirstInDictionary(_ number: UInt32) -> Bool {
         let isFirst = unsafe lastDictionary[Int(number)] != dictionary
         unsafe lastDictionary[Int(number)] = dictionary

@@ -1,19 +1,19 @@
-// Sending what an `Encodable` encoded: a walk over the linked nodes, without recursion.
+// Sends an encoded value: a walk over the linked nodes, without recursion.
 
 public import PlistBuilding
 public import PlistStreaming
 
-/// The nodes of a value and their text, while nothing changes them.
+/// The nodes of a value and their text, which must not change during use.
 ///
-/// PERF: JSONRecords/writing; inlinable throughout, so that the walk is specialised for the sink.
+/// PERF: JSONRecords/writing; inlinable throughout, so that the walk is specialized for the sink.
 @safe @usableFromInline
 struct EncodedMessages {
-    // SAFETY: the memory is that of an `EncodedTree`, which its user keeps alive and does not change meanwhile. Every
-    // index is checked, and every range by slicing.
+    // SAFETY: the memory belongs to an `EncodedTree`, which its user keeps alive and unchanged during use. Every index
+    // is checked, and every range by slicing.
     @usableFromInline let nodes: UnsafeBufferPointer<EncodedNode>
     @usableFromInline let text: UnsafeRawBufferPointer
     @usableFromInline let names: UnsafeRawBufferPointer
-    /// By number of a name: where it ends.
+    /// For each number of a name, its end.
     @usableFromInline let nameEnds: UnsafeBufferPointer<Int>
 
     @unsafe

@@ -1,4 +1,4 @@
-// Sending any value to any sink: by its plan, by its own encoder, or by what it turns out to be.
+// Sends any value to any sink: with its plan, with its own encoder, or by its dynamic type.
 
 import PlistBuilding
 import PlistStreaming
@@ -7,7 +7,7 @@ extension PlistSink where Self: ~Copyable {
     /// Sends a value of any type: one that writes itself, a bound one, a dictionary, an array, an `Encodable`, or nil.
     ///
     /// Dictionaries that are not bound are sent in the order of their keys.
-    /// - Throws: What the sink throws, and `misuse` for a value of which no way to write it is known.
+    /// - Throws: Any error of the sink, and `misuse` for a value that can't be written in any known way.
     public mutating func write(any value: Any, options: WritingOptions = WritingOptions()) throws(StreamError) {
         do throws(StreamError) { try write(any: value, PlanWriter(options: options), depth: 0) } catch {
             cancel(with: error)
@@ -15,7 +15,7 @@ extension PlistSink where Self: ~Copyable {
         }
     }
 
-    /// Sends a value by what it turns out to be.
+    /// Sends a value by its dynamic type.
     private mutating func write(any value: Any, _ writer: PlanWriter, depth: Int) throws(StreamError) {
         if try writer.writeBound(any: value, to: &self, depth: depth) { return }
         if let dictionary = value as? [String: Any] {

@@ -1,12 +1,12 @@
-// The containers of `ValueEncoder`: members by key, elements one behind the other, and single values.
+// The containers of `ValueEncoder`: members by key, consecutive elements, and single values.
 
 import PlistBuilding
 import PlistStreaming
 
-/// The node that a container with keys adds members to.
+/// The node to whose members a keyed container adds.
 @safe
 struct EncodingPlace: BitwiseCopyable {
-    // SAFETY: whoever has a container holds the tree, or `KeptContainers` does.
+    // SAFETY: the owner of a container, or `KeptContainers`, retains the tree.
     let tree: Unmanaged<EncodedTree>
     let node: UInt32
     let depth: UInt32
@@ -24,7 +24,7 @@ extension ValueEncoder {
     struct KeyedContainer<Key: CodingKey, Owner>: KeyedEncodingContainerProtocol {
         // SAFETY: see `EncodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<EncodingPlace>
-        /// What keeps the place, for a container that is not used again; else nobody.
+        /// The object that retains the place of a container that isn't reused; otherwise `Nobody`.
         let owner: Owner
 
         var codingPath: [any CodingKey] {
@@ -67,7 +67,7 @@ extension ValueEncoder {
                 try add(key, nonFinite: Double(value))
             }
         }
-        @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+        @inline(__always)  // PERF: JSONRecords/writing; specializes each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) {
             add(key, EncodedScalar(integer: value))
         }
@@ -111,7 +111,7 @@ extension ValueEncoder {
         func encode(_ value: Bool) { add(EncodedScalar(value)) }
         func encode(_ value: Double) throws { add(try encoder.scalar(value, IndexKey(count))) }
         func encode(_ value: Float) throws { add(try encoder.scalar(Double(digitsOf: value), IndexKey(count))) }
-        @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+        @inline(__always)  // PERF: JSONRecords/writing; specializes each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable) { add(EncodedScalar(integer: value)) }
         func encode(_ value: String) { encoder.tree.nodes.append(to: encoder.node, .string, value) }
         func encode(_ value: some Encodable) throws {
@@ -139,7 +139,7 @@ extension ValueEncoder {
         func encode(_ value: Bool) { set(EncodedScalar(value)) }
         func encode(_ value: Double) throws { try encoder.encode(value) }
         func encode(_ value: Float) throws { try encoder.encode(Double(digitsOf: value)) }
-        @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+        @inline(__always)  // PERF: JSONRecords/writing; specializes each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable) { set(EncodedScalar(integer: value)) }
         func encode(_ value: String) { encoder.tree.nodes.set(encoder.node, .string, value) }
         func encode(_ value: some Encodable) throws {
@@ -153,10 +153,10 @@ extension ValueEncoder {
         }
     }
 
-    /// Encodes a value into the node, the last child of a container, and takes the node out of it when that fails.
+    /// Encodes a value into the node, the last child of a container, and removes the node if encoding fails.
     ///
-    /// Nothing is left of a value that cannot be encoded where the error is caught, as with other encoders.
-    /// - Parameter last: The last child before the node was added, 0 for none.
+    /// If the caller catches the error, no part of the value is left, as with other encoders.
+    /// - Parameter last: The last child before the node was added, or 0.
     @inline(__always)  // PERF: JSONRecords/writing.
     private func encode(_ value: some Encodable, after last: UInt32) throws {
         do {
@@ -168,7 +168,8 @@ extension ValueEncoder {
     }
 }
 
-// By their names: the compiler would take the standard library's functions for them, which refuse, and not the generic ones.
+// These functions have explicit types: the compiler would otherwise choose the standard library's functions, which
+// throw, instead of the generic ones.
 
 extension ValueEncoder.KeyedContainer {
     func encode(_ value: Int128, forKey key: Key) { child(key.stringValue).encode(wide: value) }

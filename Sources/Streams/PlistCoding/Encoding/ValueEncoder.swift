@@ -1,5 +1,5 @@
-// The encoder that Codable calls: fills an `EncodedTree`. An encoder and its containers are a reference to the tree and
-// the number of a node in it, so that none of them needs memory of its own.
+// The encoder that Codable calls, which fills an `EncodedTree`. An encoder and its containers are a reference to the
+// tree and the number of a node in it, so that none of them needs memory of its own.
 
 import PlistStreaming
 
@@ -15,7 +15,7 @@ struct ValueEncoder: Encoder {
     let node: UInt32
     /// The number of values around this one that are being encoded.
     let depth: UInt32
-    /// A Boolean value that indicates whether keys are names of the stream already, as those of dictionaries are.
+    /// A Boolean value that indicates whether keys are already names of the stream, as in dictionaries.
     var hasExactKeys = false
 
     var codingPath: [any CodingKey] { tree.nodes.path(of: node) }
@@ -37,13 +37,13 @@ struct ValueEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
 
-    /// Makes the encoder of a part of the value.
+    /// Creates the encoder for a part of the value.
     func child(_ node: UInt32) -> ValueEncoder { ValueEncoder(tree: tree, node: node, depth: depth) }
 
-    /// Encodes a value into the node, those that the stream has types for directly.
+    /// Encodes a value into the node, and handles values of types that the stream supports directly.
     func encode<Value: Encodable>(_ value: Value) throws {
         let kind = tree.kind(of: Value.self)
-        // PERF: JSONRecords/writing; types are compared instead of values cast, and only once a type.
+        // PERF: JSONRecords/writing; types are compared instead of casting values, and only once per type.
         if kind == .other || kind == .dictionary || kind == .array {
             guard depth < UInt32(clamping: tree.options.depthLimit), !StackBounds.isBeyond(tree.stackLimit) else {
                 throw tree.tooDeep()
@@ -52,7 +52,7 @@ struct ValueEncoder: Encoder {
             return try value.encode(
                 to: ValueEncoder(tree: tree, node: node, depth: depth &+ 1, hasExactKeys: isExact))
         }
-        // SAFETY: the kind stands for the type of the value, to which its memory is bound.
+        // SAFETY: the kind determines the type of the value, which its memory is bound to.
         try unsafe withUnsafePointer(to: value) { try unsafe encode(kind, at: UnsafeRawPointer($0)) }
     }
 
@@ -94,7 +94,7 @@ struct ValueEncoder: Encoder {
         }
     }
 
-    /// The scalar that stands for a number.
+    /// Returns the scalar for a number.
     @inline(__always)  // PERF: JSONRecords/writing; a comparison a number.
     func scalar(_ value: Double, _ key: @autoclosure () -> (any CodingKey)? = nil) throws -> EncodedScalar {
         value.isFinite ? EncodedScalar(value) : try tree.scalar(nonFinite: value, at: node, key: key())
@@ -157,7 +157,7 @@ struct NameKey: CodingKey {
     init?(intValue: Int) { return nil }
     init?(stringValue: String) { self.stringValue = stringValue }
 
-    /// The key that `super` is encoded under.
+    /// The key for encoding `super`.
     static var `super`: NameKey { NameKey("super") }
 }
 
@@ -168,7 +168,7 @@ import InClassTesting
 import PlistBuilding
 
 enum ValueEncoderTests {
-    /// Encodes itself again and again.
+    /// A value that encodes itself endlessly.
     struct Endless: Encodable {
         func encode(to encoder: any Encoder) throws {
             var container = encoder.unkeyedContainer()
@@ -176,7 +176,7 @@ enum ValueEncoderTests {
         }
     }
 
-    /// Keeps containers open at the same time, and comes back to them.
+    /// A value that keeps containers open at the same time, and continues filling them later.
     struct Interleaved: Encodable {
         enum Key: String, CodingKey { case one, two, three, nested, list }
 
@@ -260,7 +260,7 @@ extension ValueEncoderTests: SelfTesting {
     }
 
     private static func testUsesContainersAgain() throws {
-        // Enough dictionaries for containers to be used again, of one type within itself.
+        // Enough dictionaries for containers to be reused, with one type within itself.
         let inner = (0..<300).map { Nested(theNumber: UInt64($0), table: ["k\($0)": $0]) }
         let value = [Nested(theNumber: 1, children: inner), Nested(theNumber: 2, children: inner)]
         var builder = PropertyListBuilder()

@@ -2,10 +2,10 @@
 
 import PlistStreaming
 
-/// A sink that decodes each value in the outermost array, and forgets it after a closure has received it.
+/// A sink that decodes each value in the outermost array, and discards it after a closure has received it.
 @usableFromInline
 package struct RecordTape: ScalarSink, ~Copyable {
-    /// Decodes the value on a tape, the record with a number, and passes it on.
+    /// Decodes the value on a tape as the record with the given number, and passes it on.
     private let decode: (inout DecodingContext, inout DecodingTape, Int) throws(StreamError) -> Void
     private var context: DecodingContext
     private var tape: DecodingTape
@@ -55,7 +55,7 @@ package struct RecordTape: ScalarSink, ~Copyable {
         }
     }
 
-    /// Checks that a scalar is in the array, and decodes the record if it is one.
+    /// Checks that a scalar is in the array, and decodes it if it is a complete record.
     private mutating func endScalar() throws(StreamError) {
         if depth == 1 { try deliver() }
     }
@@ -64,7 +64,7 @@ package struct RecordTape: ScalarSink, ~Copyable {
         if depth == 0 { throw StreamError(.typeMismatch, "expected an array of records, found a single value") }
     }
 
-    /// Decodes the record that is complete.
+    /// Decodes the completed record.
     private mutating func deliver() throws(StreamError) {
         count += 1
         try decode(&context, &tape, count - 1)

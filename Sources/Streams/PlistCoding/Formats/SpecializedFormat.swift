@@ -6,13 +6,14 @@ public import PlistStreaming
 
 /// A format whose readers are specialized for the usual sinks.
 ///
-/// A format has `scan` and `makeReader`. The other requirements are for one sink each, so that the witnesses of a format are
-/// specialized where it conforms; what is generic over the sinks is not, and neither are closures in it.
+/// A format implements `scan` and `makeReader`. The other requirements are for one sink each, so that the witnesses of
+/// a format are specialized in the file of its conformance. Code that is generic over the sinks, including its
+/// closures, isn't specialized.
 @usableFromInline
 package protocol SpecializedFormat: StreamFormat {
     /// Reads a source into a sink of any type.
     func scan<Sink: PlistSink & ~Copyable>(_ source: some ByteSource, into sink: inout Sink) throws(StreamError)
-    /// Creates a reader before a sink of any type.
+    /// Creates a reader for a sink of any type.
     func makeReader<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink) -> ErasedReader
 
     func scanValue(_ source: AnyByteSource, into sink: inout ValueBuilder) throws(StreamError)
@@ -56,7 +57,7 @@ extension SpecializedFormat {
     @inlinable
     package func makeRecordReader(_ sink: consuming RecordTape) -> ErasedReader { makeReader(sink) }
 
-    /// Reads a source into a sink, by a specialized reader if it is one of the usual ones.
+    /// Reads a source into a sink, with a specialized reader if it is one of the usual sinks.
     @inlinable
     package func readSpecialized<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
@@ -96,7 +97,7 @@ extension SpecializedFormat {
         }
     }
 
-    /// Creates a reader before a sink, a specialized one if it is one that receives records.
+    /// Creates a reader for a sink. The reader is specialized if the sink receives records.
     package func makeSpecializedReader<Sink: PlistSink & ~Copyable>(
         _ sink: consuming Sink
     ) -> any PushReader & ~Copyable {
@@ -106,8 +107,8 @@ extension SpecializedFormat {
     }
 }
 
-// PERF: JSONRecords/streams; the witnesses of a generic reader are generic themselves, while closures are specialized where they
-// are made.
+// PERF: JSONRecords/streams; the witnesses of a generic reader are generic themselves, while closures are specialized
+// at the place of their creation.
 /// A push reader of any type.
 @usableFromInline
 package struct ErasedReader: PushReader {
@@ -147,7 +148,7 @@ extension PlistSink where Self: ~Copyable {
         ObjectIdentifier(Self.self) == ObjectIdentifier(type)
     }
 
-    /// Returns the sink as one of its own type, which the caller has compared.
+    /// Casts the sink to its own type, which the caller has compared.
     fileprivate consuming func cast<Other: ~Copyable>(to type: Other.Type) -> Other {
         precondition(Self.isSame(as: type), "a sink is of its own type")
         let memory = UnsafeMutablePointer<Self>.allocate(capacity: 1)

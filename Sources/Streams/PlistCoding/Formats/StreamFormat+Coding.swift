@@ -1,4 +1,5 @@
-// What every format can do with values of `Codable` types. A type that is also bound to streams is read and written as such.
+// Functions of every format for values of `Codable` types. A type that is also bound to streams is read and written as
+// a bound type.
 
 public import PlistBuilding
 public import PlistStreaming
@@ -9,10 +10,10 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A format that decodes `Decodable` types in its own way, such as from text that is kept where it is.
+/// A format that decodes `Decodable` types in its own way, such as from text that isn't copied.
 @usableFromInline
 package protocol CodingFormat: StreamFormat {
-    /// The largest number of bytes of a document.
+    /// The maximum number of bytes in a document.
     var byteLimit: Int { get }
 
     /// Decodes a value.
@@ -26,10 +27,10 @@ package protocol CodingFormat: StreamFormat {
 extension StreamFormat {
     /// Decodes a value of a `Decodable` type.
     ///
-    /// - Throws: A `StreamError` for the source and the bytes, with its position; `DecodingError` and what the type throws for values
-    ///   that don't fit.
+    /// - Throws: A `StreamError` for the source and the bytes, with its position; for values that don't fit, a
+    ///   `DecodingError` or the error that the type throws.
     /// - Complexity: O(*n*) in the bytes; values are kept in 16 bytes each.
-    @inlinable  // PERF: JSONTyped/documents; so that a format that is known decodes without a dynamic cast.
+    @inlinable  // PERF: JSONTyped/documents; so that a known format decodes without a dynamic cast.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions()
     ) throws -> Value {
@@ -52,7 +53,7 @@ extension StreamFormat {
         return try tape.decode(type, options: options)
     }
 
-    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
+    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound type.
     @inlinable
     public func decode<Value: StreamValue & Decodable>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
@@ -63,8 +64,8 @@ extension StreamFormat {
     /// Decodes the elements of an array, the lines or the records one by one, each in its own memory.
     ///
     /// - Parameter body: Receives each value in order, and may throw any error; `StreamError.stopRequest()` ends the reading.
-    /// - Throws: A `StreamError` for the source and the bytes, with its position. An error of a value or of the closure is the cause of
-    ///   one of the kind `receiverFailed`.
+    /// - Throws: A `StreamError` for the source and the bytes, with its position. An error of a value or of the closure
+    ///   becomes the cause of a `receiverFailed` error.
     /// - Complexity: O(*n*) in the bytes.
     public func decodeEach<Value: Decodable, Failure: Error>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: DecodingOptions = DecodingOptions(),
@@ -88,42 +89,42 @@ extension StreamFormat {
         try decodeEachBound(type, from: source, options: options, body)
     }
 
-    /// The elements of an array, the lines or the records of a source, decoded one by one.
+    /// Returns the elements of an array, the lines or the records of a source, decoded one by one.
     public func records<Value: Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: DecodingOptions = DecodingOptions()
     ) -> Records<Value, Self, Source> {
         Records(format: self, source: source) { RecordReader(decoding: $0, options) }
     }
 
-    /// The elements of an array, the lines or the records of a source, as values of a bound type.
+    /// Returns the elements of an array, the lines or the records of a source, as values of a bound type.
     public func records<Value: StreamValue & Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
     ) -> Records<Value, Self, Source> {
         boundRecords(of: type, from: source, options: options)
     }
 
-    /// The records in chunks of bytes that arrive, each as soon as it is complete.
+    /// Returns the records in chunks of bytes that arrive, each as soon as it is complete.
     public func records<Value: Decodable & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: DecodingOptions = DecodingOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
         AsyncRecords(chunks: chunks, format: self) { RecordReader(decoding: $0, options) }
     }
 
-    /// The records in bytes that arrive, each as soon as its line ends.
+    /// Returns the records in bytes that arrive, each as soon as its line ends.
     public func records<Value: Decodable & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in bytes: Source, options: DecodingOptions = DecodingOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element == UInt8 {
         AsyncRecords(bytes: bytes, format: self) { RecordReader(decoding: $0, options) }
     }
 
-    /// The records in bytes that arrive, as values of a bound type.
+    /// Returns the records in bytes that arrive, as values of a bound type.
     public func records<Value: StreamValue & Decodable & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in bytes: Source, options: BuilderOptions = BuilderOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element == UInt8 {
         boundRecords(of: type, in: bytes, options: options)
     }
 
-    /// The records in chunks of bytes that arrive, as values of a bound type.
+    /// Returns the records in chunks of bytes that arrive, as values of a bound type.
     public func records<Value: StreamValue & Decodable & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
@@ -145,7 +146,8 @@ extension RecordReader where Value: Decodable {
 extension StreamFormat {
     /// Encodes a value of an `Encodable` type.
     ///
-    /// - Throws: What the format can't represent, with its path; an error that the type throws is the cause of one.
+    /// - Throws: An error with the path of the first value that the format can't represent. An error that the type
+    ///   throws becomes the cause of such an error.
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func encode<Value: Encodable>(
@@ -156,7 +158,7 @@ extension StreamFormat {
         return data
     }
 
-    /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound type.
     @inlinable
     public func encode<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
@@ -168,7 +170,7 @@ extension StreamFormat {
 
     /// Encodes a value of an `Encodable` type as text.
     ///
-    /// - Throws: What ``encode(_:options:)-(_,EncodingOptions)`` throws; `misuse` for a binary format.
+    /// - Throws: The same errors as ``encode(_:options:)-(_,EncodingOptions)``; `misuse` for a binary format.
     @inlinable
     public func encodeToString<Value: Encodable>(
         _ value: Value, options: EncodingOptions = EncodingOptions()
@@ -176,7 +178,7 @@ extension StreamFormat {
         try text(of: CodedContent(value, options: options))
     }
 
-    /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound one.
+    /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound type.
     @inlinable
     public func encodeToString<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
@@ -186,7 +188,7 @@ extension StreamFormat {
 
     /// Writes a value of an `Encodable` type to a file or a descriptor.
     ///
-    /// - Throws: What ``encode(_:options:)-(_,EncodingOptions)`` throws, and errors of the destination.
+    /// - Throws: The same errors as ``encode(_:options:)-(_,EncodingOptions)``, and errors of the destination.
     @inlinable
     public func write<Value: Encodable>(
         _ value: Value, to output: some ExternalByteSink, options: EncodingOptions = EncodingOptions()
@@ -195,7 +197,7 @@ extension StreamFormat {
         try write(CodedContent(value, options: options), to: &output)
     }
 
-    /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    /// Writes a value of a type that is bound to streams and `Encodable`, as a bound type.
     @inlinable
     public func write<Value: StreamValue & Encodable>(
         _ value: Value, to output: some ExternalByteSink, options: WritingOptions = WritingOptions()
@@ -235,7 +237,7 @@ extension DefaultFormat {
         try Self().decode(type, from: source, options: options)
     }
 
-    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound one.
+    /// Decodes a value of a type that is bound to streams and `Decodable`, as a bound type.
     @inlinable
     public static func decode<Value: StreamValue & Decodable>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions()
@@ -259,14 +261,14 @@ extension DefaultFormat {
         try Self().decodeEach(type, from: source, options: options, body)
     }
 
-    /// The elements of an array, the lines or the records of a source, decoded one by one.
+    /// Returns the elements of an array, the lines or the records of a source, decoded one by one.
     public static func records<Value: Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: DecodingOptions = DecodingOptions()
     ) -> Records<Value, Self, Source> {
         Self().records(of: type, from: source, options: options)
     }
 
-    /// The elements of an array, the lines or the records of a source, as values of a bound type.
+    /// Returns the elements of an array, the lines or the records of a source, as values of a bound type.
     public static func records<Value: StreamValue & Decodable & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
     ) -> Records<Value, Self, Source> {
@@ -281,7 +283,7 @@ extension DefaultFormat {
         try Self().encode(value, options: options)
     }
 
-    /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    /// Encodes a value of a type that is bound to streams and `Encodable`, as a bound type.
     @inlinable
     public static func encode<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
@@ -297,7 +299,7 @@ extension DefaultFormat {
         try Self().encodeToString(value, options: options)
     }
 
-    /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound one.
+    /// Encodes a value of a type that is bound to streams and `Encodable` as text, as a bound type.
     @inlinable
     public static func encodeToString<Value: StreamValue & Encodable>(
         _ value: Value, options: WritingOptions = WritingOptions()
@@ -313,7 +315,7 @@ extension DefaultFormat {
         try Self().write(value, to: output, options: options)
     }
 
-    /// Writes a value of a type that is bound to streams and `Encodable`, as a bound one.
+    /// Writes a value of a type that is bound to streams and `Encodable`, as a bound type.
     @inlinable
     public static func write<Value: StreamValue & Encodable>(
         _ value: Value, to output: some ExternalByteSink, options: WritingOptions = WritingOptions()

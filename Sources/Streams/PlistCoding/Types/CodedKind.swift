@@ -1,4 +1,5 @@
-// The types that an encoder or decoder treats on its own instead of letting them code themselves: found once a type.
+// The types that an encoder or decoder handles directly instead of calling their own coding functions. They are looked
+// up once per type.
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -6,11 +7,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a coder does with a type.
+/// The handling of a type by a coder.
 enum CodedKind: UInt8 {
-    /// Codes itself.
+    /// A type that codes itself.
     case other
-    /// Codes itself with keys that are names: a dictionary with string keys.
+    /// A dictionary with string keys, which codes itself with its keys as names.
     case dictionary
     case bool, string, double, int, date, data, url, decimal
     case ints, doubles, strings
@@ -25,7 +26,7 @@ enum CodedKind: UInt8 {
         ObjectIdentifier([String].self): .strings,
     ]
 
-    /// The kind of a type.
+    /// Determines the kind of a type.
     init(_ type: Any.Type) {
         if let known = Self.known[ObjectIdentifier(type)] {
             self = known
@@ -36,10 +37,10 @@ enum CodedKind: UInt8 {
         }
     }
 
-    /// The kinds of the types that were asked for last.
+    /// A cache of the kinds of types that were requested last.
     @safe
     struct Cache: ~Copyable {
-        // PERF: JSONRecords/writing; an index and a comparison a value, against a look-up in a dictionary and a cast.
+        // PERF: JSONRecords/writing; an index and a comparison per value, compared with a dictionary lookup and a cast.
         private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: 64)
 
         private struct Entry {
@@ -56,11 +57,11 @@ enum CodedKind: UInt8 {
         func kind(of type: Any.Type) -> CodedKind {
             let identifier = ObjectIdentifier(type)
             let place = Self.place(of: identifier)
-            // SAFETY: a place has six bits, and there are 64 entries.
+            // SAFETY: an index has six bits, and there are 64 entries.
             return unsafe entries[place].type == identifier ? entries[place].kind : find(type, place).kind
         }
 
-        /// How the values of a type are decoded, or nil for a type that is no array or dictionary of what can be decoded.
+        /// Returns how to decode the values of a type, or nil if it isn't an array or dictionary of decodable values.
         func collection(for type: Any.Type) -> (any DecodableCollection.Type)? {
             let place = Self.place(of: ObjectIdentifier(type))
             // SAFETY: see above.
@@ -73,11 +74,12 @@ enum CodedKind: UInt8 {
             Int(truncatingIfNeeded: (UInt64(UInt(bitPattern: type)) &* 0x9E37_79B9_7F4A_7C15) &>> 58)
         }
 
-        /// Finds a type that is not at its place: beside it, since two types may have one place, or for the first time.
+        /// Finds a type that isn't in its own entry: in the neighboring entry, because two types may share an index, or
+        /// for the first time.
         @inline(never)
         private func find(_ type: Any.Type, _ place: Int) -> Entry {
             let identifier = ObjectIdentifier(type)
-            // SAFETY: see above; a place and its neighbour differ in the lowest bit.
+            // SAFETY: see above; the indexes of neighboring entries differ in the lowest bit.
             let (first, second) = unsafe (entries[place], entries[place ^ 1])
             if second.type == identifier { return second }
             let kind = CodedKind(type)
@@ -90,7 +92,7 @@ enum CodedKind: UInt8 {
     }
 }
 
-/// A dictionary with string keys, of whatever values.
+/// A dictionary with string keys and values of any type.
 private protocol StringKeyed {}
 
 extension Dictionary: StringKeyed where Key == String {}

@@ -1,4 +1,4 @@
-// Dates as text in the format of ISO 8601, as Foundation writes it and RFC 3339 has it.
+// Dates as text in ISO 8601 format, as Foundation writes them and RFC 3339 defines them.
 
 import PlistStreaming
 
@@ -10,16 +10,17 @@ import Foundation
 
 /// Dates such as `2001-01-31T12:00:00Z`.
 ///
-/// SPEC: ISO 8601 and RFC 3339 count by the Gregorian calendar at all times, and so do the dates of our other texts and those of
-/// SQLite. Foundation's style counts by the Julian one before October 15th, 1582, and so it is not used.
+/// SPEC: ISO 8601 and RFC 3339 use the Gregorian calendar at all times, like the dates of our other texts and those of
+/// SQLite. Foundation's style uses the Julian calendar before October 15th, 1582, so it isn't used here.
 enum ISO8601Text {
-    /// The text of a date, without fractions of a second; nil outside the years 0 to 9999, which the format cannot hold.
+    /// Returns the text of a date without fractions of a second, or nil outside the years 0 to 9999, which the format
+    /// can't represent.
     static func text(_ date: Date) -> String? {
-        // Fractions are rounded down first, as Foundation does it: by the millisecond they would be rounded up.
+        // Fractions are rounded down first, as in Foundation; rounding to milliseconds would round them up.
         DateText.rfc3339(secondsSince2001: date.timeIntervalSinceReferenceDate.rounded(.down))
     }
 
-    /// The date of a text; nil for one in another format, and for a day or time that there is not.
+    /// Returns the date of a text, or nil if the text has another format, or if the day or time doesn't exist.
     ///
     /// Zones may also be written as `+0100`, `+01` and `z`, as Foundation reads them.
     static func date(_ text: String) -> Date? {
@@ -35,8 +36,8 @@ enum ISO8601Text {
         default: return nil
         }
         guard bytes[17...18].elementsEqual("60".utf8) else { return seconds(bytes).map(date(secondsSince2001:)) }
-        // SPEC: RFC 3339 section 5.7: a leap second is the last one of a June or December in UTC. Dates do not count it, so that
-        // it is the first one of the next minute, as Foundation has it.
+        // SPEC: RFC 3339 section 5.7: a leap second is the last one of a June or December in UTC. Dates don't count it,
+        // so it becomes the first second of the next minute, as in Foundation.
         bytes.replaceSubrange(17...18, with: "59".utf8)
         let whole = Array(bytes[..<19] + bytes[zone...])
         guard let last = seconds(whole), let next = DateText.rfc3339(secondsSince2001: last + 1),
@@ -70,7 +71,7 @@ extension ISO8601Text: SelfTesting {
         ]
     }
 
-    /// The seconds since 2001 at the beginning of a day, counted year by year and month by month.
+    /// Returns the seconds since 2001 at the beginning of a day, counted year by year and month by month.
     private static func seconds(_ year: Int, _ month: Int, _ day: Int) -> Double {
         func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
         var days = day - 1
@@ -103,7 +104,7 @@ extension ISO8601Text: SelfTesting {
                 expectEqual(self.date(text), date, text)
                 let offset = String(text.dropLast()) + "+01:00"
                 expectEqual(self.date(offset), date - 3_600, offset)
-                // What our other texts of dates say.
+                // The same date in our other date texts.
                 expectEqual(DateText.rfc3339(secondsSince2001: start + second), text, "RFC 3339")
                 let read = text.withUTF8Span { DateText.secondsSince2001($0) }
                 expectEqual(read, start + second, text)
@@ -123,10 +124,10 @@ extension ISO8601Text: SelfTesting {
             "1500-01-01", "1500-01-01T24:01:00Z", "x500-01-01T00:00:00Z", "2001-02-29T00:00:00Z",
             "2001-01-01T24:00:00Z",
             "2001-01-01T00:60:00Z", "2001-01-01 00:00:00Z",
-            // Years of other than four digits.
+            // Years with more or fewer than four digits.
             "999-03-01T00:00:00Z", "00999-03-01T00:00:00Z", "02001-02-30T00:00:00Z", "12001-01-01T00:00:00Z",
             "+2001-01-01T00:00:00Z", "-2001-01-01T00:00:00Z", "1-01-01T00:00:00Z",
-            // Something else than a zone, and behind one.
+            // Something other than a zone, and text after a zone.
             "2001-01-01T00:00:00", "2001-01-01T00:00:00Zgarbage", "2001-01-01T00:00:00Z ", "2001-01-01T00:00:00ZZ",
             "2001-01-01T00:00:00+01:00Z", "2001-01-01T00:00:00+01:00:00", "2001-01-01T00:00:00+24:00",
             "2001-01-01T00:00:00+01:60", "2001-01-01T00:00:00+1", "2001-01-01T00:00:00GMT", "2001-01-01T00:00:00.Z",
@@ -137,7 +138,7 @@ extension ISO8601Text: SelfTesting {
     }
 
     private static func testKeepsFractionsBeforeAnyYear() {
-        // Of the last second of a day: no fraction makes it the next one.
+        // For the last second of a day, no fraction may change the day.
         for (year, month, day) in [(0, 1, 1), (1_000, 2, 28), (1_582, 10, 4), (1_582, 12, 27), (2_000, 12, 31)] {
             let digits = "\(year)"
             let days = (month < 10 ? "-0" : "-") + "\(month)" + (day < 10 ? "-0" : "-") + "\(day)"
@@ -148,7 +149,7 @@ extension ISO8601Text: SelfTesting {
                 let read = date("\(text)\("\(fraction)".dropFirst())Z")
                 expectEqual(read, Date(timeIntervalSinceReferenceDate: last + fraction), "\(text), \(fraction)")
             }
-            // Before the next day by as little as there is.
+            // The last date before the next day.
             let end = (last + 1).nextDown
             expectEqual(self.text(Date(timeIntervalSinceReferenceDate: end)), text + "Z", "end of \(text)")
         }

@@ -1,4 +1,4 @@
-// Trees as members of Codable types, by our coders and by those of others.
+// Trees as members of Codable types, with our coders and others.
 
 import PlistBuilding
 import PlistStreaming
@@ -10,11 +10,12 @@ import Foundation
 #endif
 
 extension PropertyList: Codable {
-    /// Makes a list of whatever a decoder has.
+    /// Creates a list from the contents of a decoder.
     ///
-    /// Our decoders give the part of the stream as it is. Others are asked for null, a Boolean, an integer, a floating-point
-    /// number, a string, an array, a dictionary, a date and data, in this order; so a whole number may become an integer.
-    /// - Throws: `DecodingError.dataCorrupted` when the decoder has none of these; an error of the decoder.
+    /// Our decoders return their part of the stream unchanged. Other decoders are tried with null, a Boolean, an
+    /// integer, a floating-point number, a string, an array, a dictionary, a date and data, in this order. So a whole
+    /// number may become an integer.
+    /// - Throws: `DecodingError.dataCorrupted` if the decoder has none of these types; an error of the decoder.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? ValueDecoder {
             self = try decoder.list()
@@ -73,7 +74,7 @@ extension PropertyList: Codable {
 }
 
 extension PropertyListBuilder {
-    /// Adds what another decoder has.
+    /// Adds the contents of another decoder.
     fileprivate mutating func write(_ decoder: any Decoder) throws {
         guard !StackBounds.isNearEnd else {
             throw StreamError(.limitExceeded, "more levels of nesting than the stack of the thread allows")

@@ -1,4 +1,4 @@
-// Tests of the binary form both ways: by messages, and by values of bound types.
+// Tests of reading and writing the binary form, with messages and with values of bound types.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting

@@ -12,9 +12,9 @@ public import PlistStreaming
 ///
 /// Dates and data are stored as such.
 public struct BinaryPropertyList: DefaultFormat {
-    /// How lists are read.
+    /// The options for reading lists.
     public var reader: BinaryPlistReaderOptions
-    /// How lists are written.
+    /// The options for writing lists.
     public var writer: BinaryPlistWriterOptions
 
     /// Creates the format with its default options.
@@ -42,7 +42,7 @@ public struct BinaryPropertyList: DefaultFormat {
 
     /// Writes contents.
     ///
-    /// - Throws: What the form can't represent, such as null, with its path.
+    /// - Throws: An error with the path of the first value that the form can't represent, such as null.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in

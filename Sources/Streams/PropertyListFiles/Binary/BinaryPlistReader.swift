@@ -1,8 +1,9 @@
-// The doors for binary property lists: whole bytes straight into a sink, a file, and a reader that collects what it is fed.
+// The entry points for binary property lists: a reader that collects chunks, and functions that send the contents of
+// bytes or a file directly to a sink.
 
 public import PlistStreaming
 
-/// A reader of a binary property list that owns its sink and is fed chunks of any size.
+/// A reader of a binary property list that owns its sink and accepts chunks of any size.
 ///
 /// ```swift
 /// var reader = BinaryPlistReader(sink: EventTrace())
@@ -11,11 +12,12 @@ public import PlistStreaming
 /// print(reader.sink.text)
 /// ```
 ///
-/// The table of objects is at the end, so that all bytes are kept, and nothing is sent before ``finish()``. What does not begin as
-/// such a list is refused at once.
+/// The table of objects is at the end, so the reader keeps all bytes and sends nothing before ``finish()``. Input that
+/// doesn't begin as a binary property list is refused immediately.
 ///
-/// Sets are sent as arrays, and a UID, the reference of a keyed archive, as a dictionary with a number under `CF$UID`.
-/// Integers of 128 bits go as the text of a number. Members come in the order of the file, repeated keys included.
+/// Sets are sent as arrays. A UID, the reference type of keyed archives, is sent as a dictionary with a number under
+/// `CF$UID`. Integers of 128 bits are sent as the text of a number. Members are sent in the order of the file,
+/// including repeated keys.
 public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
@@ -23,7 +25,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     @usableFromInline var failure: StreamError?
     @usableFromInline let options: BinaryPlistReaderOptions
 
-    /// Creates a reader before a sink.
+    /// Creates a reader for a sink.
     public init(sink: consuming Sink, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()) {
         self.sink = sink
         self.options = options
@@ -31,8 +33,8 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Takes the next chunk of the input.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/limitExceeded`` for more bytes than the limit, and what is wrong with the first
-    ///   bytes; the same on every later call.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/limitExceeded`` if the input has more bytes than the limit, or an
+    ///   error for invalid first bytes; the same error on every later call.
     @inlinable
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) {
         if let failure { throw failure }
@@ -55,10 +57,10 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
         }
     }
 
-    /// Ends the input, and sends what is in it.
+    /// Ends the input, and sends its contents.
     ///
-    /// - Throws: The first error of the input or the sink, with its position; the same on every later call. Behind the end,
-    ///   ``/PlistStreaming/StreamError/Kind/misuse``, until ``reset()``.
+    /// - Throws: The first error of the input or the sink, with its position; the same error on every later call. After
+    ///   the end, ``/PlistStreaming/StreamError/Kind/misuse``, until ``reset()``.
     @inlinable
     public mutating func finish() throws(StreamError) {
         if let failure { throw failure }
@@ -74,7 +76,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The number of bytes fed.
     public var byteOffset: Int { bytes.count }
 
-    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    /// Discards the input so far, including errors, so that the reader accepts new input. The sink is unchanged.
     public mutating func reset() {
         bytes.removeAll()
         failure = nil
@@ -82,12 +84,12 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 }
 
 extension PlistSink where Self: ~Copyable {
-    // PERF: PropertyLists/binary; inlinable, so that the walk specialises for sinks of other packages.
+    // PERF: PropertyLists/binary; inlinable, so that the walk specializes for sinks of other packages.
     /// Receives a whole binary property list.
     ///
     /// - Throws: The first error of the bytes or of this sink, with the offset and the path of its object.
-    /// - Complexity: O(*n*) in the values sent, of which the options bound the number; one allocation a level and for text
-    ///   that is not ASCII.
+    /// - Complexity: O(*n*) in the values sent, whose number the options limit; one allocation per level and for text
+    ///   that isn't ASCII.
     @inlinable
     public mutating func readBinaryPlist(
         _ bytes: RawSpan, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()

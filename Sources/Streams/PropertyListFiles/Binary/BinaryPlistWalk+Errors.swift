@@ -1,9 +1,9 @@
-// The errors of the walk, and where they are: made here, out of the loops.
+// Creates the errors of the walk with their positions, outside the loops.
 
 import PlistStreaming
 
 extension BinaryPlistWalk {
-    /// Records an error at the object at hand; its path follows when it leaves the walk.
+    /// Records an error at the current object; its path is added when it leaves the walk.
     @usableFromInline @inline(never)
     mutating func fail(_ kind: StreamError.Kind, _ message: String) -> StreamError {
         let error = StreamError(kind, message, position: StreamPosition(byteOffset: place))
@@ -11,14 +11,14 @@ extension BinaryPlistWalk {
         return error
     }
 
-    /// The error that is thrown for an error of the walk or of the sink: with its place and the path.
+    /// Returns the error to throw for an error of the walk or of the sink, with its position and path.
     @usableFromInline @inline(never)
     mutating func located(_ error: StreamError, _ bytes: RawSpan) -> StreamError {
         let located = failure ?? error.ofSink(at: StreamPosition(byteOffset: place))
         return located.isStopRequest ? located : located.located(at: path(bytes))
     }
 
-    /// The way to the value at hand.
+    /// Returns the path to the current value.
     private func path(_ bytes: RawSpan) -> StreamPath {
         StreamPath(
             (outer.dropFirst() + (outer.isEmpty ? [] : [innermost])).map { container in
@@ -28,7 +28,7 @@ extension BinaryPlistWalk {
             })
     }
 
-    /// A key for a path; what is none is not looked at closely.
+    /// Returns a key for a path; an invalid key isn't checked in detail.
     private func key(at reference: Int, _ bytes: RawSpan) -> String {
         guard let object = table.reference(at: reference, in: bytes), let offset = table.offset(of: object, in: bytes),
             let header = BinaryObject(at: offset, in: bytes)

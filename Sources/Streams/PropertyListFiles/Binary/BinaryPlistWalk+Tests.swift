@@ -1,4 +1,4 @@
-// Tests of what the reader of binary property lists refuses, and of how much a small file may cost.
+// Tests of the errors of the binary property list reader, and of the limits on the cost of a small file.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -167,7 +167,7 @@ extension BinaryPlistWalkTests: SelfTesting {
                 var bytes = good
                 bytes[offset] = value
                 bytes[Int(random.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: random.next())
-                // The grammar is checked by the trace; what is no error can be written.
+                // The trace checks the grammar; a list without errors can be written.
                 let text = BinaryPropertyList.trace(bytes)
                 if text.contains("misuse") { fail("\(offset) as \(value): \(text)") }
                 var builder = PropertyListBuilder()
@@ -202,7 +202,7 @@ extension BinaryPlistWalkTests: SelfTesting {
             "twice")
     }
 
-    /// Arrays that have the next one many times, and an array that has a long string many times.
+    /// Arrays that contain the next one many times, and an array that contains a long string many times.
     private static func testBoundsWhatIsSent() {
         let levels = (0..<30).map { level in [0xAF, 0x10, 30] + [UInt8](repeating: UInt8(level + 1), count: 30) }
         let text = [UInt8](repeating: 0x61, count: 60_000)

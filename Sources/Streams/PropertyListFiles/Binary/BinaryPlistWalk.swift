@@ -1,12 +1,13 @@
-// The walk through the objects of a binary property list, from the root on, without recursion. This file has the containers;
-// the values without children are in `BinaryPlistWalk+Scalars`, the errors in `BinaryPlistWalk+Errors`.
+// The walk through the objects of a binary property list, starting at the root, without recursion. This file handles
+// the containers. `BinaryPlistWalk+Scalars` handles the values without children, `BinaryPlistWalk+Errors` the errors.
 
 import PlistStreaming
 
 /// A walk through the objects of one binary property list.
 ///
-/// Nothing is trusted: each offset, count and reference is compared with the bytes before it is used. An object that is in
-/// two places is sent twice, up to the limits of the options; one that is within itself is refused.
+/// The input isn't trusted: each offset, count and reference is compared with the bytes before it is used. An object
+/// that is referenced in two places is sent twice, within the limits of the options. An object that contains itself is
+/// refused.
 @usableFromInline
 struct BinaryPlistWalk: ~Copyable {
     /// A container that is open.
@@ -30,17 +31,18 @@ struct BinaryPlistWalk: ~Copyable {
 
     @usableFromInline let table: BinaryObjectTable
     @usableFromInline let limits: StreamLimits
-    // PERF: PropertyLists/items read; the innermost container is not in the array, which is looked at for a container only.
-    /// The container around the value that is being sent; with a count of -1, none.
+    // PERF: PropertyLists/items read; the innermost container is outside the array, so that only containers access the
+    // array.
+    /// The container around the current value; a count of -1 means no container.
     @usableFromInline var innermost = Container(object: 0, start: 0, count: -1, isDictionary: false)
-    /// The containers around it, the outermost first; that of the root is none.
+    /// The containers around the innermost one, the outermost first. The root has no container.
     @usableFromInline var outer: [Container] = []
-    /// A bit for each object, which is set while it is open.
+    /// A bit for each object, which is set while the object is open.
     @usableFromInline var openObjects: [UInt64]
-    /// What may still be sent.
+    /// The number of values that may still be sent.
     @usableFromInline var valuesLeft: Int
     @usableFromInline var contentBytesLeft: Int
-    /// The offset of the object at hand, for errors.
+    /// The offset of the current object, for errors.
     @usableFromInline var place: Int
     /// The UTF-8 of a string that is stored in UTF-16, or the digits of a number.
     @usableFromInline var text: [UInt8] = []
@@ -57,8 +59,9 @@ struct BinaryPlistWalk: ~Copyable {
         place = bytes.byteCount - BinaryObjectTable.trailerByteCount
     }
 
-    // PERF: PropertyLists/binary; inlinable, so that it specialises for sinks of other packages, as all below.
-    /// Sends the root and all that is in it.
+    // PERF: PropertyLists/binary; inlinable, like the following functions, so that it specializes for sinks of other
+    // packages.
+    /// Sends the root and its contents.
     @inlinable
     mutating func send<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
         var object = table.root
@@ -69,8 +72,8 @@ struct BinaryPlistWalk: ~Copyable {
         }
     }
 
-    /// Ends the containers that are complete, sends the key of the next member, and returns the object that follows; nil at
-    /// the end.
+    /// Ends the containers that are complete, sends the key of the next member, and returns the next object; nil at the
+    /// end.
     @inlinable @inline(__always)
     mutating func sendNext<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, to sink: inout Sink
@@ -101,7 +104,7 @@ struct BinaryPlistWalk: ~Copyable {
         innermost = outer.removeLast()
     }
 
-    /// Sends a value, of a container only its beginning.
+    /// Sends a value; for a container, only its beginning.
     @inlinable @inline(__always)
     mutating func sendObject<Sink: PlistSink & ~Copyable>(
         _ object: Int, _ bytes: RawSpan, to sink: inout Sink

@@ -1,4 +1,4 @@
-// Tests of the old text form both ways: what is read is the same whole, byte by byte and at every split point.
+// Tests of reading and writing the old text form: the result is the same whole, byte by byte and at every split point.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -33,7 +33,7 @@ extension OpenStepPlistTests: SelfTesting {
         ]
     }
 
-    /// The trace of a reading and its error, as one line.
+    /// Returns the trace of reading and its error, as one line.
     private static func outcome(
         _ chunks: [[UInt8]], _ options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) -> String {
@@ -47,7 +47,7 @@ extension OpenStepPlistTests: SelfTesting {
         }
     }
 
-    /// Reads whole, byte by byte and at every split point, and expects one outcome.
+    /// Reads whole, byte by byte and at every split point, and expects the same outcome.
     @discardableResult
     private static func expectOutcome(
         _ bytes: [UInt8], _ expected: String?, _ options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions(),
@@ -159,7 +159,7 @@ extension OpenStepPlistTests: SelfTesting {
             "{ key \"name\" string \"a éA\u{1F642}\" key \"list\" [ string \"a\" data 0fbd77 integer 5 data 666f6f string \"x\" ] key \"empty\" { } }"
         )
         let start = sample.firstIndex(of: UInt8(ascii: "{")) ?? 0
-        // A slash alone is a string; the comment alone is a list of nothing.
+        // A single slash is a string; a single comment is an empty list.
         for end in sample.indices where end != 1 {
             let outcome = expectOutcome(Array(sample[..<end]), (2...start).contains(end) ? "{ }" : nil)
             if end == 0 || end > start { expectTrue(outcome.contains("! unexpectedEnd"), "\(end) bytes: \(outcome)") }

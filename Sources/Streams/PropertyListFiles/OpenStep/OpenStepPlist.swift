@@ -9,9 +9,9 @@ public import PlistStreaming
 /// let strings = try OpenStepPropertyList.decode([String: String].self, from: .file("Localizable.strings"))
 /// ```
 public struct OpenStepPropertyList: DefaultFormat {
-    /// How lists are read.
+    /// The options for reading lists.
     public var reader: OpenStepPlistReaderOptions
-    /// How lists are written.
+    /// The options for writing lists.
     public var writer: OpenStepPlistWriterOptions
 
     /// Creates the format with its default options.
@@ -42,7 +42,7 @@ public struct OpenStepPropertyList: DefaultFormat {
 
     /// Writes contents.
     ///
-    /// - Throws: What the form can't represent, such as null, with its path.
+    /// - Throws: An error with the path of the first value that the form can't represent, such as null.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in

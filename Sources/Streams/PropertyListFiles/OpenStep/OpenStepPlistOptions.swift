@@ -1,10 +1,10 @@
-// What readers and writers of the old text form can be told, once, when they are made.
+// The options of readers and writers of the old text form.
 
 public import PlistStreaming
 
 /// The options of a reader of property lists in the old text form.
 public struct OpenStepPlistReaderOptions: Sendable {
-    /// The bounds of the input.
+    /// The limits of the input.
     public var limits: StreamLimits
 
     /// Creates options.
@@ -15,35 +15,35 @@ public struct OpenStepPlistReaderOptions: Sendable {
 
 /// The options of a writer of property lists in the old text form.
 public struct OpenStepPlistWriterOptions: Sendable, Hashable {
-    /// How the text is laid out.
+    /// A layout of the text.
     public enum Layout: Sendable, Hashable {
-        /// Without whitespace, but for a space around `=`.
+        /// Without whitespace, except for a space around `=`.
         case compact
         /// A line for each element and member, indented by a number of spaces a level.
         case pretty(indent: Int)
     }
 
-    /// What becomes of Booleans, numbers and dates, which the form of OpenStep does not have.
+    /// A policy for Booleans, numbers and dates, which the OpenStep form doesn't have.
     public enum Scalars: Sendable, Hashable {
-        /// They are refused with an error.
+        /// Reports an error.
         case reject
-        /// They are written as GNUstep does, `<*I5>`, `<*R0.5>`, `<*BY>` and `<*D2001-01-01 00:00:00 +0000>`, which Foundation
-        /// does not read.
+        /// Writes them as GNUstep does: `<*I5>`, `<*R0.5>`, `<*BY>` and `<*D2001-01-01 00:00:00 +0000>`. Foundation
+        /// can't read these.
         case gnustep
-        /// They become strings: `1` and `0`, digits, and `2001-01-01 00:00:00 +0000`; so their types are lost.
+        /// Writes them as strings: `1` and `0`, digits, and `2001-01-01 00:00:00 +0000`. Their types are lost.
         case strings
     }
 
-    /// How the text is laid out.
+    /// The layout of the text.
     public var layout: Layout
-    /// What becomes of Booleans, numbers and dates.
+    /// The policy for Booleans, numbers and dates.
     public var scalars: Scalars
-    /// What becomes of the fractions of seconds of dates.
+    /// The policy for the fractions of seconds of dates.
     public var dateFractions: PlistDateFractions
-    /// The deepest nesting that is written.
+    /// The maximum nesting depth to write.
     public var depthLimit: Int
 
-    /// Creates options; without arguments for a pretty text that keeps all types.
+    /// Creates options. The defaults are for a pretty text that keeps all types.
     public init(
         layout: Layout = .pretty(indent: 4), scalars: Scalars = .gnustep, dateFractions: PlistDateFractions = .reject,
         depthLimit: Int = 1024

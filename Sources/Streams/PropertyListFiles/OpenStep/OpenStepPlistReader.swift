@@ -1,8 +1,10 @@
-// The doors for property lists in the old text form: a reader that is fed chunks, and whole texts straight into a sink.
+// The entry points for property lists in the old text form: a reader that accepts chunks, and functions that send whole
+// texts to a sink.
 
 public import PlistStreaming
 
-/// A reader of property lists in the text form of NeXTSTEP and OpenStep that owns its sink and is fed chunks of any size.
+/// A reader of property lists in the text form of NeXTSTEP and OpenStep that owns its sink and accepts chunks of any
+/// size.
 ///
 /// ```swift
 /// var reader = OpenStepPlistReader(sink: EventTrace())
@@ -11,9 +13,9 @@ public import PlistStreaming
 /// print(reader.sink.text)
 /// ```
 ///
-/// The form has strings, data, arrays and dictionaries; numbers are strings, but for the typed values of GNUstep, such as `<*I5>`.
-/// The members of the root may come without braces, as in files of localized strings. Octal escapes are characters of NeXTSTEP's
-/// encoding, as for Foundation, and the text is UTF-8.
+/// The form has strings, data, arrays and dictionaries. Numbers are strings, except for the typed values of GNUstep,
+/// such as `<*I5>`. The members of the root may come without braces, as in files of localized strings. Octal escapes
+/// are characters of NeXTSTEP's encoding, as in Foundation, and the text is UTF-8.
 ///
 /// The messages and the errors are the same for every division into chunks.
 public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
@@ -22,30 +24,30 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     private var scanner: OpenStepScanner
     private let options: OpenStepPlistReaderOptions
 
-    /// Creates a reader before a sink.
+    /// Creates a reader for a sink.
     public init(sink: consuming Sink, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()) {
         self.sink = sink
         self.options = options
         scanner = OpenStepScanner(limits: options.limits)
     }
 
-    /// Scans the next chunk of the input; its bytes are not kept.
+    /// Scans the next chunk of the input without keeping its bytes.
     ///
-    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    /// - Throws: The first error of the input or the sink, with its position; the same error on every later call.
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try scanner.scan(bytes, to: &sink) }
 
     /// Ends the input.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` if a value is missing or incomplete.
     public mutating func finish() throws(StreamError) { try scanner.finish(to: &sink) }
 
     /// The number of bytes fed.
     public var byteOffset: Int { scanner.chunkPlace.offset }
 
-    /// The comments so far, and where the first one begins.
+    /// The number of comments so far, and the position of the first one.
     package var comments: (count: Int, first: StreamPosition?) { scanner.comments }
 
-    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    /// Discards the input so far, including errors, so that the reader accepts new input. The sink is unchanged.
     public mutating func reset() { scanner = OpenStepScanner(limits: options.limits) }
 }
 
@@ -73,7 +75,7 @@ extension PlistSink where Self: ~Copyable {
         do throws(StreamError) {
             try source.forEachChunk { (chunk) throws(StreamError) in try scanner.scan(chunk, to: &self) }
         } catch {
-            // The scanner has told the sink of its own errors.
+            // The scanner has already notified the sink of its own errors.
             if scanner.failure == nil { cancel(with: error) }
             throw error
         }

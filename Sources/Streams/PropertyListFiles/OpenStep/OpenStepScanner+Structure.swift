@@ -1,9 +1,9 @@
-// What comes between tokens, and what a complete one means: arrays, dictionaries, keys and values.
+// The text between tokens, and the meaning of complete tokens: arrays, dictionaries, keys and values.
 
 import PlistStreaming
 
 extension OpenStepScanner {
-    /// Scans whitespace and the first byte of what follows it.
+    /// Scans whitespace and the first byte of the following token.
     mutating func scanBetween<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ start: Int, to sink: inout Sink
     ) throws(StreamError) -> Int {
@@ -39,7 +39,7 @@ extension OpenStepScanner {
         return offset + 1
     }
 
-    /// Scans the first byte of a string; one that is not quoted begins with it.
+    /// Scans the first byte of a string, which is part of the text unless it is a quote.
     private mutating func scanFirst(_ byte: UInt8, _ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int {
         if byte == 0xEF, chunkPlace.offset + offset == 0 {
             begin(.byteOrderMark)
@@ -67,7 +67,7 @@ extension OpenStepScanner {
         (digitCount, number, highSurrogate) = (0, 0, 0)
     }
 
-    /// The bytes of strings without quotes.
+    /// Returns whether a byte may occur in strings without quotes.
     static func isUnquoted(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -119,12 +119,12 @@ extension OpenStepScanner {
         endValue()
     }
 
-    /// Goes on behind a value.
+    /// Updates the state after a value.
     mutating func endValue() {
         next = nesting.depth == 0 ? .end : nesting.isInDictionary ? .semicolon : .comma
     }
 
-    /// Takes a string that is complete, and was checked, as a key or a value.
+    /// Handles a complete and checked string as a key or a value.
     mutating func endString<Sink: PlistSink & ~Copyable>(_ string: RawSpan, to sink: inout Sink) throws(StreamError) {
         guard string.isValidUTF8 else {
             throw fail(.invalidText, "expected text in UTF-8, found other bytes", at: tokenPlace)

@@ -26,7 +26,7 @@ extension OpenStepScanner {
                 comments = (comments.count + 1, comments.first ?? tokenPlace)
             case .slash: return try endSlash() + offset
             case .lineComment where byte == 0x0A || byte == 0x0D:
-                // It is whitespace as well.
+                // The mark is also whitespace.
                 token = .none
                 return offset
             case .blockCommentStar where byte == UInt8(ascii: "/"):
@@ -42,7 +42,7 @@ extension OpenStepScanner {
         return offset
     }
 
-    /// Takes a slash that begins no comment as the beginning of a string, and returns 0, the bytes read for that.
+    /// Treats a slash that doesn't begin a comment as the start of a string, and returns 0, the number of bytes read.
     mutating func endSlash() throws(StreamError) -> Int {
         guard next == .root || next == .value || next == .element || next == .key else {
             throw fail(.invalidSyntax, "expected \(expectation), found '/'", at: tokenPlace)
@@ -128,7 +128,7 @@ extension OpenStepScanner {
         return offset + 1
     }
 
-    /// Scans the byte behind a backslash.
+    /// Scans the byte after a backslash.
     private mutating func scanEscaped(_ byte: UInt8, _ offset: Int) throws(StreamError) {
         token = .quoted
         switch byte {
@@ -146,7 +146,7 @@ extension OpenStepScanner {
         case UInt8(ascii: "f"): try append(0x0C)
         case UInt8(ascii: "r"): try append(0x0D)
         default:
-            // All others stand for themselves; those beyond ASCII are a part of a character.
+            // All other bytes represent themselves; bytes beyond ASCII are part of a character.
             if byte == 0x0A { countLine(offset) }
             text.append(byte)
             try checkLength(text.count)
@@ -262,7 +262,7 @@ extension OpenStepScanner {
         endValue()
     }
 
-    /// Sends the value of a type with a text; false when there is none.
+    /// Sends the value of a type with a text; returns false if the text isn't valid for the type.
     private mutating func send<Sink: PlistSink & ~Copyable>(
         _ type: UInt8, _ text: RawSpan, to sink: inout Sink
     ) throws(StreamError) -> Bool {
@@ -285,10 +285,10 @@ extension OpenStepScanner {
         return true
     }
 
-    /// The seconds since 2001 of a text as `2001-01-01 00:00:00 +0000`.
+    /// Returns the seconds since 2001 for a text such as `2001-01-01 00:00:00 +0000`.
     private static func date(_ text: RawSpan) -> Double? {
         var bytes = Array(copying: text)
-        // A colon within the offset is how other texts have it.
+        // Other texts have a colon within the offset.
         guard bytes.count > 6, bytes[bytes.count - 6] == 0x20 else { return nil }
         bytes.insert(UInt8(ascii: ":"), at: bytes.count - 2)
         bytes.remove(at: bytes.count - 7)
@@ -296,9 +296,9 @@ extension OpenStepScanner {
     }
 }
 
-/// The characters of the upper half of NeXTSTEP's encoding, which octal escapes are in.
+/// The characters of the upper half of NeXTSTEP's encoding, which octal escapes use.
 enum NextStepEncoding {
-    /// Those from 0x80 to 0xFD; there are no others.
+    /// The characters from 0x80 to 0xFD, which are all that exist.
     ///
     /// SPEC: https://www.unicode.org/Public/MAPPINGS/VENDORS/NEXT/NEXTSTEP.TXT
     static let upperHalf: [UInt16] = [

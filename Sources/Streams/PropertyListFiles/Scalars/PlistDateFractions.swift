@@ -2,18 +2,18 @@
 
 import PlistStreaming
 
-/// What becomes of the fraction of a second of a date, which the text forms do not have.
+/// A policy for the fraction of a second of a date, which the text forms don't have.
 public enum PlistDateFractions: Sendable, Hashable {
-    /// A date with one is refused with an error.
+    /// Reports an error for a date with a fraction.
     case reject
-    /// The date is rounded down to a second, as Foundation and plistlib do.
+    /// Rounds the date down to a second, as Foundation and plistlib do.
     case roundDown
 }
 
 extension PlistDateFractions {
-    /// The text of a date in UTC, as `2001-01-01T00:00:00`.
+    /// Returns the text of a date in UTC, such as `2001-01-01T00:00:00`.
     ///
-    /// - Throws: `unrepresentable` for a date outside the years 0 to 9999, and for one with a fraction that is rejected.
+    /// - Throws: `unrepresentable` for a date outside the years 0 to 9999, or for a rejected fraction.
     func text(secondsSince2001 seconds: Double) throws(StreamError) -> String {
         let whole = seconds.rounded(.down)
         guard whole == seconds || self == .roundDown || !seconds.isFinite else {

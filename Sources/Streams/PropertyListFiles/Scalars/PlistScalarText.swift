@@ -5,9 +5,9 @@ import PlistStreaming
 
 /// Numbers of property lists as text.
 enum PlistScalarText {
-    /// Sends the integer that a text is: decimal digits with a sign or without, or hexadecimal ones behind `0x`.
+    /// Sends the integer in a text: decimal digits with an optional sign, or hexadecimal digits after `0x`.
     ///
-    /// - Returns: False, with nothing sent, for any other text.
+    /// - Returns: False, without sending anything, for any other text.
     static func sendInteger<Sink: PlistSink & ~Copyable>(
         _ text: RawSpan, to sink: inout Sink
     ) throws(StreamError) -> Bool {
@@ -53,7 +53,7 @@ enum PlistScalarText {
         }
     }
 
-    /// The double that a text is nearest to; nil for text that is no number, infinite for one that is beyond all doubles.
+    /// Returns the double nearest to a text: nil if the text isn't a number, infinite if it is beyond all doubles.
     static func real(_ text: RawSpan) -> Double? {
         guard let text = String(validating: text) else { return nil }
         switch text.lowercased() {
@@ -68,19 +68,19 @@ enum PlistScalarText {
         return value
     }
 
-    /// Returns whether a text says that it is no finite number, where it is not just beyond them.
+    /// Returns whether a text names a non-finite number, as opposed to a number beyond the finite doubles.
     static func isNamed(_ text: RawSpan) -> Bool {
         (0..<text.byteCount).contains { text.byte(at: $0) | 0x20 == UInt8(ascii: "n") }
     }
 
-    /// The text of a real, in the shortest digits that read back as the same double.
+    /// Returns the text of a real, in the shortest digits that read back as the same double.
     static func text(ofReal value: Double) -> String {
         if value.isNaN { return "nan" }
         if value.isInfinite { return value < 0 ? "-infinity" : "+infinity" }
         return "\(value)"
     }
 
-    /// What becomes of the text of a number in a form that has integers and doubles.
+    /// The number to write for a text, in a form that has integers and doubles.
     enum Number {
         /// Decimal digits.
         case integer(String)

@@ -1,10 +1,11 @@
-// What the writers of both text forms are on: an output, the order of messages, the indentation of lines.
+// The common part of the writers of both text forms: an output, the order of messages, the indentation of lines.
 
 import PlistStreaming
 
-/// An output of text with lines, which knows the open containers.
+/// An output of text with lines, which tracks the open containers.
 ///
-/// A descriptor gets bytes between messages only: before one is taken, so that none is there by half when it refuses.
+/// Bytes are written to a descriptor only between messages, before accepting the next one, so that a failed write
+/// leaves no partial message.
 struct PlistTextOutput: ~Copyable {
     var bytes: ByteOutput
     private(set) var grammar = MessageGrammar()
@@ -18,7 +19,7 @@ struct PlistTextOutput: ~Copyable {
         self.bytes.isHolding = true
     }
 
-    /// Begins a message: when the buffer is full, writes out all that is in it.
+    /// Begins a message: if the buffer is full, writes its contents to the output.
     private mutating func beginMessage() throws(StreamError) {
         if bytes.count >= bufferByteCount { try flush() }
     }
@@ -29,7 +30,7 @@ struct PlistTextOutput: ~Copyable {
         try bytes.flush()
     }
 
-    /// Begins a value without children, refusing one that may not come here.
+    /// Begins a value without children; throws if it isn't allowed here.
     mutating func beginValue() throws(StreamError) {
         try beginMessage()
         try checkRoot()
@@ -59,21 +60,21 @@ struct PlistTextOutput: ~Copyable {
         guard grammar.depth > 0 || grammar.rootCount == 0 else { throw StreamError(.misuse, "got a second root value") }
     }
 
-    /// Checks that the value is complete, and writes out what is in the buffer.
+    /// Checks that the value is complete, and writes the contents of the buffer.
     mutating func finish() throws(StreamError) {
         guard grammar.isComplete else { throw StreamError(.misuse, "finished with \(grammar.depth) open containers") }
         guard grammar.rootCount > 0 else { throw StreamError(.misuse, "finished without a value") }
         try flush()
     }
 
-    /// Forgets what was written.
+    /// Discards the written text.
     mutating func reset() {
         bytes.removeAll()
         grammar = MessageGrammar()
     }
 
     mutating func append(_ text: StaticString) throws(StreamError) {
-        // SAFETY: the bytes of a literal live as long as the program.
+        // SAFETY: the bytes of a literal are valid as long as the program runs.
         try bytes.append(unsafe UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount).bytes)
     }
 
@@ -122,13 +123,13 @@ extension PlistTextOutputTests: SelfTesting {
         ]
     }
 
-    /// Sends messages to a writer whose descriptor refuses bytes again and again, each until it is taken; returns the number of
-    /// refusals, and all that was written.
+    /// Sends messages to a writer whose descriptor repeatedly refuses bytes, each until it is accepted. Returns the
+    /// number of refusals, and all written bytes.
     private static func refusals<Sink: PlistSink & ~Copyable>(
         of messages: [String], _ makeWriter: (Int32) -> Sink, _ finish: (inout Sink) throws(StreamError) -> Void
     ) throws -> (count: Int, bytes: [UInt8]) {
         var ends: [Int32] = [-1, -1]
-        // SAFETY: the array has room for the two descriptors.
+        // SAFETY: the array has two elements for the descriptors.
         try requireEqual(unsafe pipe(&ends), 0, "pipe")
         defer { for end in ends { close(end) } }
         for end in ends { expectEqual(fcntl(end, F_SETFL, O_NONBLOCK), 0, "fcntl") }
@@ -179,10 +180,10 @@ extension PlistTextOutputTests: SelfTesting {
     }
 
     private static func testHasTextBehindAPartOfACharacter() throws {
-        // A pipe takes whole pages, and of one of these a part of a character.
+        // A pipe accepts whole pages, and one of these ends within a character.
         for start in ["", "a"] {
             var ends: [Int32] = [-1, -1]
-            // SAFETY: the array has room for the two descriptors.
+            // SAFETY: the array has two elements for the descriptors.
             try requireEqual(unsafe pipe(&ends), 0, "pipe")
             defer { for end in ends { close(end) } }
             expectEqual(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0, "fcntl")

@@ -1,10 +1,10 @@
-// Integers of 128 bits, which binary property lists have and the integers of messages do not: as text of decimal digits.
+// Integers of 128 bits, which binary property lists have but integer messages don't. They are sent as decimal digits.
 
 import PlistStreaming
 
 /// A signed integer of 128 bits.
 ///
-/// The standard library's needs a system that is newer than those this package runs on.
+/// The standard library's type needs a newer system than the oldest one that this package supports.
 @usableFromInline
 struct WideInteger: Equatable, CustomStringConvertible {
     @usableFromInline var high: Int64
@@ -15,7 +15,7 @@ struct WideInteger: Equatable, CustomStringConvertible {
         (self.high, self.low) = (high, low)
     }
 
-    /// Reads decimal digits with or without a minus; nil for other text, and beyond 128 bits.
+    /// Reads decimal digits with an optional minus; returns nil for other text, and beyond 128 bits.
     init?(_ text: RawSpan) {
         guard let number = DecimalNumber(text), number.isInteger else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)

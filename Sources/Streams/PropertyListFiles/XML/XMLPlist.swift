@@ -12,9 +12,9 @@ public import PlistStreaming
 ///
 /// Dates have whole seconds.
 public struct XMLPropertyList: DefaultFormat {
-    /// How lists are read.
+    /// The options for reading lists.
     public var reader: XMLPlistReaderOptions
-    /// How lists are written.
+    /// The options for writing lists.
     public var writer: XMLPlistWriterOptions
 
     /// Creates the format with its default options.
@@ -44,7 +44,7 @@ public struct XMLPropertyList: DefaultFormat {
 
     /// Writes contents.
     ///
-    /// - Throws: What the form can't represent, such as null, with its path.
+    /// - Throws: An error with the path of the first value that the form can't represent, such as null.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in

@@ -1,10 +1,10 @@
-// The parts of an XML document as the messages of a property list: elements are values, in the structure that Apple's
-// document type has.
+// Converts the parts of an XML document to the messages of a property list: elements are values, in the structure of
+// Apple's document type.
 
 import PlistStreaming
 import XMLStreaming
 
-/// An element of a property list in XML that has no elements in it.
+/// An element of a property list in XML that has no child elements.
 private enum PlistLeaf: String, CaseIterable, Sendable {
     case key, string, integer, real, date, data
     case yes = "true"
@@ -19,19 +19,20 @@ private enum PlistLeaf: String, CaseIterable, Sendable {
     }
 
     var name: String { rawValue }
-    /// A Boolean value that indicates whether text in the element is a value; in the others there may be whitespace.
+    /// A Boolean value that indicates whether text in the element is a value; the other elements may contain
+    /// whitespace.
     var hasText: Bool { self != .yes && self != .no }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 }
 
-/// A receiver of the parts of an XML document that sends the property list in them to a sink.
+/// A receiver of the parts of an XML document that sends the contained property list to a sink.
 ///
-/// The root element is `plist`, with one value: `array`, `dict`, `string`, `integer`, `real`, `true`, `false`, `date` or `data`. Each
-/// `key` in a `dict` is followed by a value. Attributes and comments count for nothing, as does whitespace around all but strings
-/// and keys, and within `true` and `false`.
+/// The root element is `plist`, with one value: `array`, `dict`, `string`, `integer`, `real`, `true`, `false`, `date`
+/// or `data`. Each `key` in a `dict` is followed by a value. Attributes and comments are ignored. Whitespace is ignored
+/// around all elements except within strings and keys, and within `true` and `false`.
 struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
-    /// What may come next between elements.
+    /// The parts that may come next between elements.
     private enum Next: Sendable {
         case plist, root, end, element, key, value
     }
@@ -43,10 +44,10 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     private var nesting = NestingStack()
     private var leaf: PlistLeaf?
     private var text: [UInt8] = []
-    /// A Boolean value that indicates whether there was text where none may be, and whether there was more than the limit.
+    /// A Boolean value that indicates whether there was unexpected text, and whether there was more than the limit.
     private var isUnexpected = false
     private var isTooLong = false
-    /// The comments so far, and where the first one begins in the UTF-8 form of the document.
+    /// The number of comments so far, and the offset of the first one in the UTF-8 form of the document.
     private(set) var comments: (count: Int, firstOffset: Int?) = (0, nil)
 
     init(_ target: consuming Target, limits: StreamLimits) {
@@ -54,7 +55,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         self.limits = limits
     }
 
-    /// Returns the receiver of the messages, which goes on without this one.
+    /// Returns the receiver of the messages, which can be used without this one.
     consuming func takeTarget() -> Target { target }
 
     /// Returns to the state before the first part.
@@ -121,7 +122,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
     }
 
-    // Text comes in pieces of any size, so that its errors are thrown where it ends.
+    // Text arrives in pieces of any size, so its errors are thrown at its end.
     private mutating func checkText() throws(StreamError) {
         if isUnexpected {
             let expectation = leaf.map { "</\($0.name)>" } ?? expectation
@@ -204,7 +205,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         try data.withRawSpan { (data) throws(StreamError) in try target.writeData(data) }
     }
 
-    /// Sends the value that a text is, without the whitespace around it; false when there is none.
+    /// Sends the value of a text without the whitespace around it; returns false if the text isn't a valid value.
     private mutating func endText(_ leaf: PlistLeaf) throws(StreamError) -> Bool {
         guard text.count <= limits.numberByteCount else {
             throw StreamError(.limitExceeded, "more than \(limits.numberByteCount) bytes in <\(leaf.name)>")
@@ -220,7 +221,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
                 }
                 try target.writeReal(value)
             default:
-                // As `2001-01-01T00:00:00Z`, and in no other way that dates may be written.
+                // Only the form `2001-01-01T00:00:00Z` is accepted, and no other date format.
                 guard text.byteCount == 20, text.byte(at: 10) == UInt8(ascii: "T"),
                     text.byte(at: 19) == UInt8(ascii: "Z"),
                     let seconds = DateText.secondsSince2001(text)

@@ -1,4 +1,4 @@
-// Tests of the reader of property lists in XML: what is read is the same whole, byte by byte and at every split point.
+// Tests of the reader of property lists in XML: the result is the same whole, byte by byte and at every split point.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -41,7 +41,7 @@ extension XMLPlistReaderTests: SelfTesting {
         }
     }
 
-    /// Reads whole, byte by byte and at every split point, and expects one outcome.
+    /// Reads whole, byte by byte and at every split point, and expects the same outcome.
     @discardableResult
     private static func expectOutcome(
         _ text: String, _ expected: String?, _ options: XMLPlistReaderOptions = XMLPlistReaderOptions(),
@@ -113,7 +113,7 @@ extension XMLPlistReaderTests: SelfTesting {
         }
         expectEqual(outcome([wide]), "string \"é\"", "UTF-16")
         expectEqual(outcome(wide.map { [$0] }), "string \"é\"", "UTF-16, byte by byte")
-        // Entities that grow without end, and such that are elsewhere.
+        // Entities that grow endlessly, and external entities.
         var types = "<!ENTITY a0 \"0123456789\">"
         for level in 1..<12 {
             types += "<!ENTITY a\(level) \"" + String(repeating: "&a\(level - 1);", count: 10) + "\">"
@@ -233,7 +233,7 @@ extension XMLPlistReaderTests: SelfTesting {
         expectEqual(missing?.kind, .cannotRead, "kind")
     }
 
-    /// What a declaration says of an encoding is for bytes.
+    /// An encoding declaration applies only to bytes, not to strings.
     private static func testKnowsTheEncodingOfStrings() throws {
         for encoding in ["UTF-16", "ISO-8859-1", "none"] {
             let text = "<?xml version=\"1.0\" encoding=\"\(encoding)\"?><plist><string>é</string></plist>"

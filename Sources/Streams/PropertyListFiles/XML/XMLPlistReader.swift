@@ -1,11 +1,12 @@
-// The doors for property lists in XML: a reader that is fed chunks, and whole documents straight into a sink.
+// The entry points for property lists in XML: a reader that accepts chunks, and functions that send whole documents to
+// a sink.
 
 public import PlistStreaming
 import XMLStreaming
 
 /// The options of a reader of property lists in XML.
 public struct XMLPlistReaderOptions: Sendable {
-    /// The bounds of the input.
+    /// The limits of the input.
     public var limits: StreamLimits
 
     /// Creates options.
@@ -13,7 +14,7 @@ public struct XMLPlistReaderOptions: Sendable {
         self.limits = limits
     }
 
-    /// How the XML is read: nothing external, and two levels of elements more than there are containers.
+    /// The options for reading the XML: no external entities, and two more levels of elements than containers.
     var xml: XMLReaderOptions {
         var limits = limits
         limits.depth = limits.depth < .max - 2 ? limits.depth + 2 : .max
@@ -21,7 +22,7 @@ public struct XMLPlistReaderOptions: Sendable {
     }
 }
 
-/// A reader of property lists in XML that owns its sink and is fed chunks of any size.
+/// A reader of property lists in XML that owns its sink and accepts chunks of any size.
 ///
 /// ```swift
 /// var reader = XMLPlistReader(sink: EventTrace())
@@ -30,13 +31,13 @@ public struct XMLPlistReaderOptions: Sendable {
 /// print(reader.sink.text)
 /// ```
 ///
-/// The XML is checked completely; entities of the document itself are replaced within limits, and external ones refused. The
-/// document is a `plist` with one value of the eight types. Integers may be hexadecimal, and of any size in decimal digits; reals may be
-/// `nan`, `infinity` and `-infinity`; dates are in UTC, with whole seconds.
+/// The XML is checked completely. Entities of the document itself are replaced within limits, and external ones are
+/// refused. The document is a `plist` with one value of the eight types. Integers may be hexadecimal, and of any size
+/// in decimal digits. Reals may be `nan`, `infinity` and `-infinity`. Dates are in UTC, with whole seconds.
 public struct XMLPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     private var reader: XMLReader<XMLPlistEvents<Sink>>
 
-    /// Creates a reader before a sink.
+    /// Creates a reader for a sink.
     public init(sink: consuming Sink, options: XMLPlistReaderOptions = XMLPlistReaderOptions()) {
         reader = XMLReader(sink: XMLPlistEvents(sink, limits: options.limits), options: options.xml)
     }
@@ -49,26 +50,27 @@ public struct XMLPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Reads the next chunk of the input.
     ///
-    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    /// - Throws: The first error of the input or the sink, with its position; the same error on every later call.
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try reader.feed(bytes) }
 
-    /// Reads the next chunk of a text in UTF-8. If the input begins with one, the encoding that the document declares is ignored.
+    /// Reads the next chunk of a text in UTF-8. If the input begins with such a chunk, the encoding that the document
+    /// declares is ignored.
     ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    /// - Throws: The same errors as ``feed(_:)-(RawSpan)``.
     public mutating func feed(text: RawSpan) throws(StreamError) { try reader.feed(text: text) }
 
     /// Ends the input.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when something is missing.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` if the document is incomplete.
     public mutating func finish() throws(StreamError) { try reader.finish() }
 
     /// The number of bytes fed.
     public var byteOffset: Int { reader.byteOffset }
 
-    /// The comments so far, and where the first one begins in the UTF-8 form of the document.
+    /// The number of comments so far, and the offset of the first one in the UTF-8 form of the document.
     package var comments: (count: Int, firstOffset: Int?) { reader.sink.comments }
 
-    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    /// Discards the input so far, including errors, so that the reader accepts new input. The sink is unchanged.
     public mutating func reset() {
         reader.reset()
         reader.sink.reset()
@@ -86,8 +88,8 @@ extension PlistSink where Self: ~Copyable {
         try receive(options) { (events, xml) throws(StreamError) in try events.readXML(bytes, options: xml) }
     }
 
-    /// Receives a whole property list in XML from a source: bytes, a string, whose declared encoding is ignored, a file or a
-    /// descriptor.
+    /// Receives a whole property list in XML from a source: bytes, a string (whose declared encoding is ignored), a
+    /// file or a descriptor.
     ///
     /// - Throws: The first error of the source, the document or this sink, with its position.
 
@@ -97,7 +99,7 @@ extension PlistSink where Self: ~Copyable {
         try receive(options) { (events, xml) throws(StreamError) in try events.readXML(source, options: xml) }
     }
 
-    /// Puts this sink behind one of XML for as long as a closure runs.
+    /// Puts an XML reader in front of this sink while a closure runs.
     private mutating func receive(
         _ options: XMLPlistReaderOptions,
         _ read: (inout XMLPlistEvents<Self>, XMLReaderOptions) throws(StreamError) -> Void

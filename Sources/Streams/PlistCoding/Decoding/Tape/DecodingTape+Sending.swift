@@ -1,4 +1,5 @@
-// Sending what is on a tape to any sink. The in-class tests of tapes are here, since most of them look at what is sent.
+// Sends the contents of a tape to any sink. The in-class tests of tapes are here, because most of them check the sent
+// messages.
 
 import PlistBuilding
 import PlistStreaming
@@ -49,7 +50,8 @@ extension DecodingTapeTests: SelfTesting {
         ]
     }
 
-    /// What a tape sends of a script, as the nodes are and as a part of the list that a decoder gives.
+    /// Returns the messages that a tape sends for a script: from its nodes, and as a part of the list that a decoder
+    /// returns.
     private static func trace(_ script: String) throws -> String {
         var tape = DecodingTape()
         try EventScript.send(script, to: &tape)
@@ -88,7 +90,7 @@ extension DecodingTapeTests: SelfTesting {
             { key "a" [ { key "b" { } key "a" true } { key "b" { } key "a" true } ] key "b" integer 2 \
             key "d" { key "b" { } key "a" true } }
             """, "messages")
-        // Keys of which the bits are the same though they are not.
+        // Different keys with the same bits.
         let many = (0..<300).map { "key \"k\($0)\" integer \($0)" }.joined(separator: " ")
         for script in [
             "{ \(many) }", "{ \(many) key \"k17\" [ ] }", "[ { \(many) } { key \"k65\" null key \"k1\" null } ]",

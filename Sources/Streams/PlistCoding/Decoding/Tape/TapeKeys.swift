@@ -1,21 +1,21 @@
-// The keys of a `DecodingTape`: each is stored once and known by its number. The keys that came after another one before
-// are expected again, and found by comparing words; the others are found by a small table.
+// The keys of a `DecodingTape`: each is stored once and identified by its number. Keys that followed another key before
+// are predicted and compared as words. All other keys are looked up in a small table.
 
 import PlistBuilding
 import PlistStreaming
 import StringTables
 
-/// Keys by number, in the order in which they came first.
+/// Keys by number, in the order of their first occurrence.
 @safe
 struct TapeKeys: ~Copyable {
-    /// By number.
+    /// The entries, by number.
     private var entries = unsafe GrowingMemory<Entry>()
     private var text = unsafe GrowingMemory<UInt8>()
-    /// The ways through dictionaries that were seen. The first state is the start of all, and none where states are named.
+    /// The sequences of keys in dictionaries so far. The first state is the common start, and also means no state.
     private var states = unsafe GrowingMemory<State>()
-    /// By hash: a number plus 1, or 0.
+    /// For each hash, a number plus 1, or 0.
     private var places: [UInt32] = Array(repeating: 0, count: 64)
-    /// All keys, from when too many met in one place.
+    /// All keys, used as soon as too many have the same index.
     private var set: KeySet?
     private var generation: UInt32 = 0
     private static let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
@@ -26,18 +26,18 @@ struct TapeKeys: ~Copyable {
     private struct Entry: BitwiseCopyable {
         let words: KeyWords
         let start: UInt64
-        /// The state of the key where no other one stands for it.
+        /// The state of the key if no other state represents it.
         let state: UInt32
         var generation: UInt32 = 0
     }
 
-    /// A key at one place among others.
+    /// A key at one position among others.
     private struct State: BitwiseCopyable {
         var key: UInt32 = 0
-        /// The key that came next, and the first one in the value of this one.
+        /// The key that came next, and the first key in this key's value.
         var follower: UInt32 = 0
         var inner: UInt32 = 0
-        /// Another key that came at the same place.
+        /// Another key that occurred at the same position.
         var alternative: UInt32 = 0
     }
 
@@ -52,13 +52,13 @@ struct TapeKeys: ~Copyable {
         unsafe states.deallocate()
     }
 
-    /// A Boolean value that indicates whether there are few keys and few ways through dictionaries.
+    /// A Boolean value that indicates whether there are few keys and few sequences of keys.
     var isSmall: Bool { unsafe count <= 256 && states.count <= 1_024 && text.count <= 1 << 14 && self.set == nil }
 
     /// The number of keys.
     var count: Int { unsafe entries.count }
 
-    /// A Boolean value that indicates whether all keys are of ASCII.
+    /// A Boolean value that indicates whether all keys are ASCII.
     var areASCII: Bool { unsafe text.values.allSatisfy { $0 < 0x80 } }
 
     /// Calls a closure with the bytes of a key.
@@ -71,21 +71,22 @@ struct TapeKeys: ~Copyable {
                 rebasing: UnsafeRawBufferPointer(text.values)[start..<start + entry.words.length]))
     }
 
-    /// The text of a key.
+    /// Returns the text of a key.
     func name(_ number: Int) -> String {
         unsafe withUTF8(of: number) { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     // MARK: Finding
 
-    /// The number of the key of a state.
+    /// Returns the number of the key of a state.
     @inline(__always)  // PERF: JSONTyped; once a member.
     func key(of state: UInt32) -> UInt32 { unsafe states[Int(state)].key }
 
-    /// The state of a key that came before in a dictionary after the key of another state, or first in its value; else 0.
+    /// Returns the state of a key that followed the key of another state in a dictionary, or was the first key in its
+    /// value; otherwise 0.
     @inline(__always)  // PERF: see above.
     func expected(_ key: RawSpan, after last: UInt32, isFirst: Bool) -> UInt32 {
-        // SAFETY: there is memory for both; it does not change meanwhile.
+        // SAFETY: memory for both exists and does not change during the call.
         unsafe Self.expected(
             key, after: last, isFirst: isFirst, states: states.start.unsafelyUnwrapped,
             entries: entries.start.unsafelyUnwrapped, text: text.start)
@@ -97,7 +98,8 @@ struct TapeKeys: ~Copyable {
         _ key: RawSpan, after last: UInt32, isFirst: Bool, states: UnsafePointer<State>,
         entries: UnsafePointer<Entry>, text: UnsafePointer<UInt8>?
     ) -> UInt32 {
-        // SAFETY: states name each other and keys that there are; the bytes are those of the span, used while it is.
+        // SAFETY: states refer only to existing states and keys; the bytes belong to the span and are used during its
+        // lifetime.
         let bytes = unsafe key.withUnsafeBytes { unsafe $0 }
         let words = unsafe KeyWords(bytes)
         let before = unsafe states + Int(last)
@@ -111,7 +113,7 @@ struct TapeKeys: ~Copyable {
         return 0
     }
 
-    /// The state of a key, which is added when it is new, and expected from now on.
+    /// Returns the state of a key, which is added if it is new, and predicted from now on.
     @inline(never)
     mutating func state(of key: RawSpan, after last: UInt32, isFirst: Bool) -> UInt32 {
         // SAFETY: the pointer does not leave the closure.
@@ -124,9 +126,9 @@ struct TapeKeys: ~Copyable {
             choice = unsafe states[Int(choice)].alternative
             length += 1
         }
-        // A place where any key may come is not worth learning.
+        // A position at which any key may occur isn't worth learning.
         guard length < Self.longestChoice, unsafe states.count < Self.stateLimit else { return known }
-        // What came after the key at another place is expected here as well.
+        // The keys that followed at another position are also predicted here.
         var state = unsafe states[Int(known)]
         state.alternative = others
         let new = unsafe UInt32(truncatingIfNeeded: states.count)
@@ -148,7 +150,7 @@ struct TapeKeys: ~Copyable {
         }
     }
 
-    /// The number of a key, or nil.
+    /// Returns the number of a key, or nil.
     func index(of key: String) -> Int? {
         var key = key
         // SAFETY: the pointer does not leave the closure.
@@ -181,7 +183,7 @@ struct TapeKeys: ~Copyable {
         if set != nil {
             unsafe set?.insert(bytes.bytes)
         } else {
-            // A quarter at most, so that keys which nobody chose for it do not make long ways.
+            // At most a quarter of the table is used, so that ordinary keys don't cause long searches.
             if count * 4 > places.count {
                 places = Array(repeating: 0, count: places.count * 4)
                 for number in 0..<number where set == nil { put(number) }
@@ -191,7 +193,7 @@ struct TapeKeys: ~Copyable {
         return number
     }
 
-    /// Puts a number into a free place near the one its hash names; keys chosen to meet in one place go into a set.
+    /// Puts a number into a free slot near the one of its hash. Keys that were chosen to collide are moved to a set.
     private mutating func put(_ number: UInt32) {
         let mask = places.count - 1
         let first = unsafe Int(truncatingIfNeeded: entries[Int(number)].words.hash(Self.seed) &>> 24)
@@ -211,7 +213,7 @@ struct TapeKeys: ~Copyable {
 
     mutating func beginDictionary() { generation &+= 1 }
 
-    /// Returns whether a key is met in the dictionary for the first time.
+    /// Returns whether a key occurs in the dictionary for the first time.
     mutating func isFirstInDictionary(_ number: UInt32) -> Bool {
         let isFirst = unsafe entries[Int(number)].generation != generation
         unsafe entries[Int(number)].generation = generation
@@ -225,7 +227,7 @@ struct TapeKeys: ~Copyable {
 import InClassTesting
 
 extension TapeKeys {
-    /// A Boolean value that indicates whether so many keys met in one place that all are kept in a set.
+    /// A Boolean value that indicates whether so many keys have collided that all are kept in a set.
     fileprivate var hasManyInOnePlace: Bool { self.set != nil }
 }
 
@@ -312,7 +314,7 @@ extension TapeKeysTests: SelfTesting {
     }
 
     private static func testFindsKeysThatMeetInOnePlace() {
-        // The same first and last bytes and lengths: the same hash under every seed.
+        // The same first and last bytes and lengths, so the same hash for every seed.
         var keys = TapeKeys()
         for round in 0..<2 {
             for index in 0..<500 {

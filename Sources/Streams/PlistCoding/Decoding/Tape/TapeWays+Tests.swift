@@ -1,4 +1,5 @@
-// Tests of what decoding costs in steps, for types that look for members in any order, fail on purpose, or ask where they are.
+// Tests of the cost of decoding in steps, for types that look up members in any order, fail on purpose, or request
+// their path.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -13,7 +14,7 @@ enum TapeWaysTests {
         init?(intValue: Int) { nil }
     }
 
-    /// Looks for all keys, from the last one on.
+    /// A type that looks up all keys, starting with the last one.
     struct Backwards: Decodable {
         var sum = 0
         init(from decoder: any Decoder) throws {
@@ -24,7 +25,7 @@ enum TapeWaysTests {
         }
     }
 
-    /// Leaves out what is no integer.
+    /// A list that omits elements that aren't integers.
     struct Lossy: Decodable {
         var values: [Int] = []
         init(from decoder: any Decoder) throws {
@@ -60,7 +61,7 @@ enum TapeWaysTests {
         }
     }
 
-    /// Knows the path to itself.
+    /// A type that stores its path.
     struct Located: Codable {
         var path = ""
         init() {}
@@ -89,7 +90,7 @@ extension TapeWaysTests: SelfTesting {
         return tape
     }
 
-    /// The steps that decoding takes for each value, beyond going on to the next one.
+    /// Returns the steps that decoding takes for each value, in addition to advancing to the next one.
     private static func stepsPerValue<Value: Decodable>(
         _ type: Value.Type, options: DecodingOptions = DecodingOptions(), _ send: (inout DecodingTape) throws -> Void
     ) throws -> Double {
@@ -139,7 +140,7 @@ extension TapeWaysTests: SelfTesting {
                 ("any value", try stepsPerValue(Anything.self, rows)),
                 ("paths", try stepsPerValue([Located].self, rows)),
             ]
-            // A pass to find out that it pays, and one to look everything up.
+            // One pass to decide whether a table is worthwhile, and one to build it.
             for (name, steps) in steps where steps > 8 { fail("\(name) of \(count): \(steps) steps a value") }
         }
     }
@@ -183,7 +184,7 @@ extension TapeWaysTests: SelfTesting {
         let expected = [
             "", "a", "a.0", "a.1", "a.1.b", "a.1.b.0", "a.1.b.1", "a.1.b.2", "a.1.b.2.c", "d", "d.e", "d.e.0",
         ]
-        // The first one makes the table.
+        // The first one builds the table.
         for round in 0..<2 { expectEqual(paths(), expected, "paths in round \(round)") }
         expectEqual(
             context.path(of: DecodingContext.missingSuper(in: 3)).map(\.stringValue), ["a", "1", "super"], "super")

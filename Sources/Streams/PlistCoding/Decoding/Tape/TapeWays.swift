@@ -1,24 +1,24 @@
-// Ways through a tape that are looked up when they are first asked for: from a node to the containers around it, and from a
-// large dictionary to its members. Both cost a pass over what they are about, at most once.
+// Paths through a tape, computed on first use: from a node to the containers around it, and from a large dictionary to
+// its members. Each takes at most one pass over the nodes or the members.
 
-/// What is looked up of a tape that does not change any more.
+/// Lookup tables for a tape that doesn't change anymore.
 final class TapeWays {
-    /// By node: the container around it, and its place there.
+    /// For each node, the container around it, and its position there.
     private var parents: [(container: UInt32, position: UInt32)] = []
     /// The members of large dictionaries, by the number of the key.
     private var members: [Int: [UInt32: UInt32]] = [:]
     private var canonicalMembers: [Int: [UInt32: UInt32]] = [:]
-    /// How many nodes were looked at, for tests of what an answer costs.
+    /// The number of visited nodes. Tests use it to measure the cost of lookups.
     private(set) var stepCount = 0
 
-    /// A node on the way to another one.
+    /// A node on the path to another one.
     struct Step {
         let container: Int
         let index: Int
         let position: Int
     }
 
-    /// The nodes from below the root to one.
+    /// Returns the nodes on the path from below the root to a node.
     func path(to index: Int, in nodes: UnsafeBufferPointer<TapeNode>) -> [Step] {
         var path: [Step] = []
         var index = index
@@ -29,9 +29,9 @@ final class TapeWays {
         return path.reversed()
     }
 
-    /// The last step to a node below the root; else nil.
+    /// Returns the last step to a node below the root, or nil for the root.
     ///
-    /// - Complexity: O(1), after a pass over all nodes for the first one.
+    /// - Complexity: O(1), after a pass over all nodes for the first call.
     func lastStep(to index: Int, in nodes: UnsafeBufferPointer<TapeNode>) -> Step? {
         guard index != DecodingContext.root else { return nil }
         if parents.isEmpty { unsafe findParents(in: nodes) }
@@ -57,9 +57,10 @@ final class TapeWays {
         }
     }
 
-    /// The first member of a dictionary with a key, or -1; the number of the key is one of canonical keys where there are such.
+    /// Returns the first member of a dictionary with a key, or -1. If canonical keys exist, the key number must be one
+    /// of them.
     ///
-    /// - Complexity: O(1), after O(*n*) in the members for the first one.
+    /// - Complexity: O(1), after O(*n*) in the members for the first call.
     func member(
         _ number: UInt32, of dictionary: Int, in nodes: UnsafeBufferPointer<TapeNode>, _ canonicalKeys: [UInt32]
     ) -> Int {

@@ -1,4 +1,4 @@
-// Tests of values that are read from memory: the bytes and the errors are those of the messages that they stand for.
+// Tests of values that are read from memory: the bytes and the errors are the same as with messages.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -125,7 +125,7 @@ enum BoundPlistWriterTests {
         var last = 2
     }
 
-    /// The bytes, or the error, by memory or by messages.
+    /// Returns the bytes or the error, from memory or with messages.
     static func written(
         _ value: some StreamValue, _ options: BinaryPlistWriterOptions, _ writing: WritingOptions, fromMemory: Bool
     ) -> Result<[UInt8], StreamError> {
@@ -198,7 +198,7 @@ extension BoundPlistWriterTests: SelfTesting {
     private static func testRefusesWhatMessagesRefuse() {
         let ring = Ring()
         ring.next = ring
-        // Less than any stack holds.
+        // Less than any stack allows.
         expectSame(ring, "a circle", isWritten: false, depthLimit: 40)
         ring.next = nil
         expectSame([["a": [1, nil]]], "null")

@@ -11,7 +11,7 @@ struct InferredTypes: Sendable {
         static let integer = Candidates(rawValue: 1)
         static let real = Candidates(rawValue: 2)
         static let bool = Candidates(rawValue: 4)
-        /// Set if no field has been seen.
+        /// Set until the first field that is not null.
         static let none = Candidates(rawValue: 8)
         static let all: Candidates = [.integer, .real, .bool, .none]
     }

@@ -76,11 +76,11 @@ extension CSVCursor {
     // PERF: CSV/typed; one call for all records of a batch, which immediately stores each field with the type of its
     // member.
     /// Stores the current record and the following ones of the batch in the record buffer, until a record needs
-    /// messages. `rest` says where.
+    /// messages. `rest` is then the first column to send.
     @usableFromInline
     func fillRows() {
-        // SAFETY: the builder has made the state for rows in its memory. This code relies on it that each member with a
-        // kind has memory for that kind at its offset in each row within the capacity.
+        // SAFETY: the builder has made the state for rows in its memory. It guarantees that each member with a kind has
+        // memory for that kind at its offset in each row within the capacity.
         guard let records = unsafe loan.pointee.records else { return }
         let batch = unsafe scanner.batch
         let filler = unsafe RowFiller(self, batch, records)

@@ -80,7 +80,7 @@ extension CSVCursor {
     @inlinable @inline(__always)  // PERF: CSV/typed; once a record.
     func sendDictionary<Sink: PlistSink & ~Copyable>(to sink: inout Sink, _ column: inout Int) throws(StreamError) {
         var (first, isOpen) = (0, false)
-        // For a record of another width the record buffer isn't worth its cost, which depends on the number of columns.
+        // Setting up the record buffer costs time for each column, so a record of another width uses messages.
         if mayBorrow && !isLent && (recordFieldCount == width || !hasResolved) {
             if let port = try unsafe sink.beginLoan(of: .records) {
                 unsafe borrow(port)

@@ -1,4 +1,4 @@
-// Sends the elements of an array on without the array, for formats whose documents are sequences of values.
+// Passes on the elements of an array without the array, for formats whose documents are sequences of values.
 
 import PlistStreaming
 

@@ -1,4 +1,4 @@
-// The in-class tests of the origin of an error if several texts are read within each other, and of the sinks that are
+// The in-class tests of the origin of an error when several texts are read within each other, and of the sinks that are
 // notified.
 
 #if DEBUG || IN_CLASS_TESTS

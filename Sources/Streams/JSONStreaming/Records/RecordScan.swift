@@ -33,8 +33,8 @@ struct RecordScan {
         _ bytes: RawSpan, from start: Int, into port: RecordPort, isInArray: Bool, limit: Int, depth: Int,
         isFirst: Bool
     ) -> End {
-        // SAFETY: the builder has made the state for records in its memory. This code relies on it that each member
-        // with a kind has memory for that kind at its offset in each record within the capacity.
+        // SAFETY: the builder has made the state for records in its memory. It guarantees that each member with a kind
+        // has memory for that kind at its offset in each record within the capacity.
         let state = unsafe port.records
         unsafe state.pointee.limit = limit
         unsafe state.pointee.depth = min(state.pointee.depth, depth)

@@ -1,5 +1,5 @@
 // Finds the ends of gaps, strings and numbers by words of eight bytes, with the same checks as reading. Like the fast
-// loop it reports no errors: the plain reader handles all text that isn't plainly valid, and reports its errors.
+// loop it reports no errors: the plain scanner handles all text that isn't plainly valid, and reports its errors.
 
 import PlistStreaming
 

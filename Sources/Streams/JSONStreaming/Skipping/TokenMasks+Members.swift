@@ -1,5 +1,5 @@
 // Skips consecutive unneeded members of an object: it examines their names, and the rest of them block by block. Like
-// the fast loop it reports no errors: the plain reader handles all text that isn't plainly valid, and reports its
+// the fast loop it reports no errors: the plain scanner handles all text that isn't plainly valid, and reports its
 // errors.
 
 import PlistStreaming

@@ -1,5 +1,5 @@
 // Skips unneeded values by their tokens, with the same checks as reading but without messages. Like the fast loop it
-// reports no errors: the plain reader handles all text that isn't plainly valid, and reports its errors.
+// reports no errors: the plain scanner handles all text that isn't plainly valid, and reports its errors.
 
 import PlistStreaming
 

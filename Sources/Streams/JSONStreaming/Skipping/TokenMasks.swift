@@ -7,7 +7,7 @@ import PlistStreaming
 
 /// The masks for a part of a chunk's text that begins at the start of a token.
 ///
-/// The masks cover the text as far as it is valid UTF-8 without stray control characters; the plain reader handles the
+/// The masks cover the text as far as it is valid UTF-8 without stray control characters; the plain scanner handles the
 /// rest and reports its errors. The type is trivial, so its memory can be freed without deinitialization.
 @unsafe
 struct TokenMasks {

@@ -88,7 +88,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         sorting = []
     }
 
-    /// The text in memory so far. For a writer to a descriptor, only the characters that weren't written to it yet.
+    /// The text in memory so far. For a writer to a descriptor, only the characters that it hasn't begun to write.
     public var text: String {
         // SAFETY: all appended text is ASCII or was checked.
         unsafe output.text

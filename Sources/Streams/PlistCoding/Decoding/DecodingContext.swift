@@ -47,7 +47,7 @@ final class DecodingContext {
         return knownCodingKeys.canonical
     }
     private let ways = TapeWays()
-    /// The path that was requested last, and the path of its container; most errors occur next to an earlier one.
+    /// The path that was requested last, and the path of a container; most errors occur close to an earlier one.
     private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
     private var recentContainer: (index: Int, path: [any CodingKey]) = (-1, [])
     /// The dictionaries whose keys are names, if names differ from coding keys.

@@ -11,7 +11,7 @@ struct EncodedScalar: BitwiseCopyable {
     /// last child.
     @usableFromInline var payload: UInt64
     @usableFromInline let tag: PropertyListNode.Tag
-    /// The length of text of up to eight bytes, else 9.
+    /// The length of text of up to eight bytes, otherwise 9.
     @usableFromInline let length: UInt8
 
     init(_ tag: PropertyListNode.Tag, _ payload: UInt64, length: UInt8 = 0) {
@@ -45,7 +45,7 @@ struct EncodedScalar: BitwiseCopyable {
 @usableFromInline
 struct EncodedNode: BitwiseCopyable {
     @usableFromInline var value: EncodedScalar
-    /// The number of the key in a dictionary, else 0.
+    /// The number of the key in a dictionary, otherwise 0.
     @usableFromInline let key: UInt32
     @usableFromInline let parent: UInt32
     /// The next child of the parent, 0 after the last one.
@@ -158,7 +158,7 @@ struct EncodedNodes: ~Copyable {
         lastPlaces[node.parent] = isLast ? (before, place.position - 1) : nil
     }
 
-    /// Stores a text and returns the scalar that stands for it.
+    /// Stores a text and returns its scalar.
     mutating func scalar(_ tag: PropertyListNode.Tag, _ text: String) -> EncodedScalar {
         var text = text
         // SAFETY: the bytes are copied within the closure.

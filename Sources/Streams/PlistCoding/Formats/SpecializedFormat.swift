@@ -7,7 +7,7 @@ public import PlistStreaming
 /// A format whose readers are specialized for the usual sinks.
 ///
 /// A format implements `scan` and `makeReader`. The other requirements are for one sink each, so that the witnesses of
-/// a format are specialized in the file of its conformance. Code that is generic over the sinks, including its
+/// a format are specialized where it conforms. Code that is generic over the sinks, including its
 /// closures, isn't specialized.
 @usableFromInline
 package protocol SpecializedFormat: StreamFormat {

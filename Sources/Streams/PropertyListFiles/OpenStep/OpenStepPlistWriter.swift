@@ -78,7 +78,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         (isFirst, isInArray, outer) = (true, false, [])
     }
 
-    /// The text in memory so far. For a writer to a descriptor, only the characters that weren't written to it yet.
+    /// The text in memory so far. For a writer to a descriptor, only the characters that it hasn't begun to write.
     public var text: String {
         // SAFETY: all appended text is ASCII or was checked.
         unsafe output.bytes.text

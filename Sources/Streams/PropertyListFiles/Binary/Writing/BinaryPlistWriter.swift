@@ -132,7 +132,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     ///
     /// Unless values are shared, nothing else exceeds the limits of readers for each byte.
     /// - Parameter reader: The options of the reader, or nil to skip the check.
-    /// - Throws: `limitExceeded` with the path of the first value beyond the limit, and what ``finish()`` throws.
+    /// - Throws: `limitExceeded` with the path of the first value beyond the limit, and the errors of ``finish()``.
     package mutating func finish(for reader: BinaryPlistReaderOptions?) throws(StreamError) {
         guard outer.isEmpty else { throw StreamError(.misuse, "finished with \(outer.count) open containers") }
         guard next == .nothing else { throw StreamError(.misuse, "finished without a value") }

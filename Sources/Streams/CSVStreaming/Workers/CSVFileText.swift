@@ -108,7 +108,7 @@ final class CSVFileText: @unchecked Sendable {
     /// - Parameter isForOne: A Boolean value that indicates whether one worker must read the whole text, because a
     ///   limit applies to the whole text.
     /// - Throws: The error that one worker would find first; `receiverFailed` with a `CancellationError` as the cause
-    ///   if the task was cancelled.
+    ///   if the task is canceled.
     func read<Value: Sendable>(
         workers: Int, isForOne: Bool = false, _ read: @escaping CSVPiece.Read<Value>, _ take: (Value) -> Void
     ) async throws(StreamError) {

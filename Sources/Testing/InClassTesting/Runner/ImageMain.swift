@@ -9,8 +9,9 @@ internal import InClassTestingSystem
 /// The entry point that a test image is linked with.
 ///
 /// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS PLAN`: the module to test, or an empty string for
-/// all but this one; the numbers of the descriptors that events go to and commands come from; and `known` if the
-/// supervisor has the plan from another worker, else `unknown`.
+/// all but this one; the numbers of the descriptors that events go to and commands come from; and `unknown` if the
+/// supervisor wants to have the plan, `known` if it has it from another worker, or `FIRST:TYPE` if only tests of this type
+/// are to run, the first of which has this index.
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     ImageMain.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
@@ -22,7 +23,7 @@ public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<Unsafe
         fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", inclass_stderr())
         return 2
     }
-    ImageMain.start(module: words[2], events: events, commands: commands, isPlanKnown: words[5] == "known")
+    ImageMain.start(module: words[2], events: events, commands: commands, plan: words[5])
     return 0
 }
 
@@ -49,7 +50,7 @@ enum ImageMain {
 
     /// Runs on the main thread and never returns: the tests run in a task, and the main queue goes on serving
     /// whatever they need of the main actor.
-    static func start(module: String, events: Int32, commands: Int32, isPlanKnown: Bool) {
+    static func start(module: String, events: Int32, commands: Int32, plan: String) {
         // Children that a test starts must not hold the supervisor's pipes open.
         _ = fcntl(events, F_SETFD, FD_CLOEXEC)
         _ = fcntl(commands, F_SETFD, FD_CLOEXEC)
@@ -58,9 +59,11 @@ enum ImageMain {
         Recorder.connect(EventWriter(descriptor: events))
         notesWhatIsMet = getenv("IN_CLASS_ACCEPTING") != nil
         LastWords.install(descriptor: events)
-        let tests = announcePlan(module: module, isKnown: isPlanKnown)
+        let part = plan.split(separator: ":", maxSplits: 1)
+        let first = part.count == 2 ? Int(part[0]) ?? 0 : 0
+        let tests = announcePlan(module: module, isKnown: plan == "known", only: part.count == 2 ? part[1] : nil)
         drainMainQueue {
-            let loop = TestLoop(tests, commands: commands)
+            let loop = TestLoop(tests, first: first, commands: commands)
             // A test that cancels its task cancels only this task.
             while await Task.detached(operation: { await loop.run() }).value {}
             endIfLeaking()
@@ -120,11 +123,12 @@ enum ImageMain {
         module.isEmpty ? name != "InClassTesting" : name == module
     }
 
-    private static func announcePlan(module: String, isKnown: Bool) -> [Test] {
+    /// Makes the lists of all types, or only of one, and announces what is in them.
+    private static func announcePlan(module: String, isKnown: Bool, only typeName: Substring?) -> [Test] {
         let (types, untestable) = TypeDiscovery.testedTypes()
         var tests: [Test] = []
         var untested: [[String]] = []
-        for tested in types where isTested(tested.module, module) {
+        for tested in types where isTested(tested.module, module) && typeName ?? tested.name[...] == tested.name {
             if !add(tested, to: &tests) { untested.append([tested.name, ""]) }
         }
         for type in untestable where isTested(type.module, module) {
@@ -132,7 +136,7 @@ enum ImageMain {
         }
         Recorder.send { writer in
             writer.add("version", EventWriter.version)
-            for type in untested where !isKnown { writer.add("untested", type) }
+            for type in untested where !isKnown && typeName == nil { writer.add("untested", type) }
             let start = writer.buffer.count
             add(tests, to: &writer)
             let hash = writer.hash(from: start)

@@ -8,6 +8,8 @@ internal import InClassTestingSystem
 final class TestLoop: @unchecked Sendable {
     // SAFETY: one task at a time uses the loop.
     private let tests: [ImageMain.Test]
+    /// The index of the first of them.
+    private let first: Int
     private var commands: CommandReader
     // PERF: to check each access takes a debug build longer than the access.
     @exclusivity(unchecked) private var state = ProcessState()
@@ -17,8 +19,9 @@ final class TestLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var next = 0
     @exclusivity(unchecked) private var end = 0
 
-    init(_ tests: [ImageMain.Test], commands: Int32) {
+    init(_ tests: [ImageMain.Test], first: Int, commands: Int32) {
         self.tests = tests
+        self.first = first
         self.commands = CommandReader(descriptor: commands)
         outputEnd = state.outputSize ?? 0
     }
@@ -28,7 +31,7 @@ final class TestLoop: @unchecked Sendable {
     /// - Returns: true if a test has canceled the calling task. Call this again in a new task then.
     func run() async -> Bool {
         while let index = nextIndex() {
-            let hasFailed = await run(tests[index], index)
+            let hasFailed = await run(tests[index - first], index)
             if state.isChanged(afterFailure: hasFailed) {
                 Recorder.send { $0.add("changed") }
                 return false
@@ -50,7 +53,7 @@ final class TestLoop: @unchecked Sendable {
                 next &+= 1
                 return next &- 1
             }
-            if let range = command?.ranges.popFirst()?.clamped(to: 0..<tests.count) {
+            if let range = command?.ranges.popFirst()?.clamped(to: first..<first + tests.count) {
                 (next, end) = (range.lowerBound, range.upperBound)
                 continue
             }

@@ -19,6 +19,7 @@ extension TestRun: SelfTesting {
             "testRunsFailuresAgain": testRunsFailuresAgain,
             "testRefusesImagesThatItDoesNotUnderstand": testRefusesImagesThatItDoesNotUnderstand,
             "testRunsWhatIsSelected": testRunsWhatIsSelected,
+            "testMakesOnlyTheListsOfIsolatedTests": testMakesOnlyTheListsOfIsolatedTests,
             "testReportsWhatTheListsLeaveOut": testReportsWhatTheListsLeaveOut,
         ]
             // On a busy machine.
@@ -61,7 +62,7 @@ extension TestRun: SelfTesting {
             at=0 time=1000 hash=7 failed=
             \#(opening)
             say 'version\t7'
-            if [ $5 = unknown ]; then
+            if [ $5 != known ]; then
             say 'list\tT\tunit\tM\t0'
             \#(plan)
             fi
@@ -279,6 +280,22 @@ extension TestRun: SelfTesting {
                     ("b", "while [ ! -e $0.late ]; do sleep 0.01; done"),
                 ])
             }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
+    }
+
+    /// All lists are made once, and not for each test.
+    private static func testMakesOnlyTheListsOfIsolatedTests() throws {
+        let module = try image([("a", ""), ("b", "fail 1"), ("c", "")], opening: "echo $5 >> $0.plans")
+        let found = try lines(module) {
+            $0.isolatesTests = true
+            $0.lateMilliseconds = 1
+        }
+        expectEqual(found, afterB("b failed; got 1"))
+        let plans = String(decoding: try FileAccess.contents(of: "\(module.image).plans"), as: UTF8.self)
+        expectEqual(plans, "unknown\n0:T\n0:T\n")
+        let other = try image(
+            [("a", ""), ("b", "")],
+            opening: #"if [ $5 != unknown ]; then say() { printf '%b\n' "$1" | sed s/T/U/ >&3; }; fi"#)
+        expectThrows(RunError.self) { _ = try lines(other) { $0.isolatesTests = true } }
     }
 
     private static func testEndsWhatDoesNotEnd() throws {

@@ -121,15 +121,29 @@ package final class TestRun {
 
     /// Starts a worker, for one of the tests that are to run again if there are any.
     private func startWorker() throws(RunError) {
-        let attempt = retries.isEmpty ? nil : retries.removeFirst()
+        var attempt = retries.isEmpty ? nil : retries.removeFirst()
+        var part: ArraySlice<PlannedTest> = []
+        if options.isolatesTests, first != nil {
+            attempt = attempt ?? queue.takePiece().first?.lowerBound
+            if let attempt { part = announcedTests(ofTypeAt: attempt) }
+        }
         var options = options
         // What a test said before it died went to the terminal; this time it is kept.
         if let attempt, dead[attempt] != nil { options.leavesOutput = false }
         do throws(SystemError) {
             sessions.append(
                 try WorkerSession(
-                    module, options: options, directory: directories.root, plan: first, attempt: attempt))
+                    module, options: options, directory: directories.root, plan: first, attempt: attempt,
+                    part: part))
         } catch { throw .system(error) }
+    }
+
+    /// The tests of the type that a test is of, which stand together.
+    private func announcedTests(ofTypeAt index: Int) -> ArraySlice<PlannedTest> {
+        var (start, end) = (index, index + 1)
+        while start > 0, announced[start - 1].typeName == announced[index].typeName { start -= 1 }
+        while end < announced.count, announced[end].typeName == announced[index].typeName { end += 1 }
+        return announced[start..<end]
     }
 
     /// Reads what workers say and gives them what to do until there is nothing more.
@@ -184,6 +198,7 @@ package final class TestRun {
         else { return false }
         if !retries.isEmpty { return true }
         if queue.isEmpty || isWaiting { return false }
+        if options.isolatesTests { return true }
         return busy.allSatisfy {
             $0.state == .starting
                 || $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
@@ -191,7 +206,7 @@ package final class TestRun {
     }
 
     /// The sessions that have something to do, unlike those that wait for late failures of the one test that they ran.
-    private var busy: [WorkerSession] { sessions.filter { $0.state != .idle || !isOver($0) } }
+    private var busy: [WorkerSession] { sessions.filter { $0.state == .running || !isOver($0) } }
 
     /// Whether a session has run the one test that it is for.
     private func isOver(_ session: WorkerSession) -> Bool {

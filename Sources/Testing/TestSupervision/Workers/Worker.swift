@@ -24,8 +24,9 @@ final class Worker {
     ///
     /// - Parameters:
     ///   - output: the file that receives what the tests write; nil to leave it to this process's own output.
-    ///   - isPlanKnown: have it announce only the number of its tests and their hash.
-    init(image: String, module: String, output: Int32?, environment: [String: String], isPlanKnown: Bool)
+    ///   - plan: `unknown` to have it announce its tests, `known` for only their number and hash, or `FIRST:TYPE` for those
+    ///     of one type.
+    init(image: String, module: String, output: Int32?, environment: [String: String], plan: String)
         throws(SystemError)
     {
         let eventPipe = try ChildProcess.pipe()
@@ -48,7 +49,7 @@ final class Worker {
             process = try ChildProcess.start(
                 [
                     image, "--in-class-worker", module, "\(Self.eventDescriptor)", "\(Self.commandDescriptor)",
-                    isPlanKnown ? "known" : "unknown",
+                    plan,
                 ],
                 // Swift's own crash reporter takes longer than ours and says it elsewhere.
                 environment: environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 },
@@ -214,7 +215,7 @@ extension WorkerTests: SelfTesting {
         try FileAccess.write(Array(expected.map { "skip\t\($0)\n" }.joined().utf8), to: "\(path).lines")
         try FileAccess.write(Array("#!/bin/sh\ncat $0.lines > /dev/fd/$3\n".utf8), to: path)
         chmod(path, 0o755)
-        let worker = try Worker(image: path, module: "M", output: 2, environment: [:], isPlanKnown: false)
+        let worker = try Worker(image: path, module: "M", output: 2, environment: [:], plan: "unknown")
         var found: [String] = []
         while worker.receive(waiting: 100) {
             while let line = worker.nextLine() {

@@ -67,7 +67,7 @@ final class WorkerSession {
     private var idleSince = ContinuousClock.now
     /// How long it has had nothing to do, if it hasn't.
     var idleTime: Duration { .now - idleSince }
-    /// The test that it was started to run again, and nothing else.
+    /// The test that it was started to run, and nothing else.
     let attempt: Int?
     /// Whether it ends because a test has changed the state of its process.
     private(set) var leavesRest = false
@@ -97,22 +97,30 @@ final class WorkerSession {
     private var answerTime = TestTime()
     /// What it must announce.
     private var expected: (count: Int, hash: Int)?
+    private let part: [PlannedTest]
+    /// What it takes for its plan once it has announced its part.
+    private var whole: [PlannedTest]?
 
     /// Starts a worker on a module's image.
     ///
     /// - Parameters:
     ///   - directory: where its tests have their temporary directories.
     ///   - plan: what another worker has announced, or nil for the first.
-    ///   - attempt: the test that it is to run again.
+    ///   - attempt: the only test that it is to run.
+    ///   - part: the tests of that one's type, as they were announced; then it makes no other lists.
     init(
-        _ module: ModuleDescription, options: RunOptions, directory: String, plan known: WorkerSession?, attempt: Int?
+        _ module: ModuleDescription, options: RunOptions, directory: String, plan known: WorkerSession?, attempt: Int?,
+        part: ArraySlice<PlannedTest> = []
     ) throws(SystemError) {
         self.options = options
         self.attempt = attempt
         limitOutsideTests = max(options.timeoutMilliseconds, 10_000)
-        if let known {
+        self.part = Array(part)
+        if let known, part.isEmpty {
             plan = known.plan
             expected = known.announced
+        } else {
+            whole = known?.plan
         }
         outputFile = try ChildProcess.temporaryFile()
         _ = fcntl(outputFile, F_SETFL, O_APPEND)
@@ -135,7 +143,8 @@ final class WorkerSession {
         ) { $1 }
         worker = try Worker(
             image: module.image, module: module.module, output: options.leavesOutput ? nil : outputFile,
-            environment: environment, isPlanKnown: known != nil)
+            environment: environment,
+            plan: part.first.map { "\(part.startIndex):\($0.typeName)" } ?? (known == nil ? "unknown" : "known"))
     }
 
     deinit { close(outputFile) }
@@ -319,7 +328,9 @@ final class WorkerSession {
             guard count == plan.count else {
                 throw .protocolMismatch("the test image announced \(count) tests but counts \(plan.count)")
             }
-            if let expected, expected != (count, hash) {
+            let isOther = whole != nil && plan != part
+            if let whole { plan = whole }
+            if isOther || expected.map({ $0 != (count, hash) }) ?? false {
                 throw .protocolMismatch(
                     "the test image announced two different plans; names and rows made at run time must be the same "
                         + "in every process, which those of a Set, a Dictionary or a clock are not")

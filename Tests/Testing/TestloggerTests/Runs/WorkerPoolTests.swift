@@ -25,6 +25,14 @@ extension TestloggerTests {
             }
         }
 
+        @Test func eachTestCanHaveAProcessOfItsOwn() throws {
+            let serial = try run("--jobs", "1")
+            for jobs in ["1", "3"] {
+                let isolated = try run("--isolate", "--jobs", jobs)
+                #expect(results(isolated) == results(serial), "\(jobs) jobs")
+            }
+        }
+
         @Test func theOrderIsThatOfThePlanWhateverRunsFirst() throws {
             let serial = try run("--jobs", "1")
             let shuffled = try run("--jobs", "4", "--shuffle", "3")

@@ -50,7 +50,7 @@ struct MutantFinder {
     private init(_ source: UnsafeRawBufferPointer, path: String) throws {
         self.path = path
         self.source = source
-        for lines in TestRegions.lineRanges(String(decoding: source, as: UTF8.self)) { leftOut.formUnion(lines) }
+        for lines in SourceParser.linesOfTests(source) { leftOut.formUnion(lines) }
         var open: [Int] = []
         for token in SwiftLexer.split(source, keepsComments: true) {
             if token.kind == .comment {

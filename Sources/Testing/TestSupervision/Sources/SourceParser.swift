@@ -23,7 +23,10 @@ final class SourceParser: TokenReading {
     /// A type that was named and whose brace has not opened yet.
     private var pendingType: Scope?
     /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
-    private var conditions: [(isOfTests: Bool, text: String)] = []
+    private var conditions: [(isOfTests: Bool, text: String, line: Int)] = []
+    /// The lines from each `#if` about tests to the `#endif` or `#else` that ends it, both included: neither their coverage
+    /// nor changes of them say anything of the code.
+    private(set) var linesOfTests: [ClosedRange<Int>] = []
     /// The brackets of the dictionary literals that the present list is made of.
     var literals: [Int] = []
     /// Modifiers in front of the present declaration.
@@ -71,6 +74,13 @@ final class SourceParser: TokenReading {
 
     func place(at position: Int) -> SourcePlace {
         SourcePlace(path: path, line: tokens[position].line, column: tokens[position].column)
+    }
+
+    /// Finds the lines of a source that are there for tests only.
+    static func linesOfTests(_ source: UnsafeRawBufferPointer) -> [ClosedRange<Int>] {
+        let parser = SourceParser(source: source, path: "", module: "")
+        parser.parse()
+        return parser.linesOfTests
     }
 
     func parse() {
@@ -334,13 +344,13 @@ final class SourceParser: TokenReading {
             let words = (word..<position).filter { tokens[$0].kind == .word }.map { self.text(at: $0) }
             return !text.contains("!") && words.contains { $0 == "DEBUG" || $0.hasSuffix("_TESTS") }
         }
+        let isEnd = isWord("endif", at: word)
         if isWord("if", at: word) {
-            conditions.append((isAboutTests(), text))
-        } else if isWord("elseif", at: word) || isWord("else", at: word) {
-            let others = conditions.popLast()?.text ?? ""
-            conditions.append((false, others + text))
-        } else if isWord("endif", at: word) {
-            _ = conditions.popLast()
+            conditions.append((isAboutTests(), text, line))
+        } else if isEnd || isWord("elseif", at: word) || isWord("else", at: word) {
+            let ended = conditions.popLast()
+            if let ended, ended.isOfTests { linesOfTests.append(ended.line...line) }
+            if !isEnd { conditions.append((false, (ended?.text ?? "") + text, line)) }
         }
     }
 }
@@ -357,10 +367,39 @@ extension SourceParser: SelfTesting {
             "testFollowsNesting": testFollowsNesting,
             "testLeavesOutWhatIsNoTest": testLeavesOutWhatIsNoTest,
             "testKnowsConditionalCompilation": testKnowsConditionalCompilation,
+            "testFindsWhatIsForTests": testFindsWhatIsForTests,
         ]
     }
 
     private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }
+
+    private static func testFindsWhatIsForTests() {
+        func lines(_ source: String) -> [ClosedRange<Int>] { Array(source.utf8).withUnsafeBytes(linesOfTests) }
+        let source = """
+            a
+            #if DEBUG || IN_CLASS_TESTS
+            b
+            #if os(Linux)
+            c
+            #endif
+            #endif
+            d
+            #if !DEBUG
+            e
+            #endif
+            #if DEBUG
+            f
+            #else
+            g
+            #endif
+            """
+        for text in [source, source.replacing("\n", with: "\r\n")] { expectEqual(lines(text), [2...7, 12...14]) }
+        for condition in [
+            "SELF_TESTS && (DEBUG || IN_CLASS_TESTS)", "(DEBUG || IN_CLASS_TESTS) && canImport(InClassTesting)",
+        ] {
+            expectEqual(lines("#if \(condition)\na\n#endif\n"), [1...3], condition)
+        }
+    }
 
     private static func testFindsListsAndDeclarations() {
         let type = scan(

@@ -60,8 +60,7 @@ package struct JSONLinesReport {
             json.add("text", warning.text)
             add(warning.place, to: &json)
             if let fixIt = warning.fixIt {
-                var replacement = JSONObject()
-                add(fixIt.start, to: &replacement)
+                var replacement = object(fixIt.start)
                 replacement.add("text", fixIt.text)
                 json.add("fixIt", replacement)
             }
@@ -129,15 +128,7 @@ package struct JSONLinesReport {
         if !issue.message.isEmpty { json.add("message", issue.message) }
         if let place = issue.knownPlace { add(place, to: &json) }
         if !issue.notes.isEmpty { json.add("notes", issue.notes) }
-        if !issue.callers.isEmpty {
-            json.add(
-                "callers",
-                issue.callers.map { caller in
-                    var place = JSONObject()
-                    add(caller, to: &place)
-                    return place
-                })
-        }
+        if !issue.callers.isEmpty { json.add("callers", issue.callers.map(object)) }
         if let reason = issue.knownReason { json.add("knownReason", reason) }
         return json.text
     }
@@ -155,6 +146,12 @@ package struct JSONLinesReport {
         json.add("type", test.typeName)
         json.add("test", test.testName)
         json.add("list", test.testType)
+        return json
+    }
+
+    private func object(_ place: SourcePlace) -> JSONObject {
+        var json = JSONObject()
+        add(place, to: &json)
         return json
     }
 

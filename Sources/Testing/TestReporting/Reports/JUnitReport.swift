@@ -79,12 +79,13 @@ package struct JUnitReport {
             // Surefire's order: the first failure is the test's, the others are reruns.
             let first = failed.first ?? result
             let element = problem(first, of: test)
-            add(test.testName, of: test, to: suite, first, [element] + reruns(failed.dropFirst(), "rerun", test))
+            let reruns = failed.dropFirst().map { problem($0, of: test, prefix: "rerun") }
+            add(test.testName, of: test, to: suite, first, [element] + reruns)
         case .skipped:
             let element = XMLElement("skipped", [("message", result.skipReason)])
             add(test.testName, of: test, to: suite, result, [element])
         case .passed:
-            add(test.testName, of: test, to: suite, result, reruns(failed[...], "flaky", test))
+            add(test.testName, of: test, to: suite, result, failed.map { problem($0, of: test, prefix: "flaky") })
         }
     }
 
@@ -138,14 +139,6 @@ package struct JUnitReport {
         if properties.isEmpty { return [] }
         let children = properties.map { XMLElement("property", [("name", $0.name), ("value", $0.value)]) }
         return [XMLElement("properties", children: children)]
-    }
-
-    private mutating func reruns(
-        _ attempts: ArraySlice<TestResult>, _ prefix: String, _ test: PlannedTest
-    ) -> [XMLElement] {
-        var elements: [XMLElement] = []
-        for attempt in attempts { elements.append(problem(attempt, of: test, prefix: prefix)) }
-        return elements
     }
 
     /// One element with all issues of an attempt: readers show the first of several and forget the rest.

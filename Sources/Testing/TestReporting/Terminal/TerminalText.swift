@@ -120,17 +120,12 @@ extension RunTally {
     /// - Parameter isStable: leave out the time.
     package func line(nanoseconds: Int, isStable: Bool) -> String {
         let count = passed + failed + skipped + notRun
-        var parts = [count == 1 ? "1 test" : "\(count) tests", "\(passed) passed"]
-        if failed > 0 { parts.append("\(failed) failed") }
-        if skipped > 0 { parts.append("\(skipped) skipped") }
-        if flaky > 0 { parts.append("\(flaky) flaky") }
-        if notRun > 0 { parts.append("\(notRun) not run") }
-        if knownIssues > 0 { parts.append(knownIssues == 1 ? "1 known issue" : "\(knownIssues) known issues") }
-        if moduleIssues > 0 {
-            parts.append(moduleIssues == 1 ? "1 failure outside tests" : "\(moduleIssues) failures outside tests")
-        }
-        if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
-        let line = parts.joined(separator: ", ")
+        let parts = [
+            (failed, "failed", "failed"), (skipped, "skipped", "skipped"), (flaky, "flaky", "flaky"),
+            (notRun, "not run", "not run"), (knownIssues, "known issue", "known issues"),
+            (moduleIssues, "failure outside tests", "failures outside tests"), (warnings, "warning", "warnings"),
+        ].filter { $0.0 > 0 }.map { "\($0) \($0 == 1 ? $1 : $2)" }
+        let line = (["\(count) \(count == 1 ? "test" : "tests")", "\(passed) passed"] + parts).joined(separator: ", ")
         return isStable ? line : "\(line) (\(TerminalText.duration(nanoseconds)))"
     }
 }

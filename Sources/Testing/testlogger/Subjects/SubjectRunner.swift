@@ -189,7 +189,9 @@ final class SubjectRunner {
             }
             if case .ended(let result) = event {
                 if result.outcome == .skipped { skippedTests.insert(result.test.name) }
-                if result.outcome != .skipped, runOptions.isSlow(nanoseconds: result.nanoseconds) { noteSlow(result) }
+                if result.outcome != .skipped, runOptions.isSlow(nanoseconds: result.nanoseconds) {
+                    slowest = Array((slowest + [result]).sorted { $0.nanoseconds > $1.nanoseconds }.prefix(10))
+                }
             }
             if case .warning(let warning) = event, let fix = warning.fixIt, !listFixes.contains(fix) {
                 listFixes.append(fix)
@@ -242,12 +244,6 @@ final class SubjectRunner {
             TestLogger.complain(error.description)
             add(.notRun)
         }
-    }
-
-    private func noteSlow(_ result: TestResult) {
-        let place = slowest.firstIndex { $0.nanoseconds < result.nanoseconds } ?? slowest.count
-        slowest.insert(result, at: place)
-        if slowest.count > 10 { slowest.removeLast() }
     }
 
     private func name(of module: ModuleDescription) -> String {

@@ -38,18 +38,17 @@ extension SourceScan {
                 let isCompiled = Self.isCompiled(list.conditions, evident)
                 // An extension may conform a type under an alias of its name.
                 let isOfAnyName = !Self.protocols.isDisjoint(with: type.addedParents)
+                func lose(_ entry: ListedTest?, isPlanned: Bool) {
+                    let reason = reason(for: name, type, list, isPlanned: isPlanned, refusals)
+                    let place = entry?.place ?? list.place
+                    lost.append(LostEntry(typeName: name, testName: entry?.name, place: place, reason: reason))
+                }
                 for entry in list.entries ?? []
                 where isCompiled && !planned.take(entry.name, of: name, orOfAny: isOfAnyName) {
-                    lost.append(
-                        LostEntry(
-                            typeName: name, testName: entry.name, place: entry.place,
-                            reason: reason(for: name, type, list, isPlanned: planned.has(name), refusals)))
+                    lose(entry, isPlanned: planned.has(name))
                 }
                 if list.entries == nil, list.isOfUnitTests, isCompiled, !planned.has(name), refusals[name] == nil {
-                    lost.append(
-                        LostEntry(
-                            typeName: name, place: list.place,
-                            reason: reason(for: name, type, list, isPlanned: false, refusals)))
+                    lose(nil, isPlanned: false)
                 }
             }
         }

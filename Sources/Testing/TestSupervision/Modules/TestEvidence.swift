@@ -19,15 +19,7 @@ extension ModuleDescription {
 
     /// Whether a source declares a list of tests.
     package var listsTests: Bool {
-        sources.contains { path in
-            guard Self.file(path, holds: " testSelectors"), let bytes = try? FileAccess.contents(of: path) else {
-                return false
-            }
-            return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).contains { line in
-                !line.drop(while: \.isWhitespace).hasPrefix("//")
-                    && ["var testSelectors", "let testSelectors"].contains(where: line.contains)
-            }
-        }
+        SourceScan(sources: sources, module: module).types.values.contains { !$0.lists.isEmpty }
     }
 
     private static func file(_ path: String, holds text: StaticString) -> Bool {
@@ -85,7 +77,8 @@ extension TestEvidence: SelfTesting {
             ("", false, false), ("@_exported import InClassTesting", false, true),
             ("import InClassTesting\n// static var testSelectors: none", false, false),
             ("extension A: SelfTesting {\n    static var testSelectors: TestSelectors { [:] }", true, false),
-            ("    nonisolated static let testSelectors: TestSelectors = [:]", true, false),
+            ("actor A {\n    nonisolated static let testSelectors: TestSelectors = [:]\n}", true, false),
+            ("struct A { /*\n static let testSelectors: TestSelectors = [:]\n*/ }", false, false),
             ("print(A.testSelectors, \" testSelectors\")", false, false),
         ]
         var module = ModuleDescription()

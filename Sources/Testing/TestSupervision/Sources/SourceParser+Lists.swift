@@ -64,11 +64,9 @@ extension SourceParser {
             return table.end
         }
         if isPunctuation(".", at: start), isWord("timeLimit", at: start + 1), isPunctuation("(", at: start + 2) {
-            var comma = start + 3
-            while comma < tokens.count, !isPunctuation(",", at: comma) {
-                comma = (isPunctuation("(", at: comma) ? self.end(ofBracket: comma) ?? tokens.count : comma) + 1
-            }
-            guard let end = add(sumAt: comma + 1, to: &entries), isPunctuation(")", at: end) else { return nil }
+            let items = items(ofBracket: start + 2)
+            guard items.count > 1, let end = add(sumAt: items[1].lowerBound, to: &entries), isPunctuation(")", at: end)
+            else { return nil }
             return end + 1
         }
         guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }

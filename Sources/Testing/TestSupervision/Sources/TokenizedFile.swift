@@ -29,6 +29,15 @@ extension TokenReading {
         return nil
     }
 
+    /// The innermost bracket that is open before a token.
+    package func bracket(around position: Int) -> Int? {
+        var depth = 0
+        return (0..<position).last { index in
+            depth += change(at: index)
+            return depth > 0
+        }
+    }
+
     /// What is between an opening bracket, the commas behind it and the bracket that closes it.
     package func items(ofBracket bracket: Int) -> [Range<Int>] {
         guard let end = end(ofBracket: bracket) else { return [] }
@@ -121,14 +130,10 @@ package struct TokenizedFile: TokenReading {
 
     /// The names of the parameters of the innermost closure with named parameters around a token, if it follows a table.
     func parameters(ofTableAround position: Int) -> [String] {
-        var depth = 0
-        for index in stride(from: position - 1, through: 0, by: -1) {
-            if mark(index) == "}" { depth += 1 }
+        var position = position
+        while let index = bracket(around: position) {
+            position = index
             guard mark(index) == "{" else { continue }
-            if depth > 0 {
-                depth -= 1
-                continue
-            }
             let head = tokens[(index + 1)...].prefix { $0.kind != .string && text($0) != "in" && text($0) != "{" }
             guard mark(index + 1 + head.count) == "in" else { continue }
             let names = head.filter { $0.kind == .word }.map(text)
@@ -140,14 +145,7 @@ package struct TokenizedFile: TokenReading {
 
     /// Whether a token is the end of `each(…)`.
     private func isTable(_ end: Int) -> Bool {
-        var (index, depth) = (end, 0)
-        while index > 0 {
-            if [")", "]", "}"].contains(mark(index)) { depth += 1 }
-            if ["(", "[", "{"].contains(mark(index)) { depth -= 1 }
-            if depth == 0 { break }
-            index -= 1
-        }
-        return index < end && mark(index - 1) == "each"
+        mark(end) == ")" && bracket(around: end).map { mark($0 - 1) == "each" } ?? false
     }
 }
 

@@ -64,11 +64,15 @@ struct SubjectFinder {
 
     /// Finds all modules of the package.
     func all() throws(SubjectError) -> [Subject] {
-        let built = builtModules().sorted { $0.key < $1.key }
-        if built.isEmpty { throw SubjectError(description: "no module, image, object or line is named\(noModules)") }
-        var subjects: [Subject] = []
-        for (_, path) in built { subjects.append(.module(try description(at: path))) }
-        return subjects
+        let modules = try modules()
+        if modules.isEmpty { throw SubjectError(description: "no module, image, object or line is named\(noModules)") }
+        return modules.map(Subject.module)
+    }
+
+    private func modules() throws(SubjectError) -> [ModuleDescription] {
+        var modules: [ModuleDescription] = []
+        for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) { modules.append(try description(at: path)) }
+        return modules
     }
 
     private var noModules: String {
@@ -77,20 +81,17 @@ struct SubjectFinder {
 
     /// Finds the modules that have these sources.
     func find(sources: [String]) throws(SubjectError) -> [Subject] {
-        var subjects: [Subject] = []
-        for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) {
-            let module = try description(at: path)
-            let isWanted = sources.contains { path in
+        let subjects = try modules().filter { module in
+            sources.contains { path in
                 let path = Self.spelling(of: path, among: module.sources)
                 return module.sources.contains { ChosenLine.path(path, names: $0) }
             }
-            if isWanted { subjects.append(.module(module)) }
         }
         guard !subjects.isEmpty else {
             throw SubjectError(
                 description: "no module that has been built here has \(sources.joined(separator: " or "))")
         }
-        return subjects
+        return subjects.map(Subject.module)
     }
 
     /// A path as a module spells it, to one of whose sources it leads by links or `..`; any other as it is.

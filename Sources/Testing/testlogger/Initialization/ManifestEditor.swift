@@ -126,14 +126,8 @@ struct ManifestEditor {
 
     /// Returns true if `.target(` is an element of `dependencies: […]`.
     private func isDependency(_ index: Int) -> Bool {
-        var depth = 0
-        for token in (0..<index).reversed() {
-            let word = file.mark(token)
-            if ["]", ")", "}"].contains(word) { depth += 1 }
-            if ["[", "(", "{"].contains(word) { depth -= 1 }
-            if depth < 0 { return word == "[" && text(token - 1) == ":" && text(token - 2) == "dependencies" }
-        }
-        return false
+        guard let bracket = file.bracket(around: index) else { return false }
+        return text(bracket) == "[" && text(bracket - 1) == ":" && text(bracket - 2) == "dependencies"
     }
 
     // MARK: Editing

@@ -5,14 +5,6 @@ import InClassTesting
 import PlistStreaming
 import SQLiteStreaming
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
-
 extension Conversion {
     static func testAppendsInOneTransaction() throws {
         let directory = try temporaryDirectory()

@@ -6,7 +6,7 @@ import PlistStreaming
 import SQLiteStreaming
 
 enum ConversionLossTests {
-    static let repeatedKeys = "keys come twice in one dictionary, as they are written"
+    static let repeatedKeys = "the key comes twice in its dictionary, and so it is written"
 }
 
 extension ConversionLossTests: SelfTesting {

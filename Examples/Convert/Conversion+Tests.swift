@@ -7,14 +7,6 @@ import JSONStreaming
 import PlistStreaming
 import SQLiteStreaming
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
-
 extension Warnings {
     /// The lines without the name of the file, where they have no place in it.
     var lines: [String] {

@@ -3,14 +3,6 @@
 
 import PlistStreaming
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
-
 @main
 enum Convert {
     /// The exit statuses, which scripts may rely on.
@@ -42,7 +34,7 @@ enum Convert {
             guard isCommandLineText else { throw UsageError(message: "names that are not UTF-8 cannot be given") }
             arguments = try Arguments(words)
         } catch {
-            complain("convert: error: \(error.message)\nTry 'convert --help'.")
+            complain("convert: error: \(error.message)\nTry 'convert --help'.\n")
             return Status.usage
         }
         if arguments.wantsHelp {
@@ -53,16 +45,16 @@ enum Convert {
         do throws(UsageError) {
             try conversion.check()
         } catch {
-            complain("convert: error: \(error.message)")
+            complain("convert: error: \(error.message)\n")
             return Status.usage
         }
         do throws(StreamError) {
             try conversion.run()
             let file = arguments.input == "-" ? "<stdin>" : arguments.input
-            for line in conversion.warnings.lines(ofFile: file) { complain(line) }
+            for line in conversion.warnings.lines(ofFile: file) { complain(line + "\n") }
             return Status.success
         } catch {
-            complain(Self.describe(error, input: arguments.input, output: arguments.output))
+            complain(Self.describe(error, input: arguments.input, output: arguments.output) + "\n")
             return Status.failure
         }
     }
@@ -75,9 +67,5 @@ enum Convert {
             return "\(output == "-" ? "<stdout>" : output): error: \(error.message)"
         }
         return error.compilerDescription(file: input == "-" ? "<stdin>" : input)
-    }
-
-    private static func complain(_ message: String) {
-        fputs(message + "\n", stderr)
     }
 }

@@ -1,13 +1,5 @@
 // What is removed, or said, when a signal that can be caught ends the process.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
-
 /// What to remove or to say when the process is interrupted.
 enum Interruption {
     // A signal handler reads it; it is set while the handlers are not installed.

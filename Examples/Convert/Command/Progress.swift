@@ -1,13 +1,5 @@
 // A line on the terminal for work that takes long: how much, how fast. Nothing elsewhere, nothing for short work.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
-
 /// A line of progress on standard error, when that is a terminal.
 final class Progress {
     private let isShown: Bool
@@ -33,13 +25,13 @@ final class Progress {
         guard now - start > .milliseconds(500), now - lastUpdate > .milliseconds(100) else { return }
         lastUpdate = now
         isOnScreen = true
-        fputs("\r\u{1B}[K" + Self.line(count, of: total, unit, after: now - start), stderr)
+        complain("\r\u{1B}[K" + Self.line(count, of: total, unit, after: now - start))
     }
 
     /// Takes the line away.
     func finish() {
         guard isOnScreen else { return }
-        fputs("\r\u{1B}[K", stderr)
+        complain("\r\u{1B}[K")
         isOnScreen = false
     }
 

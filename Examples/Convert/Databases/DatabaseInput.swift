@@ -4,14 +4,6 @@ import PlistStreaming
 import SQLiteStreaming
 import StringTables
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
-
 /// A database that is only read.
 final class DatabaseInput {
     let path: String

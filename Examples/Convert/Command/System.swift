@@ -1,0 +1,12 @@
+// The C library, for all files of the command, and its standard error.
+
+#if canImport(Darwin)
+@preconcurrency @_exported import Darwin
+#elseif canImport(Musl)
+@preconcurrency @_exported import Musl
+#else
+@preconcurrency @_exported import Glibc
+#endif
+
+/// Writes a text to standard error.
+func complain(_ text: String) { fputs(text, stderr) }

@@ -29,8 +29,7 @@ final class AppendedTable: RowTable {
     private let path: StreamPath
     private var writer: SQLiteTableWriter
     private(set) var rowCount = 0
-    /// What is to be said of the values of keys: of the first row, and how many.
-    private var notes: [Note: (first: Int, count: Int)] = [:]
+    private var notes = RowNotes()
     private let isOfFields: Bool
     private let columns: [SQLiteColumn]
     /// Their names, which are the same when their bytes are.
@@ -39,15 +38,6 @@ final class AppendedTable: RowTable {
     private var counts: [Int]
     /// The column of which SQLite makes a number where it gets none.
     private let rowID: Int?
-
-    private struct Note: Hashable {
-        enum Kind: Int {
-            case container, bool, besideBools, rowID, spelling
-        }
-
-        let column: Int
-        let kind: Kind
-    }
 
     init(
         _ connection: SQLiteConnection, name: String, path: StreamPath, isOfFields: Bool
@@ -78,9 +68,7 @@ final class AppendedTable: RowTable {
                     counts[column] += 1
                     if isOfFields { item = field(item, in: column) }
                     try checkIsKept(item, in: columns[column])
-                    if let kind = note(item, in: column) {
-                        notes[Note(column: column, kind: kind), default: (rowCount, 0)].count += 1
-                    }
+                    if let kind = note(item, in: column) { notes.add(kind, in: column, row: rowCount) }
                 }
                 switch item.value {
                 case .null: try writer.writeNull()
@@ -107,24 +95,7 @@ final class AppendedTable: RowTable {
         } catch {
             throw located(error)
         }
-        for (note, found) in notes.sorted(by: {
-            ($0.value.first, $0.key.column, $0.key.kind.rawValue) < (
-                $1.value.first, $1.key.column, $1.key.kind.rawValue
-            )
-        }) {
-            let name = columns[note.column].name
-            let change =
-                switch note.kind {
-                case .bool: "which is not declared BOOLEAN, true and false become 1 and 0"
-                case .besideBools:
-                    "which is declared BOOLEAN, 1 and 0 are true and false, or all are numbers beside other values"
-                case .rowID: "which is the row id, null becomes a number that SQLite chooses"
-                case .spelling: "which is declared as numbers, fields such as 007 and 1.10 become their numbers"
-                case .container: "arrays and dictionaries become text, their json"
-                }
-            warnings.add(
-                "in the column \(name), \(change)", at: path.element(found.first).member(name), count: found.count)
-        }
+        notes.add(to: warnings, at: path) { columns[$0].name }
         for (column, count) in zip(columns, counts) where count > 0 && count < rowCount {
             warnings.add(
                 "members that are missing get the default of the column \(column.name)", at: path,
@@ -148,12 +119,12 @@ final class AppendedTable: RowTable {
             return item
         }
         let item = RowValue(key: item.key, value: value)
-        if item.fieldText != text { notes[Note(column: column, kind: .spelling), default: (rowCount, 0)].count += 1 }
+        if item.fieldText != text { notes.add(.spelling, in: column, row: rowCount) }
         return item
     }
 
     /// What is to be said of a value, since it may come back as another one.
-    private func note(_ item: RowValue, in column: Int) -> Note.Kind? {
+    private func note(_ item: RowValue, in column: Int) -> RowNotes.Kind? {
         let isBoolean = columns[column].isBoolean
         switch (item.origin, item.value) {
         case (.container, _): return .container

@@ -57,12 +57,6 @@ final class StagedTable: RowTable {
         }
     }
 
-    private struct Column {
-        var kinds: Kinds = []
-        var bools = Count()
-        var containers = Count()
-    }
-
     let name: String
     private let connection: SQLiteConnection
     private let stage: String
@@ -70,7 +64,9 @@ final class StagedTable: RowTable {
     private let path: StreamPath
     private let isOfFields: Bool
     private var names = KeySet()
-    private var columns: [Column] = []
+    /// What the values of each column are.
+    private var columns: [Kinds] = []
+    private var notes = RowNotes()
     private var insertion: SQLiteStatement?
     /// The rows by the number of their members.
     private var sizes: [Int: Count] = [:]
@@ -123,15 +119,15 @@ final class StagedTable: RowTable {
         for (item, index) in zip(row, indexes) {
             guard let index else { continue }
             var item = item
-            let kinds = columns[index].kinds.union(Self.kinds(of: item))
+            let kinds = columns[index].union(Self.kinds(of: item))
             if isOfFields, kinds.needText, try makeText(ofColumn: index) {
                 if let text = item.fieldText { item = RowValue(key: item.key, value: .text(text)) }
-                columns[index].kinds = .text
+                columns[index] = .text
             } else {
-                columns[index].kinds = kinds
+                columns[index] = kinds
             }
-            if item.origin == .bool { columns[index].bools.add(rowCount) }
-            if item.origin == .container { columns[index].containers.add(rowCount) }
+            if item.origin == .bool { notes.add(.mixedBool, in: index, row: rowCount) }
+            if item.origin == .container { notes.add(.container, in: index, row: rowCount) }
             member = item.key
             try insertion.bind(item.value, at: index + 1)
         }
@@ -151,7 +147,7 @@ final class StagedTable: RowTable {
 
     /// Makes text of the numbers and Booleans of a column of fields, unless no name is left for the ids of rows.
     private func makeText(ofColumn index: Int) throws(SQLiteError) -> Bool {
-        let kinds = columns[index].kinds
+        let kinds = columns[index]
         if kinds.isEmpty || kinds == .text { return true }
         let known = Set((0..<columns.count).map { names[$0].lowercased() })
         guard let rowID = ["rowid", "_rowid_", "oid"].first(where: { !known.contains($0) }) else { return false }
@@ -201,7 +197,7 @@ final class StagedTable: RowTable {
         }
         for key in keys {
             names.insert(key)
-            columns.append(Column())
+            columns.append([])
         }
     }
 
@@ -215,19 +211,10 @@ final class StagedTable: RowTable {
         do throws(SQLiteError) { try makeTable() } catch {
             throw error.replacingSQL(by: nil).streamError(.cannotWrite)
         }
-        for (index, column) in columns.enumerated() {
-            let name = names[index]
-            if column.kinds.contains(.bool), column.kinds != .bool {
-                warnings.add(
-                    "in the column \(name), which has other values, true and false become 1 and 0",
-                    at: path.element(column.bools.first).member(name), count: column.bools.count)
-            }
-            if column.containers.count > 0 {
-                warnings.add(
-                    "in the column \(name), arrays and dictionaries become text, their json",
-                    at: path.element(column.containers.first).member(name), count: column.containers.count)
-            }
+        for (index, kinds) in columns.enumerated() where kinds == .bool || !kinds.contains(.bool) {
+            notes.remove(.mixedBool, in: index)
         }
+        notes.add(to: warnings, at: path) { names[$0] }
         let incomplete = sizes.filter { $0.key < columns.count }.map(\.value)
         if let first = incomplete.map(\.first).min() {
             warnings.add(
@@ -240,7 +227,7 @@ final class StagedTable: RowTable {
         insertion = nil
         let declarations = columns.enumerated().map { index, column in
             let type =
-                switch column.kinds {
+                switch column {
                 case .bool: " BOOLEAN"
                 case .integer: " INTEGER"
                 case .real: " REAL"

@@ -6,34 +6,31 @@ import XMLStreaming
 
 /// The parts of an XML document that are no values.
 struct LeftOutParts {
-    enum Part: Int, CaseIterable {
-        case rootName, documentType, namespaces, comments, instructions, order
+    enum Part: String, CaseIterable {
+        case rootName = "the name of the root element"
+        case documentType = "the document type"
+        case namespaces = "declarations of namespaces"
+        case comments
+        case instructions = "processing instructions"
+        case order = "the place of repeated children and of text among other children"
     }
 
-    private var counts = [Int](repeating: 0, count: Part.allCases.count)
+    private var counts: [Part: Int] = [:]
     /// Where the first one begins in the UTF-8 form of the document.
     private(set) var firstOffset: Int?
 
     mutating func add(_ part: Part, count: Int = 1, at place: XMLSourceRange) {
         guard count > 0 else { return }
-        counts[part.rawValue] += count
+        counts[part, default: 0] += count
         firstOffset = firstOffset ?? place.byteRange.lowerBound
     }
 
     /// All of them; nil when there are none.
     var words: String? {
-        let found = Part.allCases.filter { counts[$0.rawValue] > 0 }
-        guard !found.isEmpty else { return nil }
-        return found.map { part in
-            switch part {
-            case .rootName: "the name of the root element"
-            case .documentType: "the document type"
-            case .namespaces: "declarations of namespaces (\(counts[part.rawValue]))"
-            case .comments: "comments (\(counts[part.rawValue]))"
-            case .instructions: "processing instructions (\(counts[part.rawValue]))"
-            case .order: "the place of repeated children and of text among other children (\(counts[part.rawValue]))"
-            }
-        }.joined(separator: ", ")
+        let found = Part.allCases.compactMap { part in
+            counts[part].map { [.rootName, .documentType].contains(part) ? part.rawValue : "\(part.rawValue) (\($0))" }
+        }
+        return found.isEmpty ? nil : found.joined(separator: ", ")
     }
 }
 

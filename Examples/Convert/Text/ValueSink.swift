@@ -178,7 +178,9 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     override func writeKey(_ utf8: RawSpan) throws(StreamError) {
         let isRepeated = path.setKey(utf8)
         if isInRootMember, path.depth == 1 { return try beginRootMember() }
-        if isRepeated { warnings.add("the key comes twice in its dictionary, and so it is written", at: path.streamPath) }
+        if isRepeated {
+            warnings.add("the key comes twice in its dictionary, and so it is written", at: path.streamPath)
+        }
         if columns?.contains(Array(copying: utf8)) ?? true { memberCount += 1 }
         guard gaps.nulls == .kept else {
             hasKey = true

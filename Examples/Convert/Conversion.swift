@@ -33,7 +33,7 @@ struct Conversion {
         }
         try checkIsNotRead(place)
         guard let state = place.state, state.size > 0 else { return }
-        let isDatabase = (try? DatabaseInput.header(ofFile: output))?.starts(with: "SQLite format 3\0".utf8) ?? false
+        let isDatabase = (try? DatabaseInput.header(ofFile: output)).map(DatabaseInput.isDatabase) ?? false
         guard arguments.existing == .keep, isDatabase || arguments.to == .sqlite else { return }
         throw UsageError(
             message: isDatabase
@@ -67,19 +67,22 @@ struct Conversion {
             try output.checkIsNoOpenDatabase()
             return try output.commit()
         }
-        if arguments.from == .sqlite {
-            let database = try DatabaseInput(path: arguments.input)
-            defer { database.close() }
-            let tables = try TableSource(database, arguments, warnings)
-            let output = try OutputFile(path: arguments.output, options: outputOptions())
-            try TextOutput(descriptor: output.descriptor, arguments, warnings).write(tables)
-            return try output.commit()
-        }
-        let input = try TextSource(arguments, warnings)
+        let database = try openDatabase()
+        defer { database?.close() }
+        let source = try source(in: database)
         let output = try OutputFile(path: arguments.output, options: outputOptions())
-        let target = TextOutput(descriptor: output.descriptor, arguments, warnings)
-        try target.write(input)
+        try TextOutput(descriptor: output.descriptor, arguments, warnings).write(source)
         try output.commit()
+    }
+
+    /// Opens the input if it is a database.
+    private func openDatabase() throws(StreamError) -> DatabaseInput? {
+        arguments.from == .sqlite ? try DatabaseInput(path: arguments.input) : nil
+    }
+
+    private func source(in database: DatabaseInput?) throws(StreamError) -> any ValueSource {
+        if let database { return try TableSource(database, arguments, warnings) }
+        return try TextSource(arguments, warnings)
     }
 
     private func outputOptions(isNamed: Bool = false) -> OutputFile.Options {
@@ -97,7 +100,7 @@ struct Conversion {
         do throws(StreamError) { header = try DatabaseInput.header(ofFile: arguments.output) } catch {
             throw StreamError(.cannotWrite, error.message)
         }
-        guard header.starts(with: "SQLite format 3\0".utf8) else {
+        guard DatabaseInput.isDatabase(header) else {
             throw StreamError(.cannotWrite, "expected a SQLite database to add to, found another file")
         }
         if case .file(let path, _) = place {
@@ -112,42 +115,34 @@ struct Conversion {
     /// Puts all that is read into a database, in one transaction.
     /// - Parameter isScratch: Whether the file is nobody else's.
     private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
-        let source = arguments.from == .sqlite ? try DatabaseInput(path: arguments.input) : nil
-        defer { source?.close() }
+        let database = try openDatabase()
+        defer { database?.close() }
         let connection = try throwing(.cannotWrite) { () throws(SQLiteError) in
             try SQLiteConnection(path: path, options: DatabaseCopy.options(.readWrite, isScratch: isScratch))
         }
         // Before the source, which it may have attached.
         defer { try? connection.close() }
-        if let source, let query = arguments.query {
-            try transaction(connection) { () throws(StreamError) in
-                let writer = DatabaseWriter(
-                    connection, table: arguments.table, isSequence: false, warnings: warnings)
-                try source.send(query: query, to: writer)
-                try writer.finish()
-            }
-        } else if let source {
-            let names = try source.tableNames(only: arguments.table)
-            let copy = DatabaseCopy(source: source, target: connection, warnings: warnings)
+        if let database, arguments.query == nil {
+            let names = try database.tableNames(only: arguments.table)
+            let copy = DatabaseCopy(source: database, target: connection, warnings: warnings)
             if isScratch, arguments.table == nil { return try copy.copyAll() }
             try copy.attach()
-            try transaction(connection) { () throws(StreamError) in
+            return try transaction(connection) { () throws(StreamError) in
                 // Tables may come before those that they refer to.
                 try throwing(.cannotWrite) { () throws(SQLiteError) in
                     try connection.run("PRAGMA defer_foreign_keys = ON")
                 }
                 try add(names, by: copy)
             }
-        } else {
-            let input = try TextSource(arguments, warnings)
-            try transaction(connection) { () throws(StreamError) in
-                let writer = DatabaseWriter(
-                    connection, table: arguments.table,
-                    isSequence: arguments.from.isSequence && arguments.records == nil,
-                    isOfFields: arguments.from.isDelimited, warnings: warnings)
-                try input.send(to: writer)
-                try writer.finish()
-            }
+        }
+        let source = try source(in: database)
+        try transaction(connection) { () throws(StreamError) in
+            let writer = DatabaseWriter(
+                connection, table: arguments.table,
+                isSequence: arguments.from.isSequence && arguments.records == nil,
+                isOfFields: arguments.from.isDelimited, warnings: warnings)
+            try source.send(to: writer)
+            try writer.finish()
         }
     }
 

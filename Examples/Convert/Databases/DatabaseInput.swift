@@ -19,7 +19,7 @@ final class DatabaseInput {
     init(path: String) throws(StreamError) {
         let header = try Self.header(ofFile: path)
         // SQLite takes a file of a few bytes, whatever they are, for a database without tables.
-        guard header.isEmpty || header.starts(with: "SQLite format 3\0".utf8) else {
+        guard header.isEmpty || Self.isDatabase(header) else {
             throw StreamError(.invalidSyntax, "expected a SQLite database, found another file")
         }
         self.path = path
@@ -71,6 +71,9 @@ final class DatabaseInput {
         if fcntl(file, F_SETLK, &lock) == 0 { unlink(index) }
     }
 
+    /// Whether a file with these first bytes is a database.
+    static func isDatabase(_ header: [UInt8]) -> Bool { header.starts(with: "SQLite format 3\0".utf8) }
+
     /// The first bytes of a file.
     static func header(ofFile path: String) throws(StreamError) -> [UInt8] {
         var status = stat()
@@ -92,12 +95,10 @@ final class DatabaseInput {
 
     /// The tables to convert: one that is asked for, or all.
     func tableNames(only table: String?) throws(StreamError) -> [String] {
-        do throws(SQLiteError) {
+        try throwing(.cannotRead) { () throws(SQLiteError) in
             guard let table else { return try connection.tableNames() }
             guard try connection.hasTable(table) else { throw SQLiteError(.error, "no such table: \(table)") }
             return [table]
-        } catch {
-            throw error.streamError(.cannotRead)
         }
     }
 

@@ -1,13 +1,13 @@
-// What a supervisor tells its reporters: the worker's events with the test they belong to, a place in the sources for
-// every issue, and the output a test left behind. Reporters are folds over these.
+// The events that a supervisor sends to reports: the worker's events with their test, a source position for every issue, and
+// the output of a test. Every report is a fold over these events.
 
-/// A place in a source file.
+/// A position in a source file.
 package struct SourcePlace: Equatable, Hashable, Sendable {
     /// An absolute path.
     package var path: String
-    /// From 1.
+    /// The line, from 1.
     package var line: Int
-    /// In UTF-8 bytes, from 1.
+    /// The column in UTF-8 bytes, from 1.
     package var column: Int
 
     package init(path: String, line: Int, column: Int) {
@@ -16,14 +16,14 @@ package struct SourcePlace: Equatable, Hashable, Sendable {
         self.column = column
     }
 
-    /// `path:line:column`, as a worker says it.
+    /// The position as `path:line:column`, as a worker sends it.
     package var text: String { "\(path):\(line):\(column)" }
 }
 
-/// A part of a source line and what to write there instead.
+/// A part of a source line and its replacement.
 package struct SourceFixIt: Equatable, Sendable {
     package var start: SourcePlace
-    /// Behind the last byte that is replaced; the start itself when something is inserted.
+    /// The position after the last replaced byte. For an insertion, it is equal to the start.
     package var end: SourcePlace
     package var text: String
 
@@ -33,27 +33,27 @@ package struct SourceFixIt: Equatable, Sendable {
         self.text = text
     }
 
-    /// Inserts a text at a place.
+    /// Creates a fix-it that inserts a text at a position.
     package init(at place: SourcePlace, inserting text: String) { self.init(start: place, end: place, text: text) }
 }
 
-/// How a test ended.
+/// The result of a test.
 package struct TestResult: Equatable, Sendable {
     package enum Outcome: String, Sendable { case passed, failed, skipped }
 
     package var test: PlannedTest
     package var outcome: Outcome
-    /// Issues in the order they were recorded, known ones included.
+    /// The issues in the order in which they were recorded, including known issues.
     package var issues: [TestIssue] = []
     package var skipReason: String?
     package var nanoseconds = 0
-    /// What the test and its children wrote, when the test failed.
+    /// The output of the test and its child processes, if the test failed.
     package var output: [UInt8] = []
-    /// How many bytes of output were left out before `output`.
+    /// The number of bytes of output that were left out before `output`.
     package var omittedOutputCount = 0
-    /// The paths of the files that the test has attached and that are kept, when the test failed.
+    /// The paths of the files that the test has attached, which are kept if the test failed.
     package var attachments: [String] = []
-    /// The runs before the one that this result tells of, oldest first; empty unless the test was run again.
+    /// The earlier runs of the same test, oldest first. Empty unless the test was run again.
     package var earlierAttempts: [TestResult] = []
 
     package init(test: PlannedTest, outcome: Outcome) {
@@ -61,18 +61,18 @@ package struct TestResult: Equatable, Sendable {
         self.outcome = outcome
     }
 
-    /// A Boolean value that indicates whether there is nothing to say of the test but that it passed.
+    /// A Boolean value that indicates whether the test passed without issues and at the first attempt.
     package var isPlainPass: Bool { outcome == .passed && issues.isEmpty && earlierAttempts.isEmpty }
 
     /// A Boolean value that indicates whether the test passed, but not at the first attempt.
     package var isFlaky: Bool { outcome == .passed && earlierAttempts.contains { $0.outcome == .failed } }
 }
 
-/// Something a person should mend that does not fail a test.
+/// A mistake in the sources that doesn't fail a test.
 package struct SourceWarning: Equatable, Sendable {
     package var place: SourcePlace
     package var text: String
-    /// What to insert at a place to mend it.
+    /// The insertion that fixes the mistake.
     package var fixIt: SourceFixIt?
 
     package init(place: SourcePlace, text: String, fixIt: SourceFixIt? = nil) {
@@ -82,19 +82,19 @@ package struct SourceWarning: Equatable, Sendable {
     }
 }
 
-/// One event of a run, in the order reporters see them.
+/// One event of a run, in the order in which reports receive them.
 package enum RunEvent: Sendable {
     /// The selected tests of a module, in the order they run.
     case planned(module: String, tests: [PlannedTest])
     case began(PlannedTest)
     case ended(TestResult)
-    /// A failure of a test that had ended, which makes it a failed test.
+    /// An issue of a test after its end. The test counts as failed.
     case failedLate(PlannedTest, TestIssue)
-    /// A failure that belongs to no test: of a list, or of the module as a whole.
+    /// An issue that doesn't belong to a test: it concerns a list or the whole module.
     case moduleIssue(module: String, TestIssue)
     case warning(SourceWarning)
 
-    /// A Boolean value that indicates whether the event makes the run red.
+    /// A Boolean value that indicates whether the event makes the run fail.
     package var isFailure: Bool {
         switch self {
         case .ended(let result): result.outcome == .failed

@@ -1,21 +1,21 @@
-// What a run came to, in numbers: the runner keeps one, and each report that says so.
+// Counts the results of a run. The runner and some reports keep a tally.
 
-/// The counts of a run; when it is over, `planned` is the sum of the outcomes.
+/// The counts of a run. At the end of the run, `planned` is the sum of the outcomes.
 package struct RunTally: Equatable, Sendable {
     package var planned = 0
     package var passed = 0
     package var failed = 0
     package var skipped = 0
-    /// Those of the passed that failed at first.
+    /// The number of passed tests with a failed earlier attempt.
     package var flaky = 0
-    /// Tests that were not begun because an earlier one failed or the run was ended.
+    /// The number of tests that did not begin because an earlier test failed or the run was ended.
     package var notRun = 0
-    /// Issues inside `withKnownIssue`.
+    /// The number of issues inside `withKnownIssue`.
     package var knownIssues = 0
-    /// Failures that belong to no test.
+    /// The number of issues that don't belong to a test.
     package var moduleIssues = 0
     package var warnings = 0
-    /// Tests that were not chosen.
+    /// The number of tests that were not selected.
     package var unselected = 0
 
     package init() {}
@@ -33,7 +33,7 @@ package struct RunTally: Equatable, Sendable {
         for issue in result.issues where issue.knownReason != nil { knownIssues += 1 }
     }
 
-    /// Counts a test as failed that was counted with another outcome.
+    /// Counts a test as failed that was counted with another outcome before.
     package mutating func fail(after outcome: TestResult.Outcome, isFlaky: Bool = false) {
         switch outcome {
         case .passed: passed -= 1

@@ -1,12 +1,12 @@
-// What a worker tells its supervisor, and how the supervisor reads it off the wire: one line an event, fields
-// separated by tabs. The writing half is InClassTesting's EventWriter, which disappears from release builds with the
-// tests; the in-class tests below run every event through both.
+// The events that a worker sends to its supervisor, and their parser: one line for each event, with fields separated by
+// tabs. InClassTesting's EventWriter writes them. It isn't part of release builds, as tests aren't. The in-class tests below
+// write and read every event.
 
 internal import InClassSystem
 
 /// A test as its list names it.
 package struct PlannedTest: Equatable, Hashable, Sendable {
-    /// The type's name as a reader of the source would say it, without its module: `Outer.Inner`, `Table<Int>`.
+    /// The type's name as written in Swift, without its module: `Outer.Inner`, `Table<Int>`.
     package var typeName: String
     /// The entry in the list.
     package var testName: String
@@ -14,16 +14,16 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
     package var testType: String
     /// The module that defines the type.
     package var module: String
-    /// How long it may take, or 0 for as long as any other.
+    /// The time limit, or 0 for the default limit.
     package var timeoutMilliseconds: Int
-    /// The table that it is a row of, if it is.
+    /// The row of a table, or nil if the test doesn't belong to a table.
     package var row: TableRow?
 
     /// A row of a table of cases.
     package struct TableRow: Equatable, Hashable, Sendable {
-        /// The name of the table, which the sources know.
+        /// The name of the table in the sources.
         package var table: String
-        /// From 0.
+        /// The index of the row, from 0.
         package var index: Int
 
         package init(table: String, index: Int) {
@@ -44,37 +44,39 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
         self.module = module
     }
 
-    /// `Type.test`, as diagnostics and selections write it.
+    /// The name as `Type.test`, which diagnostics and selections use.
     package var name: String { "\(typeName).\(testName)" }
 
-    /// The name that its list is written with.
+    /// The name in the source of the list.
     package var listedName: String { row?.table ?? testName }
 }
 
 /// One line of the worker protocol.
 ///
-/// A worker sends `version`, `untested` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
-/// table, for each test of the list in order, and `ready`; one that is told that its plan is known sends only `version` and `ready`.
-/// For each run of tests it is then told to run it sends `begin`, at most one `directory`, any number of `attachment` and `issue`, and at
-/// most one `skip`, and `end` for each test, and after the last one `idle`, or after any of them `changed`; `stray` may come at any time. A worker that dies
-/// sends `crash` or `exit` first when it can.
+/// A worker sends `version`, `untested` for each type that can't be tested, then the plan, then `ready`. The plan is `list`
+/// and, for each test of the list in order, `planned`, or `row` for a row of a table. If the supervisor has the plan
+/// already, the worker sends only `version` and `ready`.
+///
+/// For each test that the supervisor requests, the worker sends `begin`, at most one `directory`, any number of `attachment`
+/// and `issue`, at most one `skip`, and `end`. It sends `idle` after the last requested test, or `changed` after any of
+/// them. `stray` may be sent at any time. A dying worker first sends `crash` or `exit` if it can.
 package enum TestEvent: Equatable, Sendable {
-    /// The version of this vocabulary; a reader refuses any other.
+    /// The version of this protocol. A reader rejects any other version.
     case version(Int)
-    /// The list of the `planned` and `row` that follow: all of their fields but these.
+    /// The list of the following `planned` and `row` events, with all fields that they don't contain.
     case list(PlannedTest)
     case planned(testName: String)
     case row(testName: String, PlannedTest.TableRow)
     /// The end of the plan, with its number of tests and a hash of its lines.
     case ready(count: Int, hash: Int)
-    /// A test begins; what it writes goes behind this offset of the worker's output file.
+    /// The begin of a test. Its output starts at this offset of the worker's output file.
     case begin(index: Int, outputStart: Int)
     /// The test has a temporary directory.
     case directory(path: String)
     /// The test has written a file into that directory, to be kept if the test fails.
     case attachment(name: String)
-    /// What a test made is what is expected here, `path:line:column`, or in the golden of this path; only said, and once,
-    /// when values may be accepted.
+    /// The position of a passed expectation, `path:line:column`, or the path of a golden file that matched. Sent once for
+    /// each, only when values may be accepted.
     case met(place: String)
     case issue(TestIssue)
     /// An issue of this test, which may have ended, or of an unknown test.
@@ -82,12 +84,12 @@ package enum TestEvent: Equatable, Sendable {
     case skip(reason: String)
     case end(index: Int, nanoseconds: Int, outputEnd: Int)
     case idle
-    /// A test has changed the state of its process: the worker ends, and runs no more of its tests.
+    /// A test has changed the state of its process. The worker ends and runs no further tests.
     case changed
-    /// Return addresses relative to the start of the image, innermost first.
+    /// A crash with its return addresses, relative to the start of the image, innermost first.
     case crash(signal: Int, frames: [Int])
     case exit(frames: [Int])
-    /// A type has no tests to run, since its list is empty or because of this.
+    /// A type without tests to run. Its list is empty, or the reason is given.
     case untested(typeName: String, reason: String?)
 
     package static let currentVersion = 7
@@ -96,7 +98,7 @@ package enum TestEvent: Equatable, Sendable {
 // MARK: - Reading
 
 extension TestEvent {
-    /// Creates an event from one line without its newline, or nil when the line is not an event of this version.
+    /// Creates an event from one line without its newline, or returns nil if the line isn't an event of this version.
     ///
     /// - Complexity: O(length of the line).
     package init?(line: UnsafeRawBufferPointer) {
@@ -109,7 +111,7 @@ extension TestEvent {
         }
     }
 
-    /// Creates an event from one line without its newline, or nil when the line is not an event of this version.
+    /// Creates an event from one line without its newline, or returns nil if the line isn't an event of this version.
     package init?(line: [UInt8]) {
         guard let event = line.withUnsafeBytes(TestEvent.init(line:)) else { return nil }
         self = event
@@ -176,15 +178,15 @@ extension TestEvent {
     }
 }
 
-/// What one line says, without its newline.
-// PERF: there are as many beginnings and ends as of all others together. As small values that hold no reference, and
-// are told apart without making a String, they take a debug build a fifth of the time that a TestEvent takes.
+/// The contents of one line without its newline.
+// PERF: `begin` and `end` are as frequent as all other events together. They are small values without references, and they
+// are recognized without creating a String. So a debug build reads them in a fifth of the time of a TestEvent.
 package enum EventLine {
     case begin(index: Int, outputStart: Int)
     case end(index: Int, nanoseconds: Int, outputEnd: Int)
     /// Any other event.
     indirect case event(TestEvent)
-    /// No event of this version.
+    /// A line that isn't an event of this version.
     case unknown
 
     package init(_ line: UnsafeRawBufferPointer) {
@@ -204,12 +206,12 @@ package enum EventLine {
     }
 }
 
-/// Reads the fields of a line, in memory that outlives it.
+/// Reads the fields of a line. The memory outlives the reader.
 private struct FieldReader {
     private static let tab: Int32 = 0x09
     private static let backslash: Int32 = 0x5C
 
-    // SAFETY: every read is at an index below `count`, which is the line's.
+    // SAFETY: every read is at an index below `count`, the number of bytes in the line.
     let start: UnsafePointer<UInt8>
     let count: Int
     var index = 0
@@ -222,7 +224,7 @@ private struct FieldReader {
 
     var isAtEnd: Bool { index > count }
 
-    /// Skips a kind of event and its tab, if the line begins with them.
+    /// Skips a kind of event and its tab if the line begins with them.
     mutating func skip(_ kind: StaticString) -> Bool {
         let length = kind.utf8CodeUnitCount
         guard count >= length, memcmp(start, kind.utf8Start, length) == 0 else { return false }
@@ -230,7 +232,7 @@ private struct FieldReader {
         return true
     }
 
-    /// Where the field ends that begins at the index.
+    /// The end of the field that begins at the index.
     private var fieldEnd: Int {
         guard let found = memchr(start + index, Self.tab, count - index) else { return count }
         return UnsafeRawPointer(found) - UnsafeRawPointer(start)
@@ -275,7 +277,7 @@ private struct FieldReader {
         let isNegative = start[position] == 0x2D
         if isNegative { position += 1 }
         let digits = position
-        // PERF: 18 digits cannot overflow, so the usual number is read without a check a digit.
+        // PERF: 18 digits can't overflow, so the usual number is read without a check for each digit.
         while position < count, start[position] != 0x09 {
             let digit = start[position] &- 0x30
             guard digit < 10 else { return nil }

@@ -1,10 +1,10 @@
-// What one failure of a test is, on the wire and in every report.
+// Defines an issue of a test as events and reports contain it.
 
-/// Something that a test did not do as expected.
+/// An issue of a test.
 package struct TestIssue: Equatable, Sendable {
-    /// What made the issue.
+    /// The cause of an issue.
     package enum Kind: String, Sendable {
-        /// An expectation was not met.
+        /// A failed expectation.
         case expectation
         /// An error was thrown out of the test, its fixture, `setUp` or `tearDown`.
         case thrownError
@@ -19,31 +19,32 @@ package struct TestIssue: Equatable, Sendable {
     }
 
     package var kind: Kind
-    /// An absolute path, or empty when only the test is known.
+    /// The absolute path, or an empty string if only the test is known.
     package var path: String
-    /// From 1, or 0 when only the test is known.
+    /// The line, from 1, or 0 if only the test is known.
     package var line: Int
-    /// In UTF-8 bytes from 1, or 0 when only the test is known.
+    /// The column in UTF-8 bytes, from 1, or 0 if only the test is known.
     package var column: Int
     package var got: String
     package var expected: String
     package var message: String
     /// Details that do not fit on the first line.
     package var notes: [String]
-    /// The name of the signal of a crash; found by the supervisor, never on the wire.
+    /// The name of the signal of a crash. The supervisor finds it; it is never sent.
     package var signal: String?
-    /// Where the code that failed was called from, innermost first; found by the supervisor, never on the wire.
+    /// The positions of the calls that led to the failed code, innermost first. The supervisor finds them; they are never
+    /// sent.
     package var callers: [SourcePlace] = []
-    /// What to write in the source to make the expectation met; found by the supervisor, never on the wire.
+    /// The change of the source that makes the expectation pass. The supervisor finds it; it is never sent.
     package var fixIt: SourceFixIt?
-    /// Not nil inside `withKnownIssue`, where an issue is what is expected.
+    /// The reason of the known issue, or nil outside `withKnownIssue`.
     package var knownReason: String?
-    /// What was compared, where it was texts.
+    /// The compared texts, or nil if the values aren't texts.
     package var texts: ComparedTexts?
 
-    /// Two texts that were compared, whole.
+    /// Two complete texts that were compared.
     package struct ComparedTexts: Equatable, Sendable {
-        /// The file that holds what was expected, or is to hold it; empty for a literal.
+        /// The path of the golden file for the expected text, which may not exist yet, or an empty string for a literal.
         package var golden: String
         package var got: String
         package var expected: String
@@ -71,14 +72,14 @@ package struct TestIssue: Equatable, Sendable {
         self.texts = texts
     }
 
-    /// Where it is, with an empty path or with zeros for what is not known.
+    /// The position, with an empty path or zeros for unknown parts.
     package var place: SourcePlace { SourcePlace(path: path, line: line, column: column) }
 
-    /// Where it is, if that is known; at the line's beginning if only the line is.
+    /// The position, or nil if it is unknown. If only the line is known, it is the beginning of the line.
     package var knownPlace: SourcePlace? {
         path.isEmpty || line < 1 ? nil : SourcePlace(path: path, line: line, column: max(column, 1))
     }
 
-    /// A Boolean value that indicates whether it compares nothing: `fail` has only a message.
+    /// A Boolean value that indicates whether the issue contains no values: `fail` has only a message.
     package var isPlain: Bool { kind == .expectation && got.isEmpty && expected.isEmpty }
 }

@@ -6,7 +6,7 @@ internal import InClassTestingSystem
 
 /// Keeps a text as a file if the running test fails.
 ///
-/// It is written as UTF-8. See ``attach(_:named:file:line:column:)-(Sequence<UInt8>,_,_,_,_)``.
+/// The text is written as UTF-8. See ``attach(_:named:file:line:column:)-(Sequence<UInt8>,_,_,_,_)``.
 public func attach(
     _ text: String, named name: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
@@ -15,10 +15,10 @@ public func attach(
 
 /// Keeps bytes, such as `Data`, as a file if the running test fails.
 ///
-/// The file is written at once, into the test's temporary directory, so that one that crashes has it, too. Reports name it
-/// with the failure. When the test passes, the file is removed with the directory. A second file of the same name gets a
-/// number: `page-2.html`. In the child process of an exit expectation nothing is kept. The test fails if the name isn't a
-/// file name or the file can't be written.
+/// The file is written immediately into the test's temporary directory, so it exists even if the test crashes. Reports name
+/// the file with the failure. If the test passes, the file is removed with the directory. If the name is used again, the
+/// second file gets a number: `page-2.html`. In the child process of an exit expectation, no file is kept. The test fails if
+/// the name isn't a file name or the file can't be written.
 public func attach(
     _ bytes: some Sequence<UInt8>, named name: String, file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column

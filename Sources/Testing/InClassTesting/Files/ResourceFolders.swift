@@ -1,5 +1,5 @@
-// Where a build has put the resources of the tested module: a supervisor says so; in another test runner's process they
-// lie beside what holds the tests.
+// Finds the folders of the tested module's resources. A supervisor passes them to the worker. In the process of another test
+// runner, they are in the same folder as the image with the tests.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -9,23 +9,24 @@ enum ResourceFolders {
     // SAFETY: set before and after each test of the bridge, which runs one at a time.
     nonisolated(unsafe) static var bridged: [String]?
 
-    /// The folders, or nil when nothing says where they are.
+    /// The folders, or nil if they are unknown.
     static var ofTheModule: [String]? { bridged ?? list("IN_CLASS_RESOURCES", ":") }
 
-    /// What the supervisor has told this worker, of several things.
+    /// Returns the elements of an environment variable that the supervisor has set for this worker.
     static func list(_ variable: String, _ separator: Character) -> [String]? {
         getenv(variable).map { String(cString: $0).split(separator: separator).map(String.init) }
     }
 
-    /// Finds the folder that SwiftPM has made of a module's resources, `Package_Target.resources` or `.bundle`, or nil when
-    /// there is none, or more than one.
+    /// Finds the folder that SwiftPM has created for a module's resources, `Package_Target.resources` or `.bundle`.
     ///
-    /// - Parameter image: the file that holds the tests, in the folder of products or in a bundle there.
+    /// - Parameter image: The file that contains the tests, in the folder of products or in a bundle there.
+    /// - Returns: The folders, or nil if there is not exactly one candidate.
     static func beside(_ image: String, of module: String) -> [String]? {
         guard let path = realpath(image, nil) else { return nil }
         defer { free(path) }
         var folders: [String] = []
-        // A bundle is `Contents/MacOS`, beside which it has its own resources, in a folder named `….xctest`.
+        // A bundle's executable is in `Contents/MacOS` of a folder named `….xctest`. The bundle's own resources are next to
+        // `MacOS`.
         var parts = String(cString: path).split(separator: "/").dropLast()
         if let bundle = parts.lastIndex(where: { $0.hasSuffix(".xctest") }) {
             folders.append("/" + (parts[...bundle] + ["Contents", "Resources"]).joined(separator: "/"))
@@ -39,8 +40,8 @@ enum ResourceFolders {
         return found.count == 1 ? found : nil
     }
 
-    /// The module that a folder of this name is of: its target's, of which the name may have a part of the package's, too,
-    /// so that the longest counts that has been built there.
+    /// Returns the module that a folder of this name belongs to. The name contains the package and the target, and either
+    /// may contain an underscore, so the longest module name that has been built there is chosen.
     private static func owner(ofBundle name: String, in folder: String) -> String? {
         guard let ending = [".resources", ".bundle"].first(where: { name.hasSuffix($0) }) else { return nil }
         let stem = String(name.dropLast(ending.count).map { $0.isLetter || $0.isNumber ? $0 : "_" })

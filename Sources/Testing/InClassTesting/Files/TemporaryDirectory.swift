@@ -1,17 +1,18 @@
-// A folder for the running test alone, made when the test first asks for it. A test that passes leaves nothing of it;
-// that of a failed one stays, and the supervisor says where. What a dead worker leaves is the supervisor's business.
+// Creates a directory for the running test when the test first asks for it, and removes it after the test has passed. The
+// directory of a failed test stays, and the supervisor reports its path. The supervisor also handles the directories of dead
+// workers.
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// Makes an empty directory for the running test alone, and returns its absolute path.
+/// Creates an empty directory for the running test and returns its absolute path.
 ///
-/// Every call within a test returns the same directory, from whatever thread or task; no other test, attempt or worker
-/// ever gets it. It lies in `TMPDIR`. When the test has passed or was skipped it is
-/// removed with all that is in it; when the test failed, crashed or was stopped it stays, unless it is empty, and a note
-/// with the failure says where. A test that does not ask for one has none.
-/// - Throws: what ends the test, after recording an issue that says why there is no directory.
+/// Every call within a test returns the same directory, from any thread or task. Other tests, attempts and workers never use
+/// it. The directory is in `TMPDIR`. It is created only if the test calls this function. When the test has passed or was
+/// skipped, the directory is removed with its contents. When the test failed, crashed or was stopped, the directory stays
+/// unless it is empty, and a note with the failure names it.
+/// - Throws: An error that ends the test, after recording an issue with the reason.
 public func temporaryDirectory(file: StaticString = #filePath, line: UInt = #line, column: UInt = #column) throws
     -> String
 {
@@ -27,12 +28,12 @@ enum TestDirectory {
 
     private static let lock = Lock()
     // SAFETY: read and written under the lock only.
-    // PERF: in two parts, which are put together only for a test that asks.
+    // PERF: stored in two parts, which are joined only if a test asks for the directory.
     private nonisolated(unsafe) static var typeName = ""
     private nonisolated(unsafe) static var testName = ""
     private nonisolated(unsafe) static var made: String?
 
-    /// A test begins, which has no directory yet.
+    /// Prepares for a test, which has no directory yet.
     static func testBegins(type: String, test: String) {
         lock.withLock {
             typeName = type
@@ -41,16 +42,16 @@ enum TestDirectory {
         }
     }
 
-    /// The test is over.
+    /// Removes the directory after a test.
     ///
-    /// - Returns: the directory that stays because something is in it, if the test has failed.
+    /// - Returns: The directory if it stays because the test has failed and the directory isn't empty.
     @discardableResult
     static func testEnds(hasFailed: Bool) -> String? {
-        // PERF: tests without a directory take a lock and nothing else.
+        // PERF: for tests without a directory, this function only takes a lock.
         guard let path = lock.withLock({ made.take() }) else { return nil }
         if hasFailed, rmdir(path) != 0 { return path }
         remove(path)
-        // Several workers share a supervisor's; one that is this process's own goes with the last of its contents.
+        // Several workers share the supervisor's directory. A directory of this process only is removed when it is empty.
         if environment("IN_CLASS_TEMPORARY") == nil {
             rmdir(String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)))
         }
@@ -61,25 +62,25 @@ enum TestDirectory {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The directory, which is made now if it is not there.
+    /// Returns the directory, and creates it if it doesn't exist.
     static func path() throws(MissingError) -> String {
         try lock.withLock { () throws(MissingError) -> String in
             if let made { return made }
             let path = try make(named: "\(typeName).\(testName)", in: try runDirectory())
             made = path
-            // The supervisor must know of it before the test can crash.
+            // The supervisor must know the directory before the test can crash.
             Recorder.send { $0.add("directory", [path]) }
             return path
         }
     }
 
-    /// The directory of all directories of this run: one that the supervisor has named, or one of this process.
+    /// The parent of all directories of this run: named by the supervisor, or private to this process.
     private static func runDirectory() throws(MissingError) -> String {
         let parent = environment("TMPDIR") ?? "/tmp"
         let path = environment("IN_CLASS_TEMPORARY") ?? "\(parent)/in-class-tests-\(getuid())-\(getpid())"
         if mkdir(path, 0o700) == 0 { return path }
         let reason = String(cString: strerror(errno))
-        // In a folder that everybody may write to, the name might be taken by somebody else.
+        // In a folder that is writable for all users, another user may already own this name.
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid() else {
             throw MissingError(description: "no directory \(path): \(reason)")
@@ -87,7 +88,7 @@ enum TestDirectory {
         return path
     }
 
-    /// Makes a directory that was not there before.
+    /// Creates a new directory.
     static func make(named name: String, in folder: String) throws(MissingError) -> String {
         let base = "\(folder)/\(fileName(name))"
         var path = base
@@ -95,7 +96,7 @@ enum TestDirectory {
             guard errno == EEXIST else {
                 throw MissingError(description: "no directory \(path): \(String(cString: strerror(errno)))")
             }
-            // An attempt before this one, or a test of the same name in another list.
+            // An earlier attempt, or a test with the same name in another list, has used this name.
             path = "\(base)-\(nextNumber(of: base))"
         }
         return path
@@ -105,7 +106,8 @@ enum TestDirectory {
     // SAFETY: read and written under the lock only.
     private nonisolated(unsafe) static var numbers: [String: Int] = [:]
 
-    /// A number, from 2, for another file or directory of a name; each is given once, so that many take no longer.
+    /// Returns the next number, from 2, for another file or directory with this name. Each number is returned only once, so
+    /// creating many files doesn't get slower.
     static func nextNumber(of path: String) -> Int {
         numberLock.withLock {
             numbers[path, default: 1] += 1
@@ -113,7 +115,7 @@ enum TestDirectory {
         }
     }
 
-    /// A test's name without what has a meaning in paths or shells, short enough for sockets to have paths inside.
+    /// Returns a test's name without characters that are special in paths or shells, short enough for the paths of sockets.
     static func fileName(_ name: String) -> String {
         var result = ""
         for scalar in name.unicodeScalars.prefix(60) {
@@ -127,10 +129,10 @@ enum TestDirectory {
         return result.isEmpty ? "test" : result
     }
 
-    /// Removes a directory with all that is in it; symbolic links are removed, not followed.
+    /// Removes a directory with its contents. Symbolic links are removed, not followed.
     static func remove(_ path: String) {
         guard rmdir(path) != 0, errno != ENOENT else { return }
-        // A test may have taken its own rights away.
+        // The test may have removed its own permissions.
         chmod(path, 0o700)
         for name in names(in: path) {
             let inner = "\(path)/\(name)"
@@ -141,7 +143,7 @@ enum TestDirectory {
         rmdir(path)
     }
 
-    /// The names of what a folder holds, in any order; none of a folder that cannot be read.
+    /// Returns the names of a folder's contents in any order, or an empty array if the folder can't be read.
     static func names(in path: String) -> [String] {
         guard let stream = opendir(path) else { return [] }
         defer { closedir(stream) }

@@ -18,7 +18,7 @@ public struct TestResource: Sendable {
 /// Reads a resource of the tested module by name and extension.
 ///
 /// The name may hold folders that the target copies (`"images/small"`). Works from any working directory.
-/// - Throws: what ends the test, after recording an issue that names the path that was searched.
+/// - Throws: An error that ends the test, after recording an issue that names the searched path.
 public func resource(
     _ name: String, _ fileExtension: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) throws -> TestResource {
@@ -34,7 +34,7 @@ public func resource(
     throw RequirementNotMet()
 }
 
-/// The contents of a regular file, or nil when there is none that can be read.
+/// Returns the contents of a regular file, or nil if the file can't be read.
 func contents(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

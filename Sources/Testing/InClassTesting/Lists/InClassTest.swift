@@ -1,12 +1,12 @@
-// The bridge to test runners that take their cases as values, swift-testing's parameterised tests above all: every
-// in-class test of a module as a case of its own.
+// Connects other test runners, such as swift-testing with its parameterized tests, to in-class tests: every in-class test of
+// a module becomes a separate case.
 
 #if DEBUG || IN_CLASS_TESTS
 
 /// An in-class test as a value, for another test runner to list and run.
 ///
-/// A few lines in a test target make every in-class test of a module a case of `swift test` and of the editor's list, which
-/// can be run again by itself, and whose failures are at their own lines:
+/// Add these lines to a test target to make every in-class test of a module a case of `swift test` and of the editor's list
+/// of tests. You can run each case alone, and its failures appear at their own lines:
 /// ```swift
 /// @Test(arguments: await InClassTest.all(inModule: "Stacks"))
 /// func inClassTests(_ test: InClassTest) async {
@@ -25,7 +25,7 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     // SAFETY: `SerialExecution` runs one test at a time.
     private nonisolated(unsafe) let body: TestBody
 
-    /// What stays the same from run to run, by which an editor asks for this test alone: its name, as `Type.test`.
+    /// The name of the test, as `Type.test`. It is the same in every run, so an editor can select this test by it.
     public var id: String { description }
 
     /// The name of the test, as `Type.test`.
@@ -46,9 +46,9 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
         }
     }
 
-    /// Runs the test; in-class tests run one at a time, however many callers there are.
+    /// Runs the test. In-class tests run one at a time, even if several callers call this function at once.
     ///
-    /// - Returns: every issue that is not known; none for a test that skips itself.
+    /// - Returns: All issues that aren't known issues, or an empty array if the test is skipped.
     public func run() async -> [InClassTestIssue] {
         await SerialExecution.shared.run { await found() }
     }
@@ -60,7 +60,7 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
         let recorded = await Recorder.issues {
             do { try await body() } catch { try? recordThrown(error, from: "the test") }
         }
-        // Those of detached tasks and other threads, which belong to this test or an earlier one.
+        // Issues of detached tasks and other threads. They belong to this test or an earlier one.
         var issues = (recorded + Recorder.takeStrays()).filter { $0.knownReason == nil }
             .map { InClassTestIssue(module: module, place: $0.place, description: $0.text) }
         if let kept = TestDirectory.testEnds(hasFailed: !issues.isEmpty), !issues.isEmpty {
@@ -70,18 +70,20 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     }
 }
 
-/// What an in-class test did not do as expected.
+/// An issue of an in-class test.
 public struct InClassTestIssue: Sendable, CustomStringConvertible {
     let module: String
     let place: CallPlace
 
-    /// What was got and expected; then, of the last issue of a test, the temporary directory that it has left.
+    /// The actual and the expected value. The last issue of a test also names the temporary directory that the test has
+    /// left.
     public fileprivate(set) var description: String
 
-    /// Makes the other test runner's value for the line of the issue, or for the caller's where an error without one
-    /// ended the test.
+    /// Creates the other test runner's value for the line of the issue. If an error without a line ended the test, the value
+    /// is for the line of the caller.
     ///
-    /// The function makes it of an ID such as `Stacks/Stack.swift`, a path, a line and a column, both from 1.
+    /// The arguments of the closure are an ID such as `Stacks/Stack.swift`, a path, a line and a column, both counted from
+    /// 1.
     public func sourceLocation<Location>(
         _ location: (_ fileID: String, _ filePath: String, _ line: Int, _ column: Int) -> Location,
         fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column
@@ -93,7 +95,7 @@ public struct InClassTestIssue: Sendable, CustomStringConvertible {
     }
 }
 
-/// Runs one thing after another: issues belong to the one test that is running.
+/// Runs one operation after another, because issues are assigned to the one running test.
 private actor SerialExecution {
     static let shared = SerialExecution()
     private var last: Task<Void, Never>?
@@ -152,7 +154,7 @@ extension InClassTest: SelfTesting {
         expectEqual(issues.map(\.description), [#"got 1 instead of expected 2 for a\nb"#])
         expectEqual(issues.map(place), ["M/InClassTest.swift|\(#filePath)|\(line)|46"])
         expectEqual(await test { fail("not reached") }.run().map(\.description), ["not reached"])
-        // An error has no place, but whoever asks for one gets his own.
+        // An error has no position. A caller that asks for one gets the caller's own position.
         struct Refused: Error {}
         let thrown = try requireNotNil(await test { throw Refused() }.run().first, "issue")
         expectTrue(thrown.description.contains("Refused"))

@@ -1,45 +1,46 @@
-// The two protocols by which a type says that it has tests, and how a test gets its fixture.
+// Declares the two protocols for types with tests, and creates the fixture of each test.
 
 #if DEBUG || IN_CLASS_TESTS
 
 /// A type that tests itself: it lists its tests, and every build runs them.
 ///
-/// Conform in an extension at the bottom of the type's own file. Structures, classes, enumerations, actors, nested,
-/// private and noncopyable types conform alike; a generic type pins every parameter
-/// (`extension Table: SelfTesting where Value == Int`). A subclass that overrides
-/// `testSelectors`, which its parent then declares as `class var` in its own braces, runs that list; one that does not
-/// override a class property runs nothing of its own.
+/// Conform in an extension at the bottom of the type's own file. Structures, classes, enumerations, actors, nested, private
+/// and noncopyable types conform in the same way. The extension of a generic type must fix every parameter (`extension
+/// Table: SelfTesting where Value == Int`). If a subclass overrides `testSelectors`, its own list runs. The superclass must
+/// then declare `testSelectors` as `class var` in the class body. A subclass that doesn't override a class property runs no
+/// tests of its own.
 public protocol SelfTesting: ~Copyable, ~Escapable {
     /// The tests of every build, in the order they run.
     static var testSelectors: TestSelectors { get }
-    /// Further lists by name, which run when `testlogger --test-type NAME` asks for them.
+    /// The optional lists by name. A list runs only if you select it with `testlogger --test-type NAME`.
     static var testSelectorsByType: [TestType: TestSelectors] { get }
-    /// How long each test of this type may take, in steps of a millisecond; nil, unless implemented, for the runner's limit.
+    /// The time limit of each test of this type, in steps of a millisecond. Nil, the default, means the runner's limit.
     static var testTimeLimit: Duration? { get }
 }
 
 extension SelfTesting where Self: ~Copyable & ~Escapable {
-    /// No further lists.
+    /// An empty dictionary, so the type has no optional lists.
     public static var testSelectorsByType: [TestType: TestSelectors] { [:] }
-    /// The runner's limit.
+    /// Nil, so the runner's limit applies.
     public static var testTimeLimit: Duration? { nil }
 }
 
-/// A type whose tests may be instance methods, each of which runs on a fresh fixture.
+/// A type with tests that can be instance methods. Each of them runs on a fresh fixture.
 ///
-/// Immediately before each test `testFixture()` makes the instance and `setUp()` prepares it; `tearDown()` follows the
-/// test, also after a failure. An error thrown by any of the three is a failure of that test and stops no other.
+/// Immediately before each test, `testFixture()` creates the instance and `setUp()` prepares it. `tearDown()` runs after the
+/// test, even if the test failed. An error thrown by any of the three fails only this test.
 public protocol FixtureTesting: SelfTesting, ~Copyable {
-    /// Makes the instance that one test runs on.
+    /// Creates the instance for one test.
     nonisolated(nonsending) static func testFixture() async throws -> Self
-    /// Prepares the fixture; does nothing unless implemented.
+    /// Prepares the fixture. The default implementation does nothing.
     nonisolated(nonsending) mutating func setUp() async throws
-    /// Cleans up after the test, passed or failed, and after a `setUp()` that threw; does nothing unless implemented.
+    /// Cleans up after the test, even if the test failed or `setUp()` threw an error. The default implementation does
+    /// nothing.
     nonisolated(nonsending) mutating func tearDown() async throws
-    /// A Boolean value that indicates whether it is a failure when a fixture, an instance of a class, is still held by
-    /// something after its test and `tearDown()`; no, unless implemented.
+    /// A Boolean value that indicates whether a test fails if its fixture, an instance of a class, is still referenced after
+    /// the test and `tearDown()`. The default is false.
     static var testDetectsFixtureLeaks: Bool { get }
-    /// What names the type of an instance as long as something holds it; nil unless that is a class.
+    /// Returns a closure that returns the name of the type while the instance exists, or nil if the type isn't a class.
     static func _end(of instance: borrowing Self) -> (() -> String?)?
 }
 
@@ -48,12 +49,12 @@ extension FixtureTesting where Self: ~Copyable {
     public nonisolated(nonsending) mutating func setUp() async throws {}
     /// Does nothing.
     public nonisolated(nonsending) mutating func tearDown() async throws {}
-    /// They may live on.
+    /// Fixtures may outlive their test.
     public static var testDetectsFixtureLeaks: Bool { false }
-    /// Nothing else holds an instance of no class.
+    /// Value types can't leak.
     public static func _end(of instance: borrowing Self) -> (() -> String?)? { nil }
 
-    /// Makes a list entry of a closure that tests a fresh fixture: a mutating or an isolated method, for example.
+    /// Creates a list entry from a closure that tests a fresh fixture, for example with a mutating or an isolated method.
     ///
     /// ```swift
     /// "testPop": fixture { try $0.testPop() },
@@ -63,15 +64,15 @@ extension FixtureTesting where Self: ~Copyable {
     ) -> TestBody {
         {
             // An isolated conformance can be used on its actor only. Without a synchronous call, Swift 6.3 calls
-            // `testFixture()` before it goes there.
+            // `testFixture()` before it switches to the actor.
             isolation?.preconditionIsolated()
-            // SAFETY: one task uses the fixture, on one actor after another.
+            // SAFETY: only one task uses the fixture, on one actor after another.
             nonisolated(unsafe) var instance: Self
             do { instance = try await testFixture() } catch {
                 return try recordThrown(error, from: "testFixture()")
             }
             let end = testDetectsFixtureLeaks ? _end(of: instance) : nil
-            // Whatever is thrown, the fixture is torn down before it goes on.
+            // The fixture is torn down before any error is thrown on.
             var thrown: (any Error)?
             do {
                 try await instance.setUp()
@@ -93,7 +94,7 @@ extension FixtureTesting where Self: ~Copyable {
 }
 
 extension FixtureTesting where Self: AnyObject {
-    /// Names the type as long as something holds the instance.
+    /// Returns a closure that returns the name of the type while the instance exists.
     public static func _end(of instance: borrowing Self) -> (() -> String?)? {
         weak let reference = copy instance
         return { reference == nil ? nil : TypeDiscovery.displayName(Self.self) }
@@ -101,13 +102,14 @@ extension FixtureTesting where Self: AnyObject {
 }
 
 extension FixtureTesting {
-    /// Makes a list entry of an instance method that tests a fresh fixture.
+    /// Creates a list entry from an instance method that tests a fresh fixture.
     ///
     /// ```swift
     /// "testPush": fixture(testPush),
     /// ```
-    // A closure of several statements is to be the other one's. The compiler prefers what makes nothing asynchronous to
-    // what is not disfavoured, so that both have to be.
+    // A closure of several statements must use the other overload. The compiler prefers an overload that makes nothing
+    // asynchronous, even if it is disfavored. So this overload is disfavored and also takes a function that is asynchronous
+    // in `Self`.
     @_disfavoredOverload
     public static func fixture(
         _ test: @escaping (Self) async -> () async throws -> Void, isolation: isolated (any Actor)? = #isolation
@@ -119,13 +121,13 @@ extension FixtureTesting {
 // MARK: - In-class tests
 
 #if SELF_TESTS
-/// What has been called on the fixtures of one test, in order.
+/// The functions that were called on the fixtures of one test, in order.
 private final class CallLog: @unchecked Sendable {
     // SAFETY: the tests below use it from one task at a time.
     var calls: [String] = []
 }
 
-/// A fixture that outlives its test, unless `tearDown` lets it go.
+/// A fixture that outlives its test, unless `tearDown` releases it.
 private final class HeldFixture: FixtureTesting {
     // SAFETY: the one test below uses them.
     nonisolated(unsafe) static var last: HeldFixture?

@@ -1,13 +1,13 @@
-// The lists in which a type names its tests. Who reads them is ImageMain's business.
+// Defines the lists of a type's tests. ImageMain reads them.
 
 #if DEBUG || IN_CLASS_TESTS
 
 /// A test as it is listed: a function without parameters that may be asynchronous and may throw.
 ///
-/// It need not be `@Sendable`, which a method is not in the Swift 5 mode: tests run one at a time.
+/// The function doesn't have to be `@Sendable`, because tests run one at a time. Methods aren't `@Sendable` in Swift 5 mode.
 public typealias TestBody = () async throws -> Void
 
-/// A list of named tests, written as a dictionary literal and run in the order it is written.
+/// A list of named tests, written as a dictionary literal. Tests run in the order of the literal.
 ///
 /// ```swift
 /// public static var testSelectors: TestSelectors { [
@@ -15,19 +15,19 @@ public typealias TestBody = () async throws -> Void
 ///     "testPush": fixture(testPush),
 /// ] }
 /// ```
-/// Write a computed `static var`: the compiler then checks the list once, not once more for each edit elsewhere.
+/// Write a computed `static var`. The compiler then checks the list once, not again for each edit in other places.
 public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable {
-    // SAFETY: whoever makes a list gives its bodies away, and one task at a time calls them. A body that is isolated to
-    // an actor goes there itself when it is called.
+    // SAFETY: the creator of a list transfers its bodies, and one task at a time calls them. A body that is isolated to an
+    // actor switches to the actor itself when it is called.
     package private(set) var entries: [Entry]
 
     /// A test of a list.
     package struct Entry {
         package var name: String
         package var body: TestBody
-        /// How long it may take, or nil for the limit of its type.
+        /// The time limit, or nil for the limit of its type.
         package var timeLimit: Duration?
-        /// The table that it is a row of, if it is.
+        /// The row of a table, or nil if the test doesn't belong to a table.
         package var row: TableRow?
     }
 
@@ -35,7 +35,7 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
     package struct TableRow {
         /// The name of the table.
         package var table: String
-        /// From 0.
+        /// The index of the row, from 0.
         package var index: Int
     }
 
@@ -44,24 +44,24 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
     /// Creates a list of the given names and functions, in this order.
     public init(dictionaryLiteral elements: (String, TestBody)...) { self.init(elements) }
 
-    /// Creates a list from names and functions made at run time; for the rows of a table there is
+    /// Creates a list from names and functions that are computed at run time. For the rows of a table, use
     /// ``each(_:_:named:_:)``.
     ///
-    /// The names must be the same whenever the list is made.
+    /// The names must be the same each time the list is created.
     /// - Complexity: O(number of tests).
     public init(_ elements: [(String, TestBody)]) {
-        // PERF: most names have no control characters, which take a debug build long to look for by scalars.
+        // PERF: most names have no control characters. A search by scalars is slow in a debug build.
         entries = elements.map { name, body in
             Entry(name: name.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? escaped(name) : name, body: body)
         }
     }
 
-    /// The tests of one list and then those of another.
+    /// Returns the tests of one list followed by the tests of another list.
     public static func + (first: TestSelectors, second: TestSelectors) -> TestSelectors {
         TestSelectors(entries: first.entries + second.entries)
     }
 
-    /// A list of tests each of which may take so long, instead of the runner's limit.
+    /// Returns a list of tests with a time limit for each test, instead of the runner's limit.
     ///
     /// ```swift
     /// ["slow": .timeLimit(.seconds(60), ["testMillionPushes": testMillionPushes])]
@@ -74,7 +74,7 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
 }
 
 extension Duration {
-    /// The whole milliseconds, rounded away from zero and limited to what `Int` holds.
+    /// The whole milliseconds, rounded away from zero and limited to the range of `Int`.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         let (whole, overflows) = Int(seconds).multipliedReportingOverflow(by: 1000)
@@ -86,9 +86,9 @@ extension Duration {
     }
 }
 
-/// A name for a list of tests that runs only when it is asked for, such as `slow` or `network`.
+/// A name for a list of tests that runs only if you select it, such as `slow` or `network`.
 public struct TestType: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The name as `testlogger --test-type` takes it.
+    /// The name, as the argument of `testlogger --test-type`.
     public let name: String
 
     /// Creates a test type of this name.

@@ -1,9 +1,9 @@
-// Tables of cases: each row of a table is a test of its own, with a name that its value gives it.
+// Creates a separate test for each row of a table, named after the row's value.
 
 #if DEBUG || IN_CLASS_TESTS
 
 extension TestSelectors {
-    /// A list of one test for each row of a table.
+    /// Returns a list with one test for each row of a table.
     ///
     /// ```swift
     /// ["testIsEmpty": testIsEmpty]
@@ -11,15 +11,15 @@ extension TestSelectors {
     ///         expectEqual(try Expression(text).value, value)
     ///     }
     /// ```
-    /// Each row has its own outcome, and is chosen, repeated and reported by its own name: `testParses(1+1)`. That is the
-    /// row's description, of a tuple or a structure that has none that of its first element; equal ones are numbered,
-    /// `testParses(1+1)#2`. The rows must be the same, and in the same order, whenever the list is made: the elements of
-    /// a `Set` are not. A table without rows is a failure.
+    /// Each row has its own outcome. You can select and repeat it by its own name, `testParses(1+1)`, which reports show,
+    /// too. The name is the row's description. A tuple, or a structure without a description, is named after its first
+    /// element. Equal names are numbered, `testParses(1+1)#2`. The rows must be the same, and in the same order, each time
+    /// the list is created. The elements of a `Set` aren't. A table without rows is a failure.
     /// - Parameters:
-    ///   - name: The name of the table, by which it is chosen as a whole.
+    ///   - name: The name of the table, which selects all of its rows.
     ///   - rows: The cases.
-    ///   - rowName: What a row is called instead.
-    ///   - test: The test of one row; it may be a function, `.each("testParses", rows, testParses)`.
+    ///   - rowName: A closure that returns another name for a row.
+    ///   - test: The test of one row. It can be a function, `.each("testParses", rows, testParses)`.
     /// - Complexity: O(number of rows).
     public static func each<Row>(
         _ name: String, _ rows: some Sequence<Row>, named rowName: ((Row) -> String)? = nil,
@@ -70,13 +70,13 @@ extension TestSelectors {
 }
 
 extension FixtureTesting where Self: ~Copyable {
-    /// A list of one test for each row of a table, each on a fresh fixture.
+    /// Returns a list with one test for each row of a table, each on a fresh fixture.
     ///
     /// ```swift
     /// ["testStartsEmpty": fixture(testStartsEmpty)]
     ///     + each("testPushes", [[1], [1, 2]]) { stack, row in try stack.testPushes(row) }
     /// ```
-    /// Names, rows and complexity are those of ``TestSelectors/each(_:_:named:_:)``.
+    /// For names, rows and complexity, see ``TestSelectors/each(_:_:named:_:)``.
     public static func each<Row>(
         _ name: String, _ rows: some Sequence<Row>, named rowName: ((Row) -> String)? = nil,
         _ test: @escaping (inout Self, Row) async throws -> Void, isolation: isolated (any Actor)? = #isolation

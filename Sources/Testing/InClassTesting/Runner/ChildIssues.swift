@@ -1,20 +1,20 @@
-// The issues of a child process on their way to its parent: in memory that both share, which neither a full pipe nor a
-// closed descriptor nor the end of the child can take away.
+// Passes the issues of a child process to its parent in shared memory. Issues can't be lost because of a full pipe, a closed
+// descriptor or the end of the child.
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// Memory to which a child process adds issues and from which its parent takes them.
+/// Shared memory for issues. The child process adds issues and the parent process reads them.
 struct ChildIssues {
     private static let size = 1 << 20
 
-    // SAFETY: mapped until `free`. The first word is the number of bytes behind the header, the second the number of
-    // issues that found no space. Then come the issues: the number of fields, and for each its length and its bytes.
+    // SAFETY: mapped until `free`. The first word is the number of bytes after the header, the second the number of issues
+    // that found no space. Then come the issues: the number of fields, and for each field its length and its bytes.
     private let memory: UnsafeMutableRawPointer
     private static let header = 2 * MemoryLayout<Int>.size
 
-    /// Maps the memory, or returns nil if the system has none.
+    /// Maps the memory, or returns nil if the system has no memory.
     init?() {
         guard let memory = mmap(nil, Self.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
@@ -26,7 +26,7 @@ struct ChildIssues {
 
     private var counts: UnsafeMutablePointer<Int> { memory.assumingMemoryBound(to: Int.self) }
 
-    /// Adds the fields of an issue, or the reason of a skip alone; called in the child.
+    /// Adds the fields of an issue, or only the reason of a skip. Call it in the child.
     func add(_ fields: [String]) {
         var bytes: [UInt8] = []
         func append(_ number: Int) { withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) } }
@@ -44,7 +44,7 @@ struct ChildIssues {
         counts[0] = used + bytes.count
     }
 
-    /// What the child has added; called in the parent.
+    /// The issues that the child has added. Use it in the parent.
     var all: [[String]] {
         var rest = UnsafeRawBufferPointer(
             start: memory + Self.header, count: min(max(counts[0], 0), Self.size - Self.header))[...]
@@ -54,7 +54,7 @@ struct ChildIssues {
             return UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: Int.self)
         }
         var issues: [[String]] = []
-        // What a crash or another process has left half written ends the list.
+        // The list ends at an issue that is incomplete because of a crash or another process.
         while let fieldCount = number() {
             var fields: [String] = []
             while fields.count < fieldCount, let count = number(), count >= 0, count <= rest.count {

@@ -1,40 +1,40 @@
-// Writes the worker protocol: one line an event, fields separated by tabs. TestEvents reads it and says what each line
-// means. Lines go out whole: a line that is not written at once waits in the buffer for the next.
+// Writes the worker protocol: one line for each event, with fields separated by tabs. TestEvents reads it and documents each
+// line. Lines are written as a whole: a line that is not sent immediately stays in the buffer until the next line.
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// The lines of one worker on their way to its supervisor.
+/// The buffer of one worker's lines and the descriptor that they are sent to.
 package struct EventWriter {
-    /// The version of the vocabulary, as TestEvents knows it.
+    /// The version of the protocol, which TestEvents checks.
     static let version = 7
 
     /// The lines that have not been sent.
     package private(set) var buffer: [UInt8] = []
     private let descriptor: Int32
 
-    /// Creates a writer to a file descriptor; a negative one keeps everything in the buffer.
+    /// Creates a writer to a file descriptor. If the descriptor is negative, all lines stay in the buffer.
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// A Boolean value that indicates whether a supervisor reads what is sent.
+    /// A Boolean value that indicates whether a supervisor reads the events.
     var isConnected: Bool { descriptor >= 0 }
 
-    /// Appends an event of numbers.
+    /// Appends an event with numbers.
     package mutating func add(_ kind: StaticString, _ numbers: Int...) {
         start(kind)
         for number in numbers { append(number) }
         endLine()
     }
 
-    /// Appends an event of one text.
+    /// Appends an event with one text.
     mutating func add(_ kind: StaticString, text: String) {
         start(kind)
         append(text)
         endLine()
     }
 
-    /// Appends an event of texts.
+    /// Appends an event with several texts.
     package mutating func add(_ kind: StaticString, _ texts: [String]) {
         start(kind)
         for text in texts { append(text) }
@@ -44,7 +44,7 @@ package struct EventWriter {
     /// Appends an issue of the running test.
     package mutating func add(_ issue: RecordedIssue) { add("issue", issue.fields) }
 
-    /// Appends an issue of a test that may have ended, or of an unknown one.
+    /// Appends an issue of a test that may have ended, or of an unknown test.
     package mutating func add(_ issue: RecordedIssue, of test: Int?) {
         add("stray", [String(test ?? -1)] + issue.fields)
     }
@@ -55,7 +55,7 @@ package struct EventWriter {
 
     private mutating func endLine() { buffer.append(0x0A) }
 
-    // PERF: a debug build takes microseconds to make a String of a number or to look at a text byte by byte.
+    // PERF: in a debug build, converting a number to a String or checking a text byte by byte takes microseconds.
     private mutating func append(_ number: Int) {
         buffer.append(0x09)
         if number < 0 { buffer.append(0x2D) }
@@ -85,30 +85,30 @@ package struct EventWriter {
         }
     }
 
-    /// Waits to be ended by the supervisor, which notices that a test has closed the descriptor: nobody would hear of any
-    /// further test.
+    /// Waits until the supervisor ends this process. The supervisor notices that a test has closed the descriptor, after
+    /// which no event can be received.
     private func waitForEnd() -> Never {
         while true { pause() }
     }
 
-    /// Returns whether nothing in a text needs an escape.
+    /// Returns whether a text contains no bytes that need an escape.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = bytes.baseAddress else { return true }
         return memchr(start, 0x09, bytes.count) == nil && memchr(start, 0x0A, bytes.count) == nil
             && memchr(start, 0x0D, bytes.count) == nil && memchr(start, 0x5C, bytes.count) == nil
     }
 
-    /// A hash of what has been added from an offset on.
+    /// Returns a hash of the lines that start at an offset.
     func hash(from start: Int) -> Int {
         buffer.withUnsafeBytes { bytes in
             Int(truncatingIfNeeded: inclass_hash(bytes.baseAddress.map { $0 + start }, bytes.count - start) >> 1)
         }
     }
 
-    /// Forgets what has been added from an offset on.
+    /// Removes the lines that start at an offset.
     mutating func removeAll(from start: Int) { buffer.removeLast(buffer.count - start) }
 
-    /// Sends what has been added.
+    /// Sends the buffered lines.
     mutating func send() {
         guard descriptor >= 0 else { return }
         buffer.withUnsafeBytes { bytes in

@@ -1,6 +1,6 @@
-// The main function of a test image: announces the plan to the supervisor, then runs the tests it is asked for. Its parts
-// are TypeDiscovery (which types), TestLoop (one test after another), Recorder (issues), EventWriter (the protocol),
-// ProcessState (what a test may change of its process) and LastWords (crashes and exits).
+// The main function of a test image: sends the plan to the supervisor, then runs the tests that the supervisor requests. Its
+// parts are TypeDiscovery (types with tests), TestLoop (running tests one after another), Recorder (issues), EventWriter
+// (the protocol), ProcessState (process state that a test may change) and LastWords (crashes and exits).
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -28,18 +28,19 @@ public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<Unsafe
 }
 
 enum ImageMain {
-    // SAFETY: written before anything else runs. The main function does not return, so what it alone had would be leaked.
+    // SAFETY: written before other code runs. The main function doesn't return, so a leak check would report its local
+    // variables.
     nonisolated(unsafe) static var arguments: [String] = []
 
-    // SAFETY: as for the list that the body comes from.
+    // SAFETY: see the list that contains the body.
     struct Test: @unchecked Sendable {
         var typeName: String
         var testName: String
         var testType: String
         var module: String
-        /// How long it may take, or 0 for as long as any other.
+        /// The time limit, or 0 for the default limit.
         var timeoutMilliseconds: Int
-        /// Something that no other list's tests have, nor those of another limit.
+        /// A number that is unique to the tests of one list with the same time limit.
         var listNumber: Int
         var row: TestSelectors.TableRow?
         var body: TestBody
@@ -67,13 +68,14 @@ enum ImageMain {
             // A test that cancels its task cancels only this task.
             while await Task.detached(operation: { await loop.run() }).value {}
             endIfLeaking()
-            // The leak check must still find what the lists hold.
+            // The leak check must still find the objects that the lists reference.
             withExtendedLifetime(loop) {}
             return 0
         }
     }
 
-    /// Runs one test for a debugger: in this process with its own output, no limit and no handler; issues are printed.
+    /// Runs one test for a debugger, in this process, with its own output, no time limit and no signal handler. Issues are
+    /// printed.
     static func startDebugging(module: String, test name: String) -> Never {
         Recorder.connect(EventWriter(descriptor: -1))
         Recorder.printsIssues = true
@@ -93,7 +95,7 @@ enum ImageMain {
         }
     }
 
-    /// Runs something in a task and ends the process with its status, while the main thread serves the main actor.
+    /// Runs a closure in a task and ends the process with its status, while the main thread serves the main actor.
     private static func drainMainQueue(_ body: @escaping @Sendable () async -> Int32) -> Never {
         Task.detached {
             let status = await body()
@@ -149,7 +151,7 @@ enum ImageMain {
     private static func add(_ tests: [Test], to writer: inout EventWriter) {
         var listNumber = -1
         var index = 0
-        // PERF: here and below `while` for `for` and `map`, which in a debug build take longer than what they do.
+        // PERF: here and below `while` instead of `for` and `map`, which in a debug build take longer than their bodies.
         while index < tests.count {
             if tests[index].listNumber != listNumber {
                 let test = tests[index]
@@ -167,7 +169,7 @@ enum ImageMain {
 
     /// Adds the tests of a type's lists.
     ///
-    /// - Returns: whether there are any.
+    /// - Returns: Whether the lists contain tests.
     private static func add(_ tested: ConformingType, to tests: inout [Test]) -> Bool {
         func lists<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
             [(.unit, type.testSelectors)]
@@ -195,7 +197,7 @@ enum ImageMain {
         return tests.count > before
     }
 
-    /// Has a leak sanitizer, if there is one, look for what the tests have left, and ends the process if there is any.
+    /// Calls the leak check of a leak sanitizer, if the image has one, and ends the process if the tests have leaked memory.
     private static func endIfLeaking() {
         typealias Check = @convention(c) () -> Int32
         guard let symbol = SystemSymbol.address(of: "__lsan_do_recoverable_leak_check") else { return }

@@ -1,19 +1,19 @@
-// What the worker can still say when it dies: the signal or the call of exit, and the return addresses that lead there.
-// Everything here runs in signal handlers, on an alternate stack, with memory that was allocated before.
+// The crash handler of a worker: reports the signal or the call of exit that ends the worker, with the return addresses. All
+// handlers run on an alternate stack, with memory that was allocated before.
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// The last words of a worker process.
+/// The crash and exit handlers of a worker process.
 enum LastWords {
     private typealias Backtrace = @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>, Int32) -> Int32
 
     private static let frameCountMax = 64
     private static let alternateStackSize = 64 << 10
 
-    // SAFETY: set once by install() before any test runs, but for isTestRunning and testThread, which the one thread
-    // that runs tests sets between them; handlers only read.
+    // SAFETY: set once by install() before any test runs, except isTestRunning and testThread. The only thread that runs
+    // tests sets these between tests; handlers only read.
     private nonisolated(unsafe) static var descriptor: Int32 = -1
     private nonisolated(unsafe) static var process: pid_t = 0
     private nonisolated(unsafe) static var imageStart: UInt = 0
@@ -25,10 +25,10 @@ enum LastWords {
     private nonisolated(unsafe) static var isTestRunning = false
     private nonisolated(unsafe) static var testThread = pthread_self()
     private nonisolated(unsafe) static var lastStack: UnsafeMutableRawPointer?
-    /// The thread that has been given its stack last.
+    /// The thread that got its alternate stack last.
     private nonisolated(unsafe) static var preparedThread: pthread_t?
 
-    /// Sends last words to the descriptor from now on.
+    /// Sends crash reports to the descriptor from now on.
     static func install(descriptor: Int32) {
         self.descriptor = descriptor
         process = getpid()
@@ -47,7 +47,7 @@ enum LastWords {
         prepareThread()
     }
 
-    /// Says nothing in this process, a child that is to die: its parent looks at how it does.
+    /// Reports nothing in this process, a child that is expected to die. Its parent checks how it ends.
     static func leaveToParent() {
         isTestRunning = false
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] {
@@ -56,12 +56,12 @@ enum LastWords {
         inclass_write_no_core()
     }
 
-    /// Gives the calling thread the stack that its handlers run on, so that a stack overflow can be reported too.
+    /// Gives the calling thread an alternate stack for signal handlers, so that a stack overflow can be reported, too.
     static func prepareThread() {
         var current = stack_t()
         guard sigaltstack(nil, &current) == 0, current.ss_flags & Int32(SS_DISABLE) != 0 else { return }
         var stack = stack_t()
-        // A thread may end before the process does: below its stack each has the address of the one before.
+        // A thread may end before the process. Each alternate stack is preceded by the address of the previous one.
         let memory = UnsafeMutableRawPointer.allocate(byteCount: alternateStackSize + 16, alignment: 16)
         memory.storeBytes(of: lastStack, as: UnsafeMutableRawPointer?.self)
         lastStack = memory
@@ -70,13 +70,13 @@ enum LastWords {
         sigaltstack(&stack, nil)
     }
 
-    /// A test begins on the calling thread.
+    /// Records that a test begins on the calling thread.
     static func testBegins() {
         watchThread()
         isTestRunning = true
     }
 
-    /// Reports the stack of the calling thread from now on if something takes too long.
+    /// Makes a timeout report the stack of the calling thread from now on.
     static func watchThread() {
         let thread = pthread_self()
         if preparedThread.map({ pthread_equal(thread, $0) == 0 }) ?? true {
@@ -86,13 +86,13 @@ enum LastWords {
         testThread = thread
     }
 
-    /// The test is over: a call of exit is now the worker's own.
+    /// Records that the test has ended: a call of exit is now the worker's own.
     static func testEnds() { isTestRunning = false }
 
     // MARK: In handlers
 
     private static func report(signal number: Int32, _ context: UnsafeMutableRawPointer?) {
-        // A timeout is asked of the process; the thread to look at is the one that runs the test.
+        // A timeout signal is sent to the process. The thread to examine is the thread that runs the test.
         if number == SIGPROF, pthread_equal(pthread_self(), testThread) == 0 {
             pthread_kill(testThread, SIGPROF)
             return
@@ -113,7 +113,7 @@ enum LastWords {
         if let context, let count = InterruptedThread.writeFrames(context, to: frames, capacity: frameCountMax) {
             return count
         }
-        // Where the C library has no backtrace (musl), the supervisor falls back to the test's declaration.
+        // If the C library has no backtrace (musl), the supervisor reports the position of the test's declaration.
         return backtrace.map { Int($0(frames, Int32(frameCountMax))) } ?? 0
     }
 
@@ -138,7 +138,7 @@ enum LastWords {
         if let number { append(number: UInt(number)) }
         for index in 0..<backtraceFrames(context) {
             let address = UInt(bitPattern: frames[index])
-            // Only this image's frames have a place in the sources; those of libraries say nothing here.
+            // Only frames of this image have source positions. Frames of libraries don't help here.
             if address > imageStart { append(number: address - imageStart) }
         }
         append(UInt8(ascii: "\n"))

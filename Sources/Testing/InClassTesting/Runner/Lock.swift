@@ -1,4 +1,4 @@
-// The lock of what the threads of a test share. It is this module's own, which depends on no other.
+// A lock for the data that the threads of a test share. InClassTesting has its own because it depends on no other module.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -14,13 +14,13 @@ struct Lock: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
     }
 
-    /// Frees the lock, which nobody uses any more.
+    /// Frees the lock. Call it when the lock isn't used any more.
     func destroy() {
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
     }
 
-    /// Calls a closure, which asks for this lock no more, while no other thread is in such a call.
+    /// Calls a closure while no other thread is in such a call. The closure must not use the same lock.
     func withLock<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

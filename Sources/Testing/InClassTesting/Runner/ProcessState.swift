@@ -5,14 +5,14 @@
 
 internal import InClassTestingSystem
 
-/// The state that every test of a worker begins with.
+/// The process state at the beginning of every test of a worker.
 struct ProcessState {
     private let output: Int32
     private let outputFile: FileIdentity?
     private let errorFile: FileIdentity?
     private let folder: FileIdentity?
     private let mask: mode_t
-    /// The addresses of the variables, with the nil at their end, and their texts.
+    /// The addresses of the variables, including the nil at the end, and their texts.
     private var variables: [UnsafeMutablePointer<CChar>?]
     private let variableTexts: Set<String>
     private let settings: inclass_settings
@@ -40,7 +40,7 @@ struct ProcessState {
         }
     }
 
-    /// Keeps the present state.
+    /// Saves the current state.
     init() {
         // A test is unlikely to use this number.
         output = fcntl(1, F_DUPFD_CLOEXEC, 200)
@@ -54,7 +54,7 @@ struct ProcessState {
         settings = Self.presentSettings()
     }
 
-    /// The size of the standard output, if that is a file without a name, which only testlogger makes.
+    /// The size of the standard output, if it is a file without a name, which only testlogger creates.
     var outputSize: Int? {
         var status = stat()
         guard fstat(output, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 0 else { return nil }
@@ -80,11 +80,12 @@ struct ProcessState {
         return inclass_are_equal(&before, &now) == 0
     }
 
-    /// Compares texts only if a pointer differs: `setenv` replaces the pointer.
+    /// Compares texts only if a pointer differs, because `setenv` replaces the pointer.
     private mutating func areVariablesChanged() -> Bool {
         if let present = SystemSymbol.environment {
             var index = 0
-            // SAFETY: both end with a nil, and the comparison ends with the first difference, so it reads behind neither.
+            // SAFETY: both lists end with a nil, and the comparison ends at the first difference, so it doesn't read past
+            // the end.
             let isSame = variables.withUnsafeBufferPointer { saved in
                 while index < saved.count, present[index] == saved[index] { index &+= 1 }
                 return index == saved.count
@@ -175,7 +176,7 @@ extension ProcessState: SelfTesting {
         },
     ]
 
-    /// Calls a function of one number, by a name that the linker doesn't see.
+    /// Calls a function with one number, by a name that the linker doesn't see.
     private static func call(_ name: String, _ number: Int32) -> Int32? {
         SystemSymbol.address(of: name).map {
             unsafeBitCast($0, to: (@convention(c) (Int32) -> Int32).self)(number)
@@ -196,7 +197,7 @@ extension ProcessState: SelfTesting {
             if state.isChanged(afterFailure: true) { exit(1) }
             guard change.make() else { exit(2) }
             let isSeen = state.isChanged(afterFailure: change.isSetting)
-            // Nothing is changed by looking.
+            // Checking the state doesn't change it.
             exit(isSeen && state.isChanged(afterFailure: change.isSetting) ? 7 : 3)
         }
     }

@@ -1,8 +1,8 @@
-// What a failed expectation records, and its form in the worker protocol.
+// The issue that a failed expectation records, and its form in the worker protocol.
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// The place of a call in a source file.
+/// The position of a call in a source file.
 package struct CallPlace: Equatable, Sendable {
     package var path: String
     package var line: Int
@@ -20,11 +20,11 @@ package struct CallPlace: Equatable, Sendable {
         self.column = column
     }
 
-    /// No place of its own: the supervisor reports the issue where the test is declared.
+    /// An unknown position: the supervisor reports the issue at the declaration of the test.
     package static let test = CallPlace(path: "", line: 0, column: 0)
 }
 
-/// What was expected and what was got instead.
+/// An issue with the expected and the actual value.
 package struct RecordedIssue: Equatable, Sendable {
     package enum Kind: String, Sendable { case expectation, thrownError, list }
 
@@ -51,7 +51,7 @@ package struct RecordedIssue: Equatable, Sendable {
         self.texts = texts
     }
 
-    /// All properties as text, in the order in which an event has them.
+    /// All properties as text, in the order of the event's fields.
     package var fields: [String] {
         var fields = [
             kind.rawValue, place.path, String(place.line), String(place.column), got, expected, message,
@@ -61,7 +61,7 @@ package struct RecordedIssue: Equatable, Sendable {
         return fields + notes
     }
 
-    /// Creates an issue from its fields, or nil if some are missing.
+    /// Creates an issue from its fields, or returns nil if fields are missing.
     init?(fields: [String]) {
         guard fields.count >= 10, let kind = Kind(rawValue: fields[0]), let line = Int(fields[2]),
             let column = Int(fields[3])
@@ -78,7 +78,7 @@ package struct RecordedIssue: Equatable, Sendable {
         self.notes = Array(notes)
     }
 
-    /// What happened, in a sentence; of `fail` the message alone.
+    /// A description of the issue in a sentence. For `fail`, it is only the message.
     var text: String {
         if kind == .expectation, got.isEmpty, expected.isEmpty {
             return message.isEmpty ? "failed" : escaped(message)
@@ -87,12 +87,12 @@ package struct RecordedIssue: Equatable, Sendable {
     }
 }
 
-/// Two texts that were compared, whole, so that one may be accepted in place of the other.
+/// Two complete texts that were compared, so that the actual text can replace the expected text.
 package struct ComparedTexts: Equatable, Sendable {
-    /// The most bytes of each.
+    /// The maximum number of bytes of each text.
     static let byteCountMax = 1 << 20
 
-    /// The file that holds what was expected, or is to hold it; empty for a literal.
+    /// The path of the golden file for the expected text, which may not exist yet, or an empty string for a literal.
     package var golden: String
     package var got: String
     package var expected: String
@@ -104,7 +104,7 @@ package struct ComparedTexts: Equatable, Sendable {
         self.expected = expected
     }
 
-    /// Nothing for values that are no texts.
+    /// Returns nil if the values aren't texts.
     init?(_ got: Any, _ expected: Any) {
         guard let got = wholeText(got), let expected = wholeText(expected) else { return nil }
         self.init(got: got, expected: expected)

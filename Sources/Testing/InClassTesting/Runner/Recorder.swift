@@ -1,21 +1,21 @@
-// Sends issues to the supervisor. Task-local values say which test an issue belongs to, and which known issues and
-// collections it is in. Detached tasks and other threads have no such values; the supervisor finds the test of their
-// issues by the place of the expectation. Passing expectations never come here.
+// Sends issues to the supervisor. Task-local values connect an issue with its test, its known issues and its collections.
+// Detached tasks and other threads have no such values, so the supervisor finds the test of their issues by the position of
+// the expectation. Passing expectations don't use the recorder.
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// Ends a test whose requirement was not met; the issue has been recorded already.
+/// An error that ends a test after a failed requirement. The issue has been recorded already.
 struct RequirementNotMet: Error {}
 
-/// Ends a test that was skipped. The recorder has the reason, unless a detached task, a thread or another test has thrown
-/// the error first.
+/// An error that ends a skipped test. The recorder has the reason, unless a detached task, a thread or another test has
+/// thrown the error first.
 struct TestSkipped: Error { var reason: String }
 
-/// The issues of the running test, most of the time none.
+/// The recorder of the running test's issues.
 package enum Recorder {
-    /// The most issues that one test sends on; further ones are counted.
+    /// The maximum number of issues that one test sends. Further issues are only counted.
     static let issueCountMax = 100
 
     private static let lock = Lock()
@@ -28,13 +28,13 @@ package enum Recorder {
     /// Print issues for a person instead of sending them: there is a debugger in the supervisor's place.
     // SAFETY: set once before anything runs.
     nonisolated(unsafe) static var printsIssues = false
-    /// The places of expectations and the paths of goldens that something has met.
+    /// The positions of passed expectations and the paths of golden files that matched.
     private nonisolated(unsafe) static var met: Set<String> = []
-    /// The issues of no known test in a process that has no supervisor.
+    /// The issues of unknown tests in a process without a supervisor.
     private nonisolated(unsafe) static var strays: [RecordedIssue] = []
     /// The process that tests run in.
     private nonisolated(unsafe) static var process = getpid()
-    /// Where the issues of this process go if it is the child of an exit expectation.
+    /// The shared memory for the issues of this process if it is the child of an exit expectation.
     private nonisolated(unsafe) static var parent: ChildIssues?
 
     /// An open `withKnownIssue`, or an open collection of a test of this module.
@@ -51,17 +51,17 @@ package enum Recorder {
         init(knownReason: String?) { self.knownReason = knownReason }
     }
 
-    /// The test that runs; nil outside a worker.
+    /// The index of the running test, or nil outside a worker.
     private nonisolated(unsafe) static var runningIndex: Int?
-    /// The test that the present task belongs to; nil in detached tasks and other threads.
+    /// The index of the test that the current task belongs to, or nil in detached tasks and other threads.
     @TaskLocal static var ownIndex: Int?
-    /// The innermost scope of the present task; nil in detached tasks and other threads.
+    /// The innermost scope of the current task, or nil in detached tasks and other threads.
     @TaskLocal static var scope: Scope?
 
-    /// Sends everything to this writer from now on.
+    /// Sends all events to this writer from now on.
     static func connect(_ newWriter: EventWriter) { lock.withLock { (writer, process) = (newWriter, getpid()) } }
 
-    /// Adds lines that concern no issue, and sends them; only the worker itself does.
+    /// Adds lines other than issues, and sends them. Only the worker process itself does so.
     static func send(_ add: (inout EventWriter) -> Void) {
         endIfForked()
         lock.withLock {
@@ -71,13 +71,13 @@ package enum Recorder {
         }
     }
 
-    /// Says that something is what was expected, once.
+    /// Reports once that the expectation at a position has passed.
     static func noteMet(_ place: String) {
         guard lock.withLock({ met.insert(place).inserted && getpid() == process }) else { return }
         send { $0.add("met", text: place) }
     }
 
-    /// A test begins: the supervisor is told before anything of it runs.
+    /// Begins a test. The event is sent before the test runs.
     static func begin(_ index: Int, outputStart: Int) {
         lock.withLock {
             issueCount = 0
@@ -89,9 +89,9 @@ package enum Recorder {
         }
     }
 
-    /// The test is over; the line goes out with the next one.
+    /// Ends a test. The event is sent with the next one.
     ///
-    /// - Returns: whether the test has failed, and whether any test has had an issue so far.
+    /// - Returns: Whether the test has failed, and whether any test has had an issue so far.
     static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> (hasFailed: Bool, hadIssues: Bool) {
         lock.withLock {
             runningIndex = nil
@@ -133,7 +133,7 @@ package enum Recorder {
         }
     }
 
-    /// Takes an issue through the scopes of its task; the innermost known issue expects it.
+    /// Passes an issue through the scopes of its task. The innermost known issue expects it.
     ///
     /// - Returns: nil if a scope has collected the issue.
     private static func passed(_ issue: RecordedIssue, from innermost: Scope?) -> RecordedIssue? {
@@ -156,7 +156,7 @@ package enum Recorder {
     private static func recordStray(_ issue: RecordedIssue, of owner: Int?) {
         guard writer.isConnected else { return strays.append(issue) }
         if owner == nil, issue.knownReason == nil {
-            // It may be an issue of the running test.
+            // The issue may belong to the running test.
             issueCount += 1
             failureCount += 1
         }
@@ -167,7 +167,7 @@ package enum Recorder {
     /// Sends an issue from a child process that a test has forked.
     private static func sendFromChild(_ issue: RecordedIssue, of owner: Int?) {
         var short = issue
-        // The system writes only short lines at once.
+        // The system writes only short lines as a whole.
         short.texts = nil
         short.notes = []
         writer.removeAll(from: 0)
@@ -182,7 +182,7 @@ package enum Recorder {
         fputs("\(place): error: \(issue.text)\n", inclass_stderr())
     }
 
-    /// Takes the issues that belong to no known test.
+    /// Removes and returns the issues of unknown tests.
     static func takeStrays() -> [RecordedIssue] {
         lock.withLock {
             defer { strays = [] }
@@ -194,7 +194,7 @@ package enum Recorder {
 
     /// Forks a child whose issues go to shared memory.
     static func fork(into issues: ChildIssues) -> pid_t {
-        // No other thread holds the lock then, which the child would wait for in vain.
+        // No other thread may hold the lock during the fork, because the child would wait for it forever.
         lock.withLock {
             let child = inclass_fork()
             if child == 0 { (parent, process) = (issues, getpid()) }
@@ -202,7 +202,7 @@ package enum Recorder {
         }
     }
 
-    /// Ends the calling process if it isn't the one that tests run in but a child that a test has forked.
+    /// Ends the calling process if it is a child that a test has forked, not the process that runs the tests.
     static func endIfForked() {
         if getpid() == process { return }
         let message = "a child process returned from the test instead of exiting"
@@ -212,7 +212,7 @@ package enum Recorder {
 
     // MARK: Scopes
 
-    /// Notes that the running test is to end as skipped, whatever becomes of the error that is thrown for it.
+    /// Records that the running test is skipped, even if the error that is thrown for the skip is caught.
     static func noteSkip(_ reason: String) {
         let owner = ownIndex
         var next = scope
@@ -229,7 +229,7 @@ package enum Recorder {
 
     /// Closes a known issue.
     ///
-    /// - Returns: whether it saw an issue or a skip.
+    /// - Returns: Whether the known issue saw an issue or a skip.
     static func close(_ scope: Scope) -> Bool {
         lock.withLock {
             scope.isOpen = false
@@ -244,14 +244,14 @@ package enum Recorder {
         }
     }
 
-    /// Runs code and returns the issues it recorded, which are then no issues of the running test.
+    /// Runs code and returns the issues that it recorded. They don't count as issues of the running test.
     package static func issues(of body: () throws -> Void) rethrows -> [RecordedIssue] {
         let scope = Scope(knownReason: nil)
         try $scope.withValue(scope, operation: body)
         return collected(by: scope)
     }
 
-    /// Runs code and returns the issues it recorded, which are then no issues of the running test.
+    /// Runs code and returns the issues that it recorded. They don't count as issues of the running test.
     @_disfavoredOverload
     package static func issues(
         isolation: isolated (any Actor)? = #isolation, of body: () async throws -> Void
@@ -262,7 +262,7 @@ package enum Recorder {
     }
 }
 
-/// Records an error thrown by a part of the running test, unless it is how a test ends itself.
+/// Records an error thrown by a part of the running test, except errors that end the test after a requirement or skip.
 ///
 /// - Throws: the error of `skip`, which ends the test as skipped.
 func recordThrown(_ error: any Error, from part: String) throws {
@@ -273,7 +273,7 @@ func recordThrown(_ error: any Error, from part: String) throws {
     case is RequirementNotMet where Recorder.hasIssue: break
     case is TestSkipped where part != "tearDown()": throw error
     default:
-        // The test is over when its fixture is torn down.
+        // After the test, during tearDown, a test can't be skipped.
         let text =
             skip != nil
             ? "a skip"

@@ -1,20 +1,20 @@
-// Runs the tests that the supervisor asks for, one after another.
+// Runs the tests that the supervisor requests, one after another.
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// The loop of a worker: reads commands and runs the tests they name.
+/// The loop of a worker, which reads commands and runs the tests that they name.
 final class TestLoop: @unchecked Sendable {
     // SAFETY: one task at a time uses the loop.
     private let tests: [ImageMain.Test]
     /// The index of the first of them.
     private let first: Int
     private var commands: CommandReader
-    // PERF: to check each access takes a debug build longer than the access.
+    // PERF: in a debug build, the exclusivity check of an access takes longer than the access.
     @exclusivity(unchecked) private var state = ProcessState()
     @exclusivity(unchecked) private var outputEnd: Int
-    /// The current command, of which the tests before `next` have run; nil before the first.
+    /// The current command, or nil before the first. The tests before its `next` have run.
     @exclusivity(unchecked) private var command: Command?
     @exclusivity(unchecked) private var next = 0
     @exclusivity(unchecked) private var end = 0
@@ -45,10 +45,10 @@ final class TestLoop: @unchecked Sendable {
         return false
     }
 
-    /// The next test to run; nil if the supervisor has closed the commands.
+    /// Returns the next test to run, or nil if the supervisor has closed the commands.
     private func nextIndex() -> Int? {
         while true {
-            // PERF: without a call of a generic function, which takes a debug build as long as a short test.
+            // PERF: without a call of a generic function, which in a debug build takes as long as a short test.
             if next < end {
                 next &+= 1
                 return next &- 1
@@ -97,11 +97,11 @@ final class TestLoop: @unchecked Sendable {
 /// A part of the plan to run.
 private struct Command {
     var ranges: ArraySlice<Range<Int>>
-    /// Begin nothing after a failure.
+    /// A Boolean value that indicates whether no test begins after a failure.
     var stopsAtFailure: Bool
 }
 
-/// Reads commands, one a line: `run` or `try`, which stops at the first failure, and ranges of the plan, each as FIRST
+/// Reads commands, one per line: `run`, or `try`, which stops at the first failure, and ranges of the plan, each as FIRST
 /// and END.
 private struct CommandReader: ~Copyable {
     let descriptor: Int32

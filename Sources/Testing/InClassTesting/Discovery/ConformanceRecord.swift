@@ -1,9 +1,9 @@
-// One conformance record: which type it is of, which module wrote it, and with what arguments a generic type conforms.
-// TypeDiscovery finds the records and tests what is read here.
+// Reads one conformance record: the type, the module that declares the conformance, and the arguments of a generic type.
+// TypeDiscovery finds the records and contains the tests of this file.
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// A `ProtocolConformanceDescriptor`: protocol, type, witness table, flags, and what trails them.
+/// A `ProtocolConformanceDescriptor`: protocol, type, witness table, flags, and the trailing objects.
 struct ConformanceRecord {
     let address: UInt
 
@@ -21,15 +21,15 @@ struct ConformanceRecord {
         }
     }
 
-    /// The module that wrote the conformance.
+    /// Returns the module that declares the conformance.
     func module(of type: ContextDescriptor) -> String {
         (isRetroactive ? ContextDescriptor(address: address.followedIndirectly(16)) : type).module
     }
 
-    /// Makes the metatype, with the arguments that the conformance's own requirements pin.
+    /// Creates the metatype with the arguments that the conformance's requirements fix.
     func metatype(of type: ContextDescriptor) -> Result<Any.Type, MetadataRefusal> {
         guard type.isGeneric else { return type.metatype([]) }
-        // Each requirement is flags, a parameter and what it must be; kind 1 is "same type".
+        // Each requirement has flags, a parameter and the required type or protocol. Kind 1 is "same type".
         let requirements = address + 16 + (isRetroactive ? 4 : 0)
         var arguments: [GenericParameter: UInt] = [:]
         for index in 0..<requirementCount {
@@ -49,12 +49,12 @@ struct ConformanceRecord {
     }
 }
 
-/// A generic parameter's place: the depth of its declaration and its index there.
+/// The position of a generic parameter: the depth of its declaration and its index there.
 struct GenericParameter: Hashable, Comparable {
     var depth = 0
     var index = 0
 
-    /// Reads the mangled forms `x`, `q_`, `q0_`, `qd__`, `qd0_1_`: nothing before the `_` is 0, `0_` is 1 and so on.
+    /// Reads the mangled forms `x`, `q_`, `q0_`, `qd__`, `qd0_1_`: an empty number before the `_` is 0, `0_` is 1 and so on.
     init?(mangled address: UInt) {
         var rest = Substring(address.text)
         guard let first = rest.popFirst() else { return nil }

@@ -1,9 +1,9 @@
-// A type as its metadata records describe it: its name, its module, its generic signature, and how its metatype is made.
-// TypeDiscovery has the tests.
+// Reads a type's metadata records: its name, its module and its generic signature, and creates its metatype. TypeDiscovery
+// contains the tests of this file.
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// Why a type's metadata cannot be made.
+/// The reason why a type's metadata can't be created.
 enum MetadataRefusal: Error, CustomStringConvertible {
     case unpinned
     case pack
@@ -26,7 +26,7 @@ struct ContextDescriptor {
     private var kind: UInt32 { flags & 0x1F }
     var isGeneric: Bool { flags & 0x80 != 0 }
 
-    /// The name of a module or a nominal type, at the same place in both.
+    /// The name of a module or a nominal type. Both have it at the same offset.
     var name: String { address.followed(8).text }
 
     /// The name of the module at the root of the chain of contexts.
@@ -49,12 +49,12 @@ struct ContextDescriptor {
         }
     }
 
-    /// A Boolean value that indicates whether it is a class that has a superclass.
+    /// A Boolean value that indicates whether the type is a class with a superclass.
     var isSubclass: Bool { kind == 16 && address.offset(at: 20) != 0 }
 
-    /// A Boolean value that indicates whether a class that is not generic overrides a class property of one above it.
+    /// A Boolean value that indicates whether a class that isn't generic overrides a class property of a superclass.
     var overridesClassProperties: Bool {
-        // The upper half of the flags: how metadata is initialised, and which tables there are.
+        // The upper half of the flags: how the metadata is initialized, and which tables exist.
         guard kind == 16, !isGeneric, flags & 1 << 30 != 0 else { return false }
         var table = address + 44
         if flags & 1 << 29 != 0 { table += 4 }  // a reference to a resilient superclass
@@ -64,11 +64,11 @@ struct ContextDescriptor {
         default: break
         }
         if flags & 1 << 31 != 0 {
-            // An offset and a count, then flags and implementation of each new method.
+            // An offset and a count, then the flags and the implementation of each new method.
             table += 8 + UInt(UInt32(bitPattern: table.offset(at: 4))) * 8
         }
         return (0..<UInt(UInt32(bitPattern: table.offset()))).contains { index in
-            // The class, the method and the implementation of each.
+            // The class, the method and the implementation of each override.
             let method = (table + 4 + index * 12).followedIndirectly(4)
             let (kind, isInstance) = (method.offset() & 0xF, method.offset() & 0x10 != 0)
             return method != 0 && kind == 2 && !isInstance
@@ -115,7 +115,7 @@ struct GenericSignature {
     var parameterCount: Int { count(at: 0) }
     var hasPack: Bool { count(at: 3) & 1 != 0 }
 
-    /// Adds the witness tables that the type's own constraints (`Key: Hashable`) make part of its arguments.
+    /// Adds the witness tables that the type's constraints (`Key: Hashable`) require as arguments.
     func withWitnessTables(_ metadata: [UInt], of type: ContextDescriptor) -> [UInt]? {
         typealias Conforms = @convention(c) (UInt, UInt) -> UInt
         let (requirementCount, keyArgumentCount) = (count(at: 1), count(at: 2))
@@ -125,13 +125,13 @@ struct GenericSignature {
         let conforms = unsafeBitCast(symbol, to: Conforms.self)
         var arguments = metadata + Array(repeating: 0, count: keyArgumentCount - metadata.count)
         var next = metadata.count
-        // The parameters take a byte each, padded to four.
+        // Each parameter takes one byte. The total is padded to a multiple of four.
         let requirements = address + 8 + UInt((parameterCount + 3) & ~3)
         for index in 0..<requirementCount where next < keyArgumentCount {
             let requirement = requirements + UInt(index) * 12
             let flags = requirement.offset()
             guard flags & 0x1F == 0, flags & 0x80 != 0 else { continue }  // a protocol, and a key argument
-            // The lowest bit says indirect, the next one that the protocol is an Objective-C one.
+            // The lowest bit marks an indirect pointer, the next bit an Objective-C protocol.
             guard let subject = resolvedType(requirement.followed(4), in: type.address, arguments: arguments)
             else { return nil }
             let witnessTable = conforms(subject, requirement.followedIndirectly(8))
@@ -143,7 +143,7 @@ struct GenericSignature {
     }
 }
 
-/// Asks the runtime for the type of a mangled name, which may hold references relative to its own address.
+/// Returns the runtime's type for a mangled name, which may contain references relative to its own address.
 func resolvedType(_ name: UInt, in context: UInt = 0, arguments: [UInt] = []) -> UInt? {
     typealias Resolve = @convention(c) (UInt, Int, UInt, UnsafePointer<UInt>?) -> UInt
     guard name != 0, let symbol = SystemSymbol.address(of: "swift_getTypeByMangledNameInContext") else { return nil }
@@ -160,7 +160,7 @@ func resolvedType(_ name: UInt, in context: UInt = 0, arguments: [UInt] = []) ->
 
 extension UInt {
     /// Reads the 32-bit offset at this address.
-    // SAFETY: only asked of addresses inside metadata records of this process.
+    // SAFETY: only called for addresses inside metadata records of this process.
     func offset(at displacement: UInt = 0) -> Int32 {
         UnsafePointer<Int32>(bitPattern: self + displacement)?.pointee ?? 0
     }
@@ -171,7 +171,7 @@ extension UInt {
         return offset == 0 ? 0 : UInt(bitPattern: Int(bitPattern: self + displacement) + Int(offset))
     }
 
-    /// Follows the relative pointer at this address, whose lowest bit says that it leads to another pointer.
+    /// Follows the relative pointer at this address. If its lowest bit is set, it leads to another pointer.
     func followedIndirectly(_ displacement: UInt = 0) -> UInt {
         let target = followed(displacement)
         guard target & 1 == 1 else { return target }

@@ -1,21 +1,20 @@
-// Finds the types of this image that conform to SelfTesting by walking the conformance records which the compiler
-// leaves in every image. The layouts are those of the stable ABI (swift/ABI/Metadata.h and MetadataValues.h of the
-// Swift sources).
+// Finds the types of this image that conform to SelfTesting. It reads the conformance records that the compiler writes into
+// every image. The layouts belong to the stable ABI (swift/ABI/Metadata.h and MetadataValues.h of the Swift sources).
 
 #if DEBUG || IN_CLASS_TESTS
 
 /// The metatype of any type with tests, copyable or not.
 typealias SelfTestingType = any (SelfTesting & ~Copyable & ~Escapable).Type
 
-/// A type whose list of tests can be read.
+/// A type with a readable list of tests.
 struct ConformingType {
     let type: SelfTestingType
-    /// Without the module: `Outer.Inner`.
+    /// The name without the module: `Outer.Inner`.
     var name: String
     let module: String
 }
 
-/// A type that conforms but cannot be asked for its tests, and why.
+/// A conforming type whose tests can't be read, and the reason.
 struct UntestableType {
     let name: String
     let module: String
@@ -26,7 +25,7 @@ struct UntestableType {
 enum TypeDiscovery {
     /// Finds the tested types of all modules, sorted by name.
     ///
-    /// Call it on the main thread: a conformance isolated to the main actor cannot be seen from elsewhere.
+    /// Call it on the main thread, because a conformance isolated to the main actor can't be used on other threads.
     /// - Complexity: O(number of conformance records in the image).
     static func testedTypes() -> (tested: [ConformingType], untestable: [UntestableType]) {
         // SAFETY: the metadata of an existential type holds its protocols from the third word on.
@@ -63,14 +62,13 @@ enum TypeDiscovery {
         return (tested, untestable)
     }
 
-    /// Adds the classes that inherit a conformance and have a list of their own: what says so is that they override a
-    /// class property.
+    /// Adds the classes that inherit a conformance and have their own list. Such a class overrides a class property.
     private static func addSubclasses(
         in sections: [Range<UInt>], to tested: inout [ConformingType], _ seen: inout Set<ObjectIdentifier>
     ) {
         guard tested.contains(where: { cast($0.type, to: AnyClass.self) != nil }) else { return }
         for section in sections {
-            // SAFETY: as for conformances; the lowest bits say whether the pointer is indirect.
+            // SAFETY: as for conformances. The lowest bits indicate whether the pointer is indirect.
             for address in stride(from: section.lowerBound, to: section.upperBound, by: 4) {
                 let descriptor = ContextDescriptor(address: address.followed() & ~3)
                 guard address.followed() & 3 == 0, descriptor.isSubclass, descriptor.overridesClassProperties,
@@ -83,7 +81,7 @@ enum TypeDiscovery {
         }
     }
 
-    /// Numbers the types of one module and one name, `Helper` and `Helper#2`: private types of several files, for example.
+    /// Numbers types with the same name in one module, `Helper` and `Helper#2`: private types of several files, for example.
     private static func number(_ types: inout [ConformingType]) {
         var counts: [String: Int] = [:]
         for index in types.indices {
@@ -93,7 +91,7 @@ enum TypeDiscovery {
         }
     }
 
-    /// Says a type's name as its source does: without modules and without the marks of private types.
+    /// Returns a type's name as in its source: without modules and without the marks of private types.
     static func displayName(_ type: Any.Type) -> String {
         var name = ""
         var component = ""
@@ -117,7 +115,7 @@ enum TypeDiscovery {
                 isFirst = false
                 component = ""
             case "`":
-                // A raw identifier, whose spaces the compiler makes no-break spaces.
+                // A raw identifier. The compiler replaces its spaces with no-break spaces.
                 let identifier = rest.prefix { $0 != "`" }
                 component += identifier.replacing("\u{A0}", with: " ")
                 rest = rest.dropFirst(identifier.count + 1)
@@ -133,13 +131,13 @@ enum TypeDiscovery {
     }
 }
 
-/// Casts at run time what the compiler believes cannot be: `Any.Type` to the metatype of a noncopyable type.
+/// Casts at run time, because the compiler considers this cast impossible: `Any.Type` to the metatype of a noncopyable type.
 private func cast<Target>(_ value: Any, to target: Target.Type) -> Target? { value as? Target }
 
 // MARK: - In-class tests
 
 #if SELF_TESTS
-/// A generic type with a constrained parameter, to be found with both pinned.
+/// A generic type with a constrained parameter. The conformance fixes both parameters.
 private struct PinnedTable<Key: Hashable, Value> { struct Row<Element: Collection> where Element.Element: Equatable {} }
 
 extension PinnedTable: SelfTesting where Key == Int, Value == [String] {
@@ -158,10 +156,10 @@ extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Elemen
     }
 }
 
-/// A type that no extension can pin.
+/// A type whose parameters no extension can fix.
 private struct Pack<each Element> {}
 
-/// Classes that inherit a conformance, with lists of their own and without.
+/// Classes that inherit a conformance, some with their own lists.
 private class ListedBase: SelfTesting {
     class var testSelectors: TestSelectors { ["testIsBase": { expectEqual(name, "base") }] }
     class var name: String { "base" }

@@ -1,10 +1,10 @@
-// Callbacks that must happen.
+// Expectations that a callback is called.
 
 #if DEBUG || IN_CLASS_TESTS
 
 /// Counts the calls of a callback within `confirmation`.
 ///
-/// It may be called from any task or thread.
+/// You can call it from any task or thread.
 public final class Confirmation: Sendable {
     private let expected: @Sendable (Int) -> String?
     private let place: CallPlace
@@ -22,7 +22,7 @@ public final class Confirmation: Sendable {
 
     deinit { lock.destroy() }
 
-    /// Counts a call. One that comes after `confirmation` has returned is checked at once.
+    /// Counts a call. A call after `confirmation` has returned is checked immediately.
     public func callAsFunction() { add(1, isLast: false) }
 
     fileprivate func end() { add(0, isLast: true) }
@@ -40,7 +40,7 @@ public final class Confirmation: Sendable {
     }
 }
 
-/// The numbers of a range, as a failure names them.
+/// Returns the numbers of a range as text for a failure.
 private func text(of count: some RangeExpression<Int>) -> String {
     switch count {
     case let range as ClosedRange<Int> where range.count == 1: "\(range.lowerBound)"
@@ -68,7 +68,7 @@ public func confirmation<Result>(
     try confirmation(message, count: count...count, file: file, line: line, column: column, body)
 }
 
-/// Expects a closure to call its argument a number of times that lies in a range, such as `1...`.
+/// Expects a closure to call its argument a number of times within a range, such as `1...`.
 ///
 /// - Throws: The error of the closure. The calls are not checked then.
 @discardableResult
@@ -95,7 +95,7 @@ public func confirmation<Result>(
     try await confirmation(message, count: count...count, file: file, line: line, column: column, body)
 }
 
-/// Expects an asynchronous closure to call its argument a number of times that lies in a range, such as `1...`.
+/// Expects an asynchronous closure to call its argument a number of times within a range, such as `1...`.
 ///
 /// - Throws: The error of the closure. The calls are not checked then.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
@@ -159,7 +159,7 @@ enum ConfirmationTests: SelfTesting {
             await Task.yield()
             confirm()
         }
-        // Needs no await, and its result need not be used.
+        // Needs no await, and its result may be ignored.
         confirmation { call in
             call()
             return 1

@@ -1,19 +1,19 @@
-// Expectations about code that ends the process: it runs in a child process, a copy of this one at the moment of the
-// call, so that it may trap, abort or exit without taking the test with it.
+// Expectations about code that ends the process. The code runs in a forked child process, so that it may trap, abort or exit
+// without ending the test.
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
-/// How a process is expected to end.
+/// The expected end of a process.
 public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
-    /// By a trap of the Swift runtime: a failed precondition, `fatalError`, an index out of range, an overflow.
+    /// A trap of the Swift runtime: a failed precondition, `fatalError`, an index out of range, an overflow.
     case trap
-    /// By a signal, such as `SIGABRT`.
+    /// A signal, such as `SIGABRT`.
     case signal(Int32)
-    /// By a call of `exit` with this status.
+    /// A call of `exit` with this status.
     case exit(Int32)
-    /// By any signal, or an exit status other than 0.
+    /// Any signal, or a nonzero exit status.
     case failure
 
     /// The condition in words.
@@ -28,7 +28,7 @@ public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
 
     func isMet(by end: ForkEnd) -> Bool {
         switch (self, end) {
-        // Which of the two it is depends on the processor.
+        // The signal depends on the processor.
         case (.trap, .signal(let number)): number == SIGILL || number == SIGTRAP
         case (.signal(let expected), .signal(let number)): number == expected
         case (.exit(let expected), .exit(let status)): status == expected
@@ -59,9 +59,9 @@ enum ForkEnd: Equatable, CustomStringConvertible {
 /// ```swift
 /// expectTrap("pop of an empty stack") { _ = Stack().pop() }
 /// ```
-/// The code runs in a child process that ends with it; what it changes is changed there only. Failed expectations inside
-/// the code are failures of the test. Threads other than the test's do not exist in the child, so the code must not wait
-/// for any.
+/// The code runs in a child process that ends with the code. Changes of memory affect the child only. Failed expectations
+/// inside the code are failures of the test. The child has no threads except the test's, so the code must not wait for other
+/// threads.
 public func expectTrap(
     _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column, _ body: () -> Void
@@ -69,7 +69,7 @@ public func expectTrap(
     expectExit(.trap, message(), file: file, line: line, column: column, body)
 }
 
-/// Expects code to end its process in a certain way; see `expectTrap` for what is special about such code.
+/// Expects code to end its process in a certain way. The limitations of `expectTrap` apply.
 public func expectExit(
     _ condition: ExitCondition, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () -> Void
@@ -82,7 +82,7 @@ public func expectExit(
     recordIssue(got: end.description, expected: condition.description, message, file, line, column)
 }
 
-/// The status of a child whose code came to its end.
+/// The exit status of a child whose code has returned.
 private let returnedStatus: Int32 = 213
 
 /// Runs code in a child process, waits for its end and records its issues.
@@ -90,11 +90,11 @@ private func forkEnd(of body: () -> Void) -> ForkEnd? {
     guard let issues = ChildIssues() else { return nil }
     defer { issues.free() }
     fflush(nil)
-    // The child has one thread, the caller's; it runs the test's code and ends.
+    // The child has only the caller's thread. It runs the test's code and ends.
     let process = Recorder.fork(into: issues)
     if process == 0 {
         LastWords.leaveToParent()
-        // What is known to the parent is applied there.
+        // The parent applies its known issues to the child's issues.
         Recorder.$scope.withValue(nil) {
             body()
             Recorder.endIfForked()

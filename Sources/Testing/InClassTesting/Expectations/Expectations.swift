@@ -1,17 +1,18 @@
-// The expectations that compare: each evaluates its operands once, returns when it is met, and otherwise records an
-// issue at the place of the call and lets the test go on. Those about errors are in ThrowingExpectations.swift, those
-// that end the test in Requirements.swift, issues that are known in KnownIssues.swift, those about files in Golden.swift.
+// The expectations that compare values. Each evaluates its operands once. A failed expectation records an issue at the
+// position of the call, and the test continues. Other expectations are in ThrowingExpectations.swift (errors),
+// Requirements.swift (ending the test), KnownIssues.swift and Golden.swift (files).
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// A Boolean value that indicates whether met expectations are noted, too: of one that meets one value and not another, neither
-/// is to be accepted.
-// SAFETY: set once before any test runs. PERF: unchecked, or a debug build asks the runtime at each met expectation.
+/// A Boolean value that indicates whether passed expectations are recorded, too. If an expectation passes for one value and
+/// fails for another, neither value may be accepted.
+// SAFETY: set once before any test runs. PERF: unchecked, because a debug build calls the runtime at each passed expectation
+// otherwise.
 @exclusivity(unchecked)
 @usableFromInline
 nonisolated(unsafe) var notesWhatIsMet = false
 
-/// Records an issue of the running test. Kept out of line so that a met expectation costs a comparison.
+/// Records an issue of the running test. It is never inlined, so that a passed expectation costs only a comparison.
 @inline(never)
 @usableFromInline
 func recordIssue(
@@ -52,8 +53,8 @@ func recordTooFar<Value: FloatingPoint>(
 
 /// Expects two values to be equal.
 ///
-/// What the tested code made comes first, then what it should have made, then what the value is: "got 4 instead of expected
-/// 5 for *count after push*". The message is made for a failure only, and never interpreted.
+/// Pass the actual value first, then the expected value, then a label: "got 4 instead of expected 5 for *count after push*".
+/// The label is evaluated only on failure.
 @inlinable  // PERF: Expectations/equal; lets an optimised test compare without a generic call.
 public func expectEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -73,7 +74,7 @@ public func expectEqual(
     recordUnequal(got, expected, message, file, line, column)
 }
 
-/// Expects two strings to be equal, as `==` has it: by Unicode canonical equivalence.
+/// Expects two strings to be equal, as defined by `==`: by Unicode canonical equivalence.
 @inlinable  // PERF: Expectations/equal-string; no generic call in a debug build.
 public func expectEqual(
     _ got: String, _ expected: String, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -93,9 +94,9 @@ public func expectEqual(
     recordUnequal(got, expected, message, file, line, column)
 }
 
-/// Expects two numbers to be equal or closer than a tolerance: `abs(got - expected) < tolerance`.
+/// Expects two numbers to be equal or to differ by less than a tolerance: `abs(got - expected) < tolerance`.
 ///
-/// A difference equal to a tolerance above 0 fails, and so does NaN on any side. Equal numbers pass, infinities too.
+/// A difference equal to a tolerance above 0 fails, and so does NaN on any side. Equal numbers pass, including infinities.
 @inlinable  // PERF: Expectations/equal-within; lets an optimised test compare without a generic call.
 public func expectEqual<Value: FloatingPoint>(
     _ got: Value, _ expected: Value, within tolerance: Value, _ message: @autoclosure () -> String = "",
@@ -209,7 +210,7 @@ public func expectGreaterThanOrEqual<Value: Comparable>(
 
 // MARK: - Failure
 
-/// Fails the running test, which goes on.
+/// Fails the running test. The test continues.
 public func fail(
     _ message: @autoclosure () -> String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
@@ -236,7 +237,7 @@ enum ExpectationTests: SelfTesting {
 
     private final class Thing {}
 
-    /// By their places, when somebody is to know.
+    /// Passed expectations are recorded by their positions if `notesWhatIsMet` is set.
     private static func testMetExpectationsAreNoted() throws {
         let calls: [(UInt) throws -> Void] = [
             { expectEqual(4, 4, file: "/met", line: $0, column: 7) },

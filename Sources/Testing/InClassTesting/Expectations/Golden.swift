@@ -1,5 +1,5 @@
-// Texts that are too long for a literal: each is a golden file among the target's resources. What is compared is the file
-// in the sources, not the copy that a build makes of it, so that what `--accept` has written is met at once.
+// Expectations for texts that are too long for a literal, in golden files among the target's resources. They read the file
+// in the sources, not its copy in the build, so a file that `--accept` has written is used immediately.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -7,9 +7,9 @@ internal import InClassTestingSystem
 
 /// Expects a text to be the contents of a golden file, byte for byte.
 ///
-/// The file is one of the target's resources, and has the name that `resource` knows it by: `"Goldens/menu.txt"` in a
-/// folder that is copied whole, `"menu.txt"` in one that is processed. One that is missing is a failure, too;
-/// `testlogger --accept` writes it, and whichever differ.
+/// The file is one of the target's resources. Use the same name as for `resource`: `"Goldens/menu.txt"` if the folder is
+/// copied as a whole, `"menu.txt"` if the folder is processed. A missing file is a failure, too. `testlogger --accept`
+/// writes missing and different files.
 ///
 /// - Complexity: O(length of the text and of the file).
 public func expectGolden(
@@ -18,23 +18,23 @@ public func expectGolden(
     GoldenPlaces.ofTheModule.compare(got, name, at: CallPlace(file, line, column))
 }
 
-/// Where the golden files of a module are.
+/// The locations of a module's golden files.
 struct GoldenPlaces {
-    /// Files, and folders that are copied whole, which are the first part of names in them.
+    /// Files, and folders that are copied as a whole. The name of such a folder is the first part of the names in it.
     var resources: [String] = []
-    /// Folders of files that have the names they are asked for by.
+    /// Folders that contain files by the requested names.
     var folders: [String] = []
-    /// A Boolean value that indicates whether there is anything that says so.
+    /// A Boolean value that indicates whether the locations are known.
     var areKnown = true
 
-    /// What the supervisor has told this worker.
+    /// The locations that the supervisor has set for this worker.
     static var ofTheModule: GoldenPlaces {
         if let resources = ResourceFolders.list("IN_CLASS_GOLDENS", "\n") { return GoldenPlaces(resources: resources) }
         let folders = ResourceFolders.ofTheModule
         return GoldenPlaces(folders: folders ?? [], areKnown: folders != nil)
     }
 
-    /// Finds where the file of a name is, or else where it is to be.
+    /// Returns the path for a name, even if the file doesn't exist yet.
     ///
     /// - Parameter source: the path of a source of the module.
     func path(of name: String, usedIn source: String) -> String? {
@@ -48,7 +48,7 @@ struct GoldenPlaces {
             } else if name == ownName {
                 return resource
             } else if !name.contains("/"), !source.hasPrefix("\(folder)/") {
-                // A folder that is processed has no sources in it; in any other this file was declared alone.
+                // A folder that is processed contains no sources. In any other folder this file was declared individually.
                 processed.insert(folder)
             }
         }
@@ -66,7 +66,7 @@ struct GoldenPlaces {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Returns whether a name cannot lead out of its folder.
+    /// Returns whether a name can't lead out of its folder.
     private static func isInside(_ name: String) -> Bool {
         name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
             && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
@@ -74,7 +74,7 @@ struct GoldenPlaces {
             }
     }
 
-    /// Records an issue unless a text is what the file of this name holds.
+    /// Records an issue unless a text is equal to the contents of the named file.
     func compare(_ got: String, _ name: String, at place: CallPlace) {
         func record(_ found: String, _ notes: [String] = [], _ texts: ComparedTexts? = nil) {
             Recorder.record(
@@ -113,7 +113,7 @@ struct GoldenPlaces {
 
     private static let tooLong = "too long for testlogger --accept: more than \(ComparedTexts.byteCountMax) bytes"
 
-    /// The offset of the first byte that differs, or nil when none does.
+    /// Returns the offset of the first different byte, or nil if the bytes are equal.
     private static func firstDifference(_ text: String, _ bytes: [UInt8]) -> Int? {
         var text = text
         return text.withUTF8 { own in
@@ -129,7 +129,7 @@ struct GoldenPlaces {
     }
 }
 
-/// How two texts that are not the same bytes differ.
+/// The difference of two texts with different bytes.
 struct TextDifference {
     private(set) var got: String
     private(set) var expected: String
@@ -156,7 +156,7 @@ struct TextDifference {
         if one.isEnded != other.isEnded { notes.append("got \(end(one.isEnded)) instead of \(end(other.isEnded))") }
     }
 
-    /// The lines of a text, and whether the last ends with a newline.
+    /// Returns the lines of a text, and whether the last line ends with a newline.
     private static func lines(_ text: String) -> (lines: [String], isEnded: Bool) {
         var lines = textLines(text)
         if lines.last == "" { lines.removeLast() }
@@ -168,8 +168,8 @@ struct TextDifference {
         return text.count > lineCharacterCountMax ? "\(text.prefix(lineCharacterCountMax))…" : text
     }
 
-    /// Writes two lines so that their difference can be seen: the part that differs of long ones, and what looks alike
-    /// in escapes.
+    /// Returns two lines in a form that shows their difference: the different part of long lines, and escapes for characters
+    /// that look alike.
     private static func texts(_ one: String, _ other: String) -> (String, String) {
         func visible(_ line: String) -> String {
             String(String.UnicodeScalarView(line.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }))
@@ -181,7 +181,7 @@ struct TextDifference {
         return ("from character \(difference.place) …\(difference.got)…", "…\(difference.expected)…")
     }
 
-    /// Writes all but ASCII in escapes.
+    /// Escapes all characters except ASCII.
     private static func plain(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { text, scalar in
             text += scalar.isASCII ? "\(scalar)" : "\\u{\(String(scalar.value, radix: 16))}"
@@ -213,7 +213,7 @@ extension GoldenPlaces: SelfTesting {
             }
     }
 
-    /// A folder with these files, and folders where the name ends so.
+    /// Creates a folder with these files. A name that ends with a slash is a folder.
     private static func folder(_ files: [String: String]) throws -> String {
         let folder = try temporaryDirectory()
         for name in files.keys.sorted() {

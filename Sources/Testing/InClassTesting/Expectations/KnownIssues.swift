@@ -4,9 +4,9 @@
 
 /// Runs code that is known to fail: its issues and its error are counted as known and do not fail the test.
 ///
-/// The test fails when the code no longer does, so that a fixed issue does not stay marked. The reason says why it fails and
-/// where that is tracked; the summary shows it. The issues of child tasks are known, too; those of detached tasks and
-/// other threads are failures. Of several nested calls the innermost expects an issue.
+/// If the code doesn't fail any more, the test fails, so that a fixed issue doesn't stay marked. State in the reason why the
+/// code fails and where the issue is tracked. The summary shows the reason. The issues of child tasks are known, too. Issues
+/// of detached tasks and other threads are failures. If calls are nested, the innermost call expects an issue.
 public func withKnownIssue(
     _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     _ body: () throws -> Void
@@ -20,8 +20,9 @@ public func withKnownIssue(
 
 /// Runs asynchronous code that is known to fail: its issues and its error are counted as known and do not fail the test.
 ///
-/// The test fails when the code no longer does. The reason says why it fails and where that is tracked; the summary shows it.
-/// The issues of child tasks are known, too; those of detached tasks and other threads are failures.
+/// If the code doesn't fail any more, the test fails. State in the reason why the code fails and where the issue is tracked.
+/// The summary shows the reason. The issues of child tasks are known, too. Issues of detached tasks and other threads are
+/// failures.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 public func withKnownIssue(
     _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

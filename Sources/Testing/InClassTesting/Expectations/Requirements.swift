@@ -1,11 +1,11 @@
-// The expectations that end the test when they are not met, and `skip`.
+// The expectations that end the test if they fail, and `skip`.
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// Ends the running test as skipped; the summary counts it and shows the reason.
+/// Ends the running test as skipped. The summary counts the test and shows the reason.
 ///
-/// A test that catches the error goes on, and is skipped unless it fails.
-/// - Throws: always, an error that ends the test.
+/// A test that catches the error continues, and is skipped unless it fails.
+/// - Throws: Always, an error that ends the test.
 public func skip(_ reason: String) throws -> Never {
     let skipped = TestSkipped(reason: reason.isEmpty ? "no reason given" : reason)
     Recorder.noteSkip(skipped.reason)
@@ -14,7 +14,7 @@ public func skip(_ reason: String) throws -> Never {
 
 /// Requires two values to be equal and returns the first.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 @discardableResult
 public func requireEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -28,7 +28,7 @@ public func requireEqual<Value: Equatable>(
 
 /// Requires a condition to be true.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 public func requireTrue(
     _ got: Bool, _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
@@ -40,7 +40,7 @@ public func requireTrue(
 
 /// Requires a condition to be false.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 public func requireFalse(
     _ got: Bool, _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
@@ -52,7 +52,7 @@ public func requireFalse(
 
 /// Requires an optional to hold a value and returns it.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 @discardableResult
 public func requireNotNil<Value>(
     _ got: Value?, _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
@@ -65,7 +65,7 @@ public func requireNotNil<Value>(
 
 /// Requires a closure to throw an error of a type and returns the error.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 @discardableResult
 public func requireThrows<Failure>(
     _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -81,7 +81,7 @@ public func requireThrows<Failure>(
 
 /// Requires a closure not to throw and returns its value.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 @discardableResult
 public func requireNoThrow<Value>(
     _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
@@ -95,7 +95,7 @@ public func requireNoThrow<Value>(
 
 /// Requires an asynchronous closure to throw an error of a type and returns the error.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func requireThrows<Failure>(
@@ -113,7 +113,7 @@ public func requireThrows<Failure>(
 
 /// Requires an asynchronous closure not to throw and returns its value.
 ///
-/// - Throws: what ends the test, after the issue has been recorded.
+/// - Throws: An error that ends the test, after the issue has been recorded.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func requireNoThrow<Value>(

@@ -1,12 +1,12 @@
-// Random numbers for the tests of this package, the same in each run. Users have generators of their own.
+// Random numbers for the tests of this package, the same in each run. Not part of the public API.
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// Numbers that a seed decides, by SplitMix64.
+/// A SplitMix64 generator with a seed.
 package struct TestRandom: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Makes the numbers of a seed.
+    /// Creates a generator with a seed.
     package init(seed: UInt64) { state = seed }
 
     /// Returns the next number.

@@ -7,7 +7,7 @@
 /// ```swift
 /// let error = expectThrows(try parse("["), ParseError.self, "unclosed array")
 /// ```
-/// - Returns: the error, or nil when there was none of that type.
+/// - Returns: The error, or nil if no error of the type was thrown.
 @discardableResult
 public func expectThrows<Value, Failure>(
     _ expression: @autoclosure () throws -> Value, _ type: Failure.Type, _ message: @autoclosure () -> String = "",
@@ -21,7 +21,7 @@ public func expectThrows<Value, Failure>(
 /// ```swift
 /// expectThrows(ParseError.self, "unclosed array") { try parse("[") }
 /// ```
-/// - Returns: the error, or nil when there was none of that type.
+/// - Returns: The error, or nil if no error of the type was thrown.
 @discardableResult
 public func expectThrows<Failure>(
     _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
@@ -37,7 +37,7 @@ public func expectThrows<Failure>(
 
 /// Expects an asynchronous closure to throw an error of a type.
 ///
-/// - Returns: the error, or nil when there was none of that type.
+/// - Returns: The error, or nil if no error of the type was thrown.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func expectThrows<Failure>(
@@ -108,7 +108,7 @@ func checkedError<Failure>(
 
 /// Expects a closure not to throw.
 ///
-/// - Returns: what the closure returns, or nil after an error.
+/// - Returns: The value of the closure, or nil after an error.
 @discardableResult
 public func expectNoThrow<Value>(
     _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
@@ -122,7 +122,7 @@ public func expectNoThrow<Value>(
 
 /// Expects an asynchronous closure not to throw.
 ///
-/// - Returns: what the closure returns, or nil after an error.
+/// - Returns: The value of the closure, or nil after an error.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 @discardableResult
 public func expectNoThrow<Value>(
@@ -135,7 +135,7 @@ public func expectNoThrow<Value>(
     }
 }
 
-/// Records an error that was expected not to be thrown; a skip is none.
+/// Records an unexpected error, except a skip.
 func recordUnexpected(
     _ error: any Error, _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt
 ) {

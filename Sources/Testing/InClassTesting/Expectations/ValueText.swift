@@ -1,18 +1,18 @@
-// How values become text in a failure: what the first line says of one value, and the notes on how two values differ.
-// Runs only when an expectation has failed.
+// Converts values to text for a failure: the value on the first line, and notes about the difference of two values. Used
+// only after an expectation has failed.
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// The longest text of one value on the first line of a failure, in characters.
+/// The maximum number of characters of one value on the first line of a failure.
 let characterCountMax = 400
-/// The longest message of an issue, in characters.
+/// The maximum number of characters of an issue's message.
 let messageCharacterCountMax = 4_000
-/// The most notes on the difference of two values.
+/// The maximum number of notes about the difference of two values.
 private let noteCountMax = 8
-/// Lines of more characters are shown only in part.
+/// The maximum number of characters of a line. Longer lines are shortened.
 let lineCharacterCountMax = 160
 
-/// Describes a value as source would write it where that is possible: strings quoted and escaped, optionals unwrapped.
+/// Returns a value as Swift source if possible: strings are quoted and escaped, optionals are unwrapped.
 package func valueText(_ value: Any) -> String {
     let value = unwrapped(value)
     let text: String
@@ -24,11 +24,11 @@ package func valueText(_ value: Any) -> String {
     case let type as Any.Type: text = withoutDiscriminators(String(describing: type))
     case let error as any Error: text = errorText(error)
     case let value?:
-        // CustomDebugStringConvertible first: it is what says `3.0`, `0.1` and `"x"` exactly.
-        // What a program says itself, in strings and collections of them, is left as it is: a difference must be seen.
+        // CustomDebugStringConvertible comes first, because it describes `3.0`, `0.1` and `"x"` exactly. Text from custom
+        // descriptions, in strings and collections of them, stays unchanged, because a difference must be visible.
         let mirror = Mirror(reflecting: value)
         if mirror.displayStyle == .set {
-            // Hashing is random, and two runs or two values are to be compared.
+            // Hashing is random, but texts of two runs or two values must be comparable.
             text = "[\(mirror.children.map { valueText($0.value) }.sorted().joined(separator: ", "))]"
         } else if value is any CustomDebugStringConvertible {
             text = escaped(String(reflecting: value))
@@ -41,8 +41,8 @@ package func valueText(_ value: Any) -> String {
     return abridged(text)
 }
 
-/// Writes types as their source does: an optimised build calls private ones `(Trouble in _39AF…)`, and raw identifiers
-/// have no-break spaces.
+/// Replaces type names with the names in their source. An optimized build calls private types `(Trouble in _39AF…)`, and raw
+/// identifiers have no-break spaces.
 func withoutDiscriminators(_ text: String) -> String {
     var text = text
     if text.contains("`"), text.contains("\u{A0}") {
@@ -70,7 +70,7 @@ func withoutDiscriminators(_ text: String) -> String {
     return result
 }
 
-/// Describes an error: an enumeration's case or a structure's fields, with the type in front.
+/// Describes an error: an enumeration's case or a structure's fields, after the name of the type.
 package func errorText(_ error: any Error) -> String {
     let type = withoutDiscriminators("\(type(of: error))")
     let text = withoutDiscriminators(escaped(String(describing: error)))
@@ -81,7 +81,7 @@ package func errorText(_ error: any Error) -> String {
     return abridged(text.hasPrefix(type) ? text : "\(type) \(quoted(String(describing: error)))")
 }
 
-/// The text that a value is, if it is one.
+/// Returns the whole text if the value is a text.
 func wholeText(_ value: Any) -> String? {
     switch unwrapped(value) {
     case let string as String: string
@@ -100,7 +100,7 @@ private func unwrapped(_ value: Any) -> Any? {
 /// Quotes a text as a string literal of one line.
 package func quoted(_ text: String) -> String { "\"\(escaped(text, quote: true))\"" }
 
-/// Makes a text fit on one line, with the escapes of a string literal.
+/// Escapes a text as in a string literal, so that it fits on one line.
 package func escaped(_ text: String, quote: Bool = false) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -128,7 +128,7 @@ func abridged(_ text: String, to countMax: Int = characterCountMax) -> String {
 
 // MARK: - Differences
 
-/// Says where two unequal values differ, when their first lines may not show it.
+/// Describes where two unequal values differ if their first lines may not show it.
 package func differenceNotes(got: Any, expected: Any) -> [String] {
     guard let got = unwrapped(got), let expected = unwrapped(expected) else { return [] }
     if let got = got as? String, let expected = expected as? String { return stringNotes(got, expected) }
@@ -163,13 +163,13 @@ private func limited(_ notes: [String], count: Int? = nil) -> [String] {
     return notes.prefix(noteCountMax - 1) + ["and \(count - noteCountMax + 1) more differences"]
 }
 
-/// The lines of a text without their newlines, of which that at the end is one, too.
+/// Returns the lines of a text without their newlines. A final newline is followed by an empty line.
 func textLines(_ text: String) -> [String] {
-    // By bytes, since a carriage return and its newline are one character.
+    // By bytes, because a carriage return and its newline are one character.
     text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { String(Substring($0)) }
 }
 
-/// Names the first differing character when the strings are too long to see it at once.
+/// Names the first different character if the strings are too long to find it quickly.
 private func stringNotes(_ got: String, _ expected: String) -> [String] {
     if got.unicodeScalars.elementsEqual(expected.unicodeScalars) { return [] }
     let gotLines = textLines(got)
@@ -182,14 +182,14 @@ private func stringNotes(_ got: String, _ expected: String) -> [String] {
     ]
 }
 
-/// Finds the first differing character of two texts, and what is around it in each.
+/// Finds the first different character of two texts, and the text around it in each.
 func firstDifference(_ got: String, _ expected: String) -> (place: Int, got: String, expected: String) {
     let common = zip(got, expected).prefix { $0 == $1 }.count
     let start = max(0, common - 8)
     return (common, String(got.dropFirst(start).prefix(24)), String(expected.dropFirst(start).prefix(24)))
 }
 
-/// Says how two elements differ: whole, or where they begin to differ when they are long lines.
+/// Describes the difference of two elements: as a whole, or from the first different character if they are long lines.
 private func changeText(_ got: String, _ expected: String, unit: String) -> String {
     guard unit == "line", max(got.count, expected.count) > lineCharacterCountMax else {
         return "got \(got) instead of \(expected)"
@@ -209,7 +209,7 @@ func lineNotes(_ got: [String], _ expected: [String]) -> [String] {
     sequenceNotes(got, expected, unit: "line", base: 1) { quoted($0) }
 }
 
-/// Lists changed, missing and unexpected elements, after the common beginning and end are taken off.
+/// Lists changed, missing and unexpected elements, without the common beginning and end.
 private func sequenceNotes(
     _ got: [String], _ expected: [String], unit: String = "element", base: Int = 0,
     text: (String) -> String = { $0 }
@@ -227,7 +227,7 @@ private func sequenceNotes(
         let other = offset < expectedMiddle.count ? expectedMiddle[head + offset] : nil
         if one == other { continue }
         count += 1
-        // Of a text that is another from beginning to end, only what is shown is written out.
+        // If the texts are completely different, only the shown lines are converted.
         if count > noteCountMax { continue }
         let number = base + head + offset
         switch (one, other) {

@@ -1,12 +1,12 @@
-// Which functions of the system code of this image refers to, as the dynamic symbols of an ELF image tell.
+// Finds the system functions that code of this image refers to, in the dynamic symbols of an ELF image.
 //
-// Where the system is macOS nothing is read, and all settings are put back after every test; so it is with musl.
+// On macOS and with musl nothing is read, and all settings are checked after every test.
 //
 // Sources: elf.h and link.h.
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// The symbols that this image gets from others.
+/// The symbols that this image imports.
 enum ImageSymbols {
     #if canImport(Darwin) || canImport(Musl)
     static let areReadable = false
@@ -14,22 +14,23 @@ enum ImageSymbols {
     static let areReadable = true
     #endif
 
-    /// A Boolean value that indicates whether a sanitizer has put its own functions in the place of the system's.
+    /// A Boolean value that indicates whether a sanitizer has replaced the system's functions with its own.
     static var isSanitized: Bool {
         SystemSymbol.address(of: "__asan_init") != nil || SystemSymbol.address(of: "__tsan_init") != nil
     }
 
-    /// Those of the given names that code of this image refers to, or nil when that cannot be told: where there is no
-    /// table of them, or a sanitizer has put its own functions in the place of the system's.
+    /// Returns the given names that code of this image refers to.
     ///
-    /// - Complexity: O(symbols that the image gets from others).
+    /// - Returns: The names, or nil if they are unknown: the image has no symbol table, or a sanitizer has replaced the
+    ///   system's functions with its own.
+    /// - Complexity: O(number of imported symbols).
     static func imports(among words: Set<String>) -> Set<String>? {
         guard areReadable, !isSanitized, let table = SymbolTable(imageStart: SystemSymbol.image.start)
         else { return nil }
         let firstBytes = Set(words.compactMap { $0.utf8.first })
         var found: Set<String> = []
         for index in 1..<max(1, table.importCount) {
-            // PERF: a debug build takes its time to make a String of each.
+            // PERF: creating a String of each name is slow in a debug build.
             guard let name = table.name(at: index), firstBytes.contains(UInt8(bitPattern: name.pointee)) else {
                 continue
             }
@@ -40,16 +41,16 @@ enum ImageSymbols {
     }
 }
 
-/// The dynamic symbols of a loaded ELF image of 64 bits.
+/// The dynamic symbols of a loaded 64-bit ELF image.
 private struct SymbolTable {
     private let symbols: UInt
     private let names: UInt
-    /// How many symbols stand before the first that the image defines itself.
+    /// The number of symbols before the first symbol that the image defines itself.
     let importCount: Int
 
     init?(imageStart: UInt) {
         func word<Value: FixedWidthInteger>(_ address: UInt, _: Value.Type) -> Int {
-            // SAFETY: inside the headers and tables of an image that is loaded.
+            // SAFETY: inside the headers and tables of a loaded image.
             UnsafeRawPointer(bitPattern: address).map { Int(truncatingIfNeeded: $0.loadUnaligned(as: Value.self)) } ?? 0
         }
         guard imageStart != 0, word(imageStart, UInt32.self) == 0x464C_457F else { return nil }
@@ -65,7 +66,7 @@ private struct SymbolTable {
             let tag = word(dynamic, Int64.self)
             if tag == 0 { break }
             let value = UInt(bitPattern: word(dynamic + 8, Int64.self))
-            // The loader puts addresses in the place of offsets, on most machines.
+            // On most machines, the loader replaces offsets with addresses.
             found[tag] = value < imageStart ? value + imageStart : value
             dynamic += 16
         }
@@ -82,7 +83,7 @@ private struct SymbolTable {
     }
 
     func name(at index: Int) -> UnsafePointer<CChar>? {
-        // SAFETY: below the count; each symbol has 24 bytes and begins with the offset of its name.
+        // SAFETY: below the count. Each symbol has 24 bytes and begins with the offset of its name.
         let offset = UnsafeRawPointer(bitPattern: symbols + UInt(index) * 24)?.load(as: UInt32.self) ?? 0
         return UnsafePointer(bitPattern: names + UInt(offset))
     }

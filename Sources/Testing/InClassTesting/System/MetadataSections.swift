@@ -1,4 +1,4 @@
-// Where the Swift compiler's records are in memory.
+// Finds the Swift compiler's metadata records in memory.
 //
 // Sources: on Linux the runtime is asked (swift_enumerateAllMetadataSections, structure in
 // swift/stdlib/public/runtime/ImageInspectionELF.h); on macOS the images that dyld has loaded (mach-o/dyld.h,

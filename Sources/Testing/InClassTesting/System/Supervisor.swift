@@ -1,4 +1,4 @@
-// Ends this process when its supervisor is gone, which could then not do it.
+// Ends this process when its supervisor has ended, because the supervisor can't do it then.
 //
 // Sources: prctl(2), PR_SET_PDEATHSIG, for Linux. macOS has no such signal; there a thread looks whose child this
 // process is: one whose parent has ended is given to launchd (exit(3)).
@@ -8,7 +8,7 @@
 internal import InClassTestingSystem
 
 enum Supervisor {
-    /// Has this process end with the one that started it.
+    /// Makes this process end with the process that started it.
     static func endWithIt() {
         if inclass_end_with_parent(SIGKILL) == 0 { watch(getppid(), every: 100_000) }
     }
@@ -16,10 +16,10 @@ enum Supervisor {
     // SAFETY: written before the thread is started that reads them.
     private nonisolated(unsafe) static var watched: (parent: pid_t, interval: UInt32) = (0, 0)
 
-    /// Looks every so many microseconds whether this process is still a child of that one, in a thread of its own.
+    /// Checks at an interval in microseconds whether this process is still a child of its parent, in a separate thread.
     static func watch(_ parent: pid_t, every interval: UInt32) {
         watched = (parent, interval)
-        // Signals that are for a test are not for this thread.
+        // Signals for a test must not be delivered to this thread.
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -35,7 +35,7 @@ enum Supervisor {
 
     private static func watch() -> Never {
         while getppid() == watched.parent { usleep(watched.interval) }
-        // Not by exit: what tests have registered is not to run any more.
+        // Not with exit: the functions that tests have registered must not run any more.
         kill(getpid(), SIGKILL)
         _exit(1)
     }
@@ -47,7 +47,7 @@ enum Supervisor {
 extension Supervisor: SelfTesting {
     static var testSelectors: TestSelectors { ["testEndsWithItsParent": testEndsWithItsParent] }
 
-    /// A grandchild that watches its parent is gone when that is killed, and not before.
+    /// A grandchild that watches its parent ends when the parent is killed, and not before.
     private static func testEndsWithItsParent() {
         expectExit(.exit(7)) {
             var ends: [Int32] = [0, 0]
@@ -66,7 +66,7 @@ extension Supervisor: SelfTesting {
             var end = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
             guard poll(&end, 1, 50) == 0 else { exit(3) }
             kill(child, SIGKILL)
-            // At its end the pipe is closed.
+            // The pipe is closed when the process ends.
             exit(poll(&end, 1, 10_000) == 1 && read(ends[0], &byte, 1) == 0 ? 7 : 4)
         }
     }

@@ -1,5 +1,5 @@
-// Functions and variables of the C library and the Swift runtime that are found by their names while the program runs:
-// those that Swift shows on no system or on one only, and those that the linker is not to see.
+// Finds functions and variables of the C library and the Swift runtime by name at run time: symbols that Swift doesn't
+// import on every system, and symbols that the linker must not see.
 //
 // Sources: dlfcn.h of each system, crt_externs.h of macOS.
 
@@ -17,20 +17,20 @@ enum RunningSystem: CaseIterable {
     static let current = RunningSystem.linux
     #endif
 
-    /// `RTLD_DEFAULT`, by which dlsym looks in all images: `((void *) 0)` in dlfcn.h of glibc and musl, `((void *) -2)`
-    /// in that of macOS, where 0 is no handle at all.
+    /// The value of `RTLD_DEFAULT`, which makes dlsym search all images: `((void *) 0)` in dlfcn.h of glibc and musl,
+    /// `((void *) -2)` on macOS, where 0 is not a valid handle.
     var allImages: Int { self == .macOS ? -2 : 0 }
 }
 
 enum SystemSymbol {
-    /// Finds a function or variable of any image by its name in C, or nil when there is none.
+    /// Finds a function or variable of any image by its C name. Returns nil if it doesn't exist.
     ///
-    /// - Complexity: what dlsym takes, some microseconds.
+    /// - Complexity: A call of dlsym takes some microseconds.
     static func address(of name: String) -> UnsafeMutableRawPointer? {
         dlsym(UnsafeMutableRawPointer(bitPattern: RunningSystem.current.allImages), name)
     }
 
-    /// The file of this image, "" when nobody knows, and where it starts in memory, or 0.
+    /// The path of this image, or "" if it is unknown, and its start in memory, or 0.
     static var image: (path: String, start: UInt) {
         // SAFETY: dladdr's signature; its result is four words: the path, the start, and a symbol's name and address.
         typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
@@ -41,7 +41,7 @@ enum SystemSymbol {
         return (UnsafePointer<CChar>(bitPattern: owner[0]).map { String(cString: $0) } ?? "", owner[1])
     }
 
-    /// The C library's list of the environment; Swift's own traps when somebody has cleared it.
+    /// The C library's list of the environment. Swift's own list traps if the environment has been cleared.
     static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
         inclass_environment()
     }

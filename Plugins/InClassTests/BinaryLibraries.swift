@@ -1,10 +1,10 @@
-// The static libraries of binary targets, which an image is linked with as any product is.
+// Finds the static libraries of binary targets. An image is linked with them like any product.
 
 import Foundation
 import PackagePlugin
 
 extension BinaryArtifactTarget {
-    /// The libraries for this machine, none when the artifacts are programs; nil when it is not known how to link it.
+    /// The libraries for this machine. Empty if the artifacts are programs, nil if they can't be linked in a known way.
     var librariesForThisMachine: [URL]? {
         guard kind == .artifactsArchive,
             let data = try? Data(contentsOf: artifactURL.appending(path: "info.json")),
@@ -20,7 +20,7 @@ extension BinaryArtifactTarget {
     }
 }
 
-/// The part of a bundle's `info.json` that tells where its libraries are.
+/// The part of a bundle's `info.json` that contains the paths of its libraries.
 private struct ArtifactBundle: Decodable {
     struct Artifact: Decodable {
         var type: String

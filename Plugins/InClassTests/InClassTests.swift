@@ -1,4 +1,4 @@
-// The build tool plugin: makes running a module's tests a step of the build that whatever uses the module waits for.
+// The build tool plugin: adds a build step that runs a module's tests. Targets that use the module wait for this step.
 
 import Foundation
 import PackagePlugin
@@ -6,7 +6,7 @@ import PackagePlugin
 @main
 struct InClassTests: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) async throws -> [Command] {
-        // Whoever depends on a package trusts its tests: they run where the package itself is built.
+        // The tests of a dependency run where the dependency itself is built.
         guard case .root = context.package.origin else { return [] }
         let command = SwiftPMCommand(programs: Set(context.package.programs))
         if command.isForIndex { return [] }
@@ -15,8 +15,8 @@ struct InClassTests: BuildToolPlugin {
         let clang = try? context.tool(named: "clang").url
         let machine = command.otherMachine(than: layout.triple)
         let packages = LocalPackages(root: context.package)
-        // Swift Build starts its commands without the variables of whoever builds, but asks this plugin in every build;
-        // the native system does neither.
+        // Swift Build starts its commands without the user's environment variables, but runs this plugin in every build. The
+        // native build system does neither.
         let variables = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("IN_CLASS_TESTS_") }
         var commands: [Command] = []
         let options = try packages.optionFile(layout, folder: context.pluginWorkDirectoryURL, &commands)
@@ -34,7 +34,7 @@ struct InClassTests: BuildToolPlugin {
                 module.advice = packages.adviceToMovePlugin(from: tested)
             }
             try module.writeDescription()
-            // A source that stays empty: the build must wait for something. Swift Build needs none for a target's own
+            // An empty source, because the build must wait for an output. Swift Build doesn't need it for a target's own
             // tests, and would compile it before they run.
             let ending = module.advice == nil ? "Tested" : "Listed"
             let marker = module.folder.appending(path: "\(tested.moduleName)\(ending).swift")
@@ -56,7 +56,7 @@ struct InClassTests: BuildToolPlugin {
 }
 
 extension Package {
-    /// The names of what `swift run` and `swift package` may be asked to run in this package.
+    /// The names of the programs that `swift run` and `swift package` can run in this package.
     fileprivate var programs: [String] {
         var names = ["plugin", "testlogger"]
         var packages = [self]

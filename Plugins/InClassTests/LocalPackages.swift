@@ -1,13 +1,13 @@
-// Which packages are tested by a build: the one that is built, and those that it depends on by path, which are worked on
-// beside it. Whoever depends on a version of a package trusts its tests: they run where that package itself is built.
+// Finds the packages whose tests run in a build: the built package and its local dependencies by path, which are edited
+// together with it. The tests of other dependencies run where these packages themselves are built.
 
 import Foundation
 import PackagePlugin
 
 struct LocalPackages {
-    /// The packages, the one that is built first.
+    /// The packages, with the built package first.
     let all: [Package]
-    /// The package of each of their targets.
+    /// The package of each target.
     private let owners: [String: Package]
 
     init(root: Package) {
@@ -17,7 +17,7 @@ struct LocalPackages {
             guard seen.insert(package.id).inserted else { return }
             all.append(package)
             for dependency in package.dependencies {
-                // The tester is a tool, wherever it comes from.
+                // The package of InClassTesting is a tool, even as a local dependency.
                 guard case .local = dependency.package.origin, !dependency.package.isTester else { continue }
                 visit(dependency.package)
             }
@@ -29,18 +29,19 @@ struct LocalPackages {
         )
     }
 
-    /// The file whose change runs the tests again because the options in `.testlogger` have changed.
+    /// Returns the file that runs the tests again when the options in `.testlogger` have changed.
     ///
-    /// Swift Build asks the plugin in every build, so `.testlogger` itself is an input while it exists. The native build
-    /// system asks seldom, and fails if an input is gone. There the input is a link to `.testlogger`, or an empty file. A
-    /// step without inputs has it as its output, so the step runs when `.testlogger` has changed or is gone. testlogger
-    /// makes the link when it finds a new `.testlogger`.
+    /// Swift Build runs the plugin in every build, so `.testlogger` itself is an input while it exists. The native build
+    /// system runs the plugin only when the manifest or the names of sources change, and it fails if an input is missing.
+    /// There the input is a link to `.testlogger`, or an empty file. A step without inputs has this file as its output, so
+    /// the step runs when `.testlogger` has changed or is missing. testlogger creates the link when it finds a new
+    /// `.testlogger`.
     func optionFile(_ layout: BuildLayout, folder: URL, _ commands: inout [Command]) throws -> URL? {
         let files = FileManager.default
         let file = all[0].directoryURL.appending(path: ".testlogger")
         let exists = files.fileExists(atPath: file.path)
         if layout.isSwiftBuild { return exists ? file : nil }
-        // The ending of a file that is neither a source nor a resource.
+        // The extension of a file that is neither a source nor a resource.
         let link = folder.appending(path: "options.docc")
         if exists, (try? files.destinationOfSymbolicLink(atPath: link.path)) == nil {
             try? files.removeItem(at: link)
@@ -53,16 +54,16 @@ struct LocalPackages {
         return link
     }
 
-    /// The package that a target belongs to, when it is one of these.
+    /// Returns the package of a target, or nil if the target isn't part of these packages.
     func owner(of target: any Target) -> Package? { owners[target.id] }
 
-    /// The name of the program that is made of an executable target.
+    /// Returns the name of an executable target's program.
     func programName(of target: any Target) -> String {
         let products = owner(of: target)?.products.compactMap { $0 as? ExecutableProduct } ?? []
         return products.first { $0.mainTarget.id == target.id }?.name ?? target.name
     }
 
-    /// A target and all it depends on in these packages, macros without their own dependencies, in a stable order.
+    /// Returns a target and all its dependencies in these packages in a stable order. Dependencies of macros are left out.
     func closure(of target: any Target) -> [any Target] {
         var found: [any Target] = []
         var seen: Set<String> = []
@@ -79,7 +80,7 @@ struct LocalPackages {
 // MARK: Targets whose tests can't run
 
 extension LocalPackages {
-    /// Returns whether another target that may have the plugin depends on a target, so that its tests run there.
+    /// Returns whether another target that may have the plugin depends on a target, so that the target's tests run there.
     func isReachedByPlugin(_ target: any Target) -> Bool {
         guard let owner = owner(of: target) else { return false }
         let manifest = ManifestText(folder: owner.directoryURL)
@@ -89,7 +90,7 @@ extension LocalPackages {
         }
     }
 
-    /// The error for tests of a target that has the plugin itself.
+    /// Returns the error for tests of a target that has the plugin itself.
     func adviceToMovePlugin(from target: any Target) -> String {
         let plugin = #"plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]"#
         return place(of: target)
@@ -98,7 +99,7 @@ extension LocalPackages {
             + ".target(name: \"Tested\", dependencies: [\"\(target.name)\"], \(plugin))"
     }
 
-    /// The warning for tests of a macro, which is built as a program that the compiler runs.
+    /// Returns the warning for tests of a macro, which is built as a program that the compiler runs.
     func adviceToMoveTests(from macro: any Target) -> String {
         place(of: macro)
             + "warning: the macro '\(macro.name)' lists tests, which no build runs; move the code that they "
@@ -112,7 +113,7 @@ extension LocalPackages {
 }
 
 extension Package {
-    /// A Boolean value that indicates whether this is the package of the library and of these plugins.
+    /// A Boolean value that indicates whether this is the package of InClassTesting and of these plugins.
     var isTester: Bool { targets.contains { $0.isTestingLibrary } }
 }
 
@@ -122,7 +123,7 @@ extension Target {
 
     var isMacro: Bool { (self as? any SourceModuleTarget)?.kind == .macro }
 
-    /// The targets that it depends on itself, those of products included.
+    /// The direct dependencies, including the targets of products.
     var dependencyTargets: [any Target] {
         dependencies.flatMap { dependency -> [any Target] in
             switch dependency {

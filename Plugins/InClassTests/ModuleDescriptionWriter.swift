@@ -1,17 +1,17 @@
-// Writes what testlogger must know of a module, from what SwiftPM tells a plugin: the counterpart of
-// ModuleDescription in TestSupervision, which reads it. Both plugins compile this one file.
+// Writes a module's description for testlogger from the information that SwiftPM passes to a plugin. ModuleDescription in
+// TestSupervision reads it. Both plugins compile this file.
 
 import Foundation
 import PackagePlugin
 
-/// Where a build puts things, told from where it has put testlogger.
+/// The locations of a build's products, derived from the location of testlogger.
 struct BuildLayout {
     /// The folder of products, such as `.build/x86_64-unknown-linux-gnu/debug`.
     let products: URL
-    /// A Boolean value that indicates whether this is Swift Build's layout, one object a module, or the native one's, one
-    /// object a source.
+    /// A Boolean value that indicates whether this is the layout of Swift Build, with one object per module. The native
+    /// build system creates one object per source.
     let isSwiftBuild: Bool
-    /// How the names of natively built Swift objects end.
+    /// The suffix of the names of natively built Swift objects.
     private let ending: String
 
     init(tool: URL, leavesBitcode: Bool = false) {
@@ -23,15 +23,15 @@ struct BuildLayout {
     /// The name of the configuration's folder: `debug`, `release`, `Debug-linux` …
     var configuration: String { PluginSystem.configuration(products: products.path) }
 
-    /// The triple of the machine that the build runs on, where the layout names it.
+    /// The triple of the machine that runs the build, if the layout contains it.
     var triple: String { isSwiftBuild ? "" : products.deletingLastPathComponent().lastPathComponent }
 
-    /// The folder of a target's objects in a native build, which is named after the module.
+    /// Returns the folder of a target's objects in a native build, which is named after the module.
     func objectFolder(of target: any SourceModuleTarget) -> URL {
         products.appending(path: "\(target.moduleName).build")
     }
 
-    /// The objects of a Clang target or the object of a Swift module, as far as their names are known.
+    /// Returns the objects of a Clang target or the object of a Swift module, if their names are known.
     ///
     /// Swift Build names the object after the target.
     func objects(of target: any SourceModuleTarget) -> [URL] {
@@ -53,7 +53,7 @@ struct BuildLayout {
 }
 
 extension BuildLayout {
-    /// The objects that earlier builds of Swift Build have made of an executable for the modules that depend on it.
+    /// Returns the objects that earlier builds of Swift Build have created from an executable for modules that depend on it.
     fileprivate func testableObjects(of target: any SourceModuleTarget) -> [URL] {
         let folder = products.appending(path: "ExecutableModules")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
@@ -62,21 +62,21 @@ extension BuildLayout {
     }
 }
 
-/// A module that has tests, or may have.
+/// A module that has tests or may have tests.
 struct TestedModule {
     let target: SwiftSourceModuleTarget
     let packages: LocalPackages
     let layout: BuildLayout
-    /// Where to put the description, the image and the marker.
+    /// The folder for the description, the image and the empty source.
     let folder: URL
-    /// The toolchain's compiler, when it has one.
+    /// The toolchain's compiler, or nil if the toolchain has no clang.
     let clang: URL?
-    /// The option by which the build is for another machine, if it is.
+    /// The option that selects another machine for the build, or nil.
     var machine: String?
-    /// The file that the build looks at for changed options. Swift Build runs no step because an input is gone, so the
-    /// description names it.
+    /// The file that the build checks for changed options. Swift Build doesn't run a step because an input is missing, so
+    /// the description contains the path.
     var optionFile: URL?
-    /// What to print if the module lists tests, which can't run here.
+    /// The message to print if the module lists tests that can't run here.
     var advice: String?
 
     init(
@@ -94,7 +94,7 @@ struct TestedModule {
 
     var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }
 
-    /// All targets whose objects make the image, the module's own first: macros run in the compiler.
+    /// All targets whose objects are linked into the image, with the module itself first. Macros run in the compiler.
     private var closure: [any Target] {
         var found: [any Target] = []
         var seen: Set<String> = []
@@ -108,17 +108,17 @@ struct TestedModule {
         return found
     }
 
-    /// A Boolean value that indicates whether the module can have tests: InClassTesting is among all that it depends on, or is
-    /// the module itself.
+    /// A Boolean value that indicates whether the module can have tests: it depends on InClassTesting, directly or
+    /// indirectly, or is InClassTesting itself.
     var canHaveTests: Bool { closure.contains { $0.isTestingLibrary } }
 
-    /// A Boolean value that indicates whether the module depends on InClassTesting through other targets only, most of which
-    /// have no tests.
+    /// A Boolean value that indicates whether the module depends on InClassTesting only through other targets. Most of these
+    /// modules have no tests.
     private var isIndirect: Bool {
         !target.isTestingLibrary && !target.dependencyTargets.contains { $0.isTestingLibrary }
     }
 
-    /// A Boolean value that indicates whether tests are to be expected in the module.
+    /// A Boolean value that indicates whether the module probably has tests.
     var mayListTests: Bool {
         !isIndirect
             || sources.contains { source in
@@ -129,18 +129,19 @@ struct TestedModule {
 
     var sources: [URL] { target.sourceFiles(withSuffix: ".swift").map(\.url) }
 
-    /// The files that the build must have made before the tests can be linked.
+    /// The files that the build must have created before the tests can be linked.
     var objects: [URL] {
         closure.compactMap { $0 as? any SourceModuleTarget }.flatMap { target in
-            // The name of Swift Build's object of an executable isn't known before the first build; that of its product is.
+            // The name of Swift Build's object of an executable isn't known before the first build, but the name of its
+            // product is.
             layout.isSwiftBuild && target.kind == .executable
                 ? [layout.products.appending(path: packages.programName(of: target))]
                     + layout.testableObjects(of: target) : layout.objects(of: target)
         }
     }
 
-    /// The files that make the resources of the module and of all it depends on: its tests may depend on them as on
-    /// code. A folder that is copied whole is all files in it, at any depth.
+    /// The resource files of the module and of all its dependencies. Its tests may depend on them as on code. For a folder
+    /// that is copied as a whole, these are all files in it, at any depth.
     var resources: [URL] {
         let resources = closure.compactMap { $0 as? any SourceModuleTarget }
             .flatMap { $0.sourceFiles.filter { $0.type == .resource }.map(\.url) }
@@ -148,9 +149,9 @@ struct TestedModule {
         return resources.flatMap { files(at: $0, outside: &folders) }
     }
 
-    /// A file, or all files in a folder at any depth, also where links lead to.
+    /// Returns a file, or all files in a folder at any depth, and follows links.
     ///
-    /// - Parameter seen: the real folders whose files are known, by whatever way.
+    /// - Parameter seen: The real paths of the folders that have been visited already.
     private func files(at url: URL, outside seen: inout Set<String>) -> [URL] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return [] }
@@ -163,11 +164,11 @@ struct TestedModule {
         return files
     }
 
-    /// The module's own resources: files, and folders that are copied whole.
+    /// The module's own resources: files, and folders that are copied as a whole.
     private var ownResources: [URL] { target.sourceFiles.filter { $0.type == .resource }.map(\.url) }
 
     private var text: String {
-        // What the folder of products is called below; it is where the reader of this is.
+        // The name of the folder of products in the lines below. The reader replaces it with its own folder.
         var lines: [(String, String)] =
             PluginSystem.isPlaceholder(layout.products.path) ? [("placeholder", layout.products.path)] : []
         lines += [
@@ -185,7 +186,7 @@ struct TestedModule {
         if let advice { lines.append(("advice", advice)) }
         if let optionFile { lines.append(("option-file", optionFile.path)) }
         lines += sources.map { ("source", $0.path) }
-        // A name of several lines is an input all the same.
+        // A name with a line break doesn't fit into a line. The file is an input of the step nevertheless.
         lines += resources.filter { !$0.path.contains("\n") }.map { ("resource-file", $0.path) }
         lines += ownResources.filter { !$0.path.contains("\n") }.map { ("own-resource", $0.path) }
         for part in closure {
@@ -218,7 +219,7 @@ struct TestedModule {
                 }
             }
         }
-        // Accessors are named after the package and the target.
+        // Resource accessors are named after the package and the target.
         let owner = packages.owner(of: target) ?? packages.all[0]
         for ending in ["resources", "bundle"] {
             lines.append(
@@ -234,7 +235,7 @@ struct TestedModule {
 
     private func linkedLibraries(_ names: [String]) -> [(String, String)] { names.map { ("library", $0) } }
 
-    /// Writes the description if it has changed, so that an unchanged one does not run the tests again.
+    /// Writes the description if it has changed. An unchanged description doesn't run the tests again.
     func writeDescription() throws {
         let new = Data(text.utf8)
         if let old = try? Data(contentsOf: descriptionURL), old == new { return }

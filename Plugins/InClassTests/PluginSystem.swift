@@ -1,10 +1,13 @@
-// What is another thing for the plugins on macOS and in Xcode, told without SwiftPM, so that it can be tested on any system.
+// Contains the code of the plugins that differs on macOS and in Xcode. It doesn't use SwiftPM's types, so tests can run it
+// on any system.
 //
-// Sources: swift-package-manager's Basics/Sandbox.swift (on macOS a plugin, and each program that it starts, may write to its
-// own folder and to temporary ones; `deny default` takes the network, and signals to other processes, too),
-// Commands/PackageCommands/PluginCommand.swift (the options that allow more), `KERN_PROCARGS2` as `getproclline` of Apple's ps
-// reads it; for Xcode what it tells build tool plugins of a tool that it builds: `${BUILD_DIR}/${CONFIGURATION}/NAME`, which it
-// writes out in a command's words, and nowhere else.
+// Sources:
+// - Basics/Sandbox.swift of swift-package-manager: on macOS a plugin, and each program that it starts, may write only to its
+//   own folder and to temporary folders. `deny default` also forbids network access and signals to other processes.
+// - Commands/PackageCommands/PluginCommand.swift of swift-package-manager: the options that allow more.
+// - `getproclline` of Apple's ps: how to read `KERN_PROCARGS2`.
+// - Xcode passes the path `${BUILD_DIR}/${CONFIGURATION}/NAME` to build tool plugins for a tool that it builds. It replaces
+//   these variables only in the arguments of a command.
 
 import Foundation
 #if canImport(Darwin)
@@ -24,22 +27,22 @@ enum PluginSystem {
 
     // MARK: Where a build puts things
 
-    /// Returns whether a folder of products is named in Xcode's variables, whose values a plugin is not told.
+    /// Returns whether a folder of products contains Xcode's variables. Plugins don't receive their values.
     static func isPlaceholder(_ products: String) -> Bool { products.contains("${") }
 
-    /// Returns whether a folder of products is that of Swift Build, as it is in Xcode.
+    /// Returns whether a folder of products belongs to Swift Build, as in Xcode.
     static func isSwiftBuild(products: String) -> Bool {
         isPlaceholder(products) || URL(filePath: products).deletingLastPathComponent().lastPathComponent == "Products"
     }
 
-    /// A name for the configuration that a folder of products is of: `debug`, `release`, `Debug-linux` …
+    /// Returns the name of the configuration of a folder of products: `debug`, `release`, `Debug-linux` …
     static func configuration(products: String) -> String {
         isPlaceholder(products) ? "Xcode" : URL(filePath: products).lastPathComponent
     }
 
     // MARK: Binary targets
 
-    /// Returns whether a variant of a library that supports these triples is one for a machine.
+    /// Returns whether a library variant with these triples supports a machine.
     static func supports(_ triples: [String], isMacOS: Bool = isMacOS, isARM: Bool = isARM) -> Bool {
         let architectures = isARM ? ["aarch64", "arm64"] : ["x86_64"]
         let system = isMacOS ? "apple-macos" : "linux-gnu"
@@ -56,7 +59,7 @@ enum PluginSystem {
 
     // MARK: The process that runs a plugin
 
-    /// The words of that process; none where they cannot be read.
+    /// The arguments of the process that runs the plugin, or an empty array if they can't be read.
     static var parentWords: [String] {
         #if canImport(Darwin)
         var name = [CTL_KERN, KERN_PROCARGS2, getppid()]
@@ -71,8 +74,8 @@ enum PluginSystem {
         #endif
     }
 
-    /// Reads what macOS says of a process: how many arguments it has, in four bytes; its path, with NULs behind it; its
-    /// arguments and then its environment, with a NUL behind each.
+    /// Parses macOS's information about a process: the number of arguments in four bytes, the path followed by NULs, then
+    /// the arguments and the environment, each followed by a NUL.
     static func words(ofProcess bytes: [UInt8]) -> [String] {
         guard bytes.count >= 4 else { return [] }
         let count = (0..<4).reduce(0) { $0 | Int(bytes[$1]) << ($1 * 8) }
@@ -84,9 +87,9 @@ enum PluginSystem {
 
     // MARK: Locks
 
-    /// Takes the lock of a file, which it creates, waiting for another process to release it.
+    /// Locks a file, which is created if necessary, and waits for another process to release the lock.
     ///
-    /// - Returns: The descriptor that holds the lock, or -1 where there is none to take.
+    /// - Returns: The descriptor that holds the lock, or -1 if the file can't be opened.
     static func lock(_ file: URL) -> Int32 {
         try? FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -95,7 +98,7 @@ enum PluginSystem {
         return descriptor
     }
 
-    /// Releases a lock, once.
+    /// Releases a lock. Further calls have no effect.
     static func unlock(_ descriptor: inout Int32) {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
@@ -103,7 +106,7 @@ enum PluginSystem {
 
     // MARK: Permissions
 
-    /// The places that a command is asked to write to outside the build's folder, as the files' or folders' paths.
+    /// Returns the paths outside the build's folder that the options ask a command to write.
     static func written(by options: [String], package: String) -> [String] {
         var places: [String] = []
         for (index, option) in options.enumerated() {
@@ -120,7 +123,7 @@ enum PluginSystem {
         return places.map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     }
 
-    /// What to say when SwiftPM does not let a plugin write to a place, with the command that it lets.
+    /// Returns the message for a path that SwiftPM doesn't allow a plugin to write, with the command that allows it.
     static func advice(for place: String, package: String, command: [String]) -> String {
         let isInside = place == package || place.hasPrefix("\(package)/")
         let option =
@@ -129,12 +132,12 @@ enum PluginSystem {
         return "SwiftPM lets a plugin write to \(place) only when it is told to: \(words.joined(separator: " "))"
     }
 
-    /// A word as a shell takes it.
+    /// Returns a word with the quotes that a shell needs.
     static func quoted(_ word: String) -> String {
         word.contains { " '\"*?$&|;<>()[]\\".contains($0) } ? "'\(word.replacing("'", with: "'\\''"))'" : word
     }
 
-    /// Returns whether this process can make files in a folder: a sandbox says so of none that it was not told of.
+    /// Returns whether this process can create files in a folder. It can't in a folder that the sandbox doesn't allow.
     static func canWrite(to folder: String) -> Bool {
         let path = "\(folder)/.testlogger-\(getpid())"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)

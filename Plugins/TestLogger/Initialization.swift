@@ -46,8 +46,8 @@ struct Initialization {
         return programs.first { $0.mainTarget.id == target.id }?.name ?? target.name
     }
 
-    /// The name of this package in targets' dependencies: the one that the manifest gives to a path, otherwise the last part
-    /// of the path or address.
+    /// Returns the name of this package in targets' dependencies: the name in the manifest for a path, otherwise the last
+    /// part of the path or address.
     private func dependencyName(of tester: Package) -> String {
         let name = "InClassTesting"
         let manifest = try? String(
@@ -56,7 +56,8 @@ struct Initialization {
         return isNamed || tester.id == name.lowercased() ? name : tester.id
     }
 
-    /// SwiftPM with a build folder of its own: the package's is locked while a plugin runs. A sandbox can't contain another.
+    /// The command for SwiftPM with a separate build folder, because the package's folder is locked while a plugin runs. It
+    /// disables the sandbox, because a sandbox can't contain another sandbox.
     private var swift: [String] {
         get throws {
             [
@@ -68,7 +69,7 @@ struct Initialization {
         }
     }
 
-    /// The targets that apply the plugin, which SwiftPM doesn't tell plugins.
+    /// The targets that apply the plugin. SwiftPM doesn't pass them to plugins.
     private var targetsWithPlugin: Set<String> {
         get throws {
             let output = Pipe()
@@ -94,7 +95,7 @@ struct Initialization {
 private struct DumpedManifest: Decodable {
     struct Target: Decodable {
         var name: String
-        /// Each has one key, `plugin`, with the names of the plugin and of its package.
+        /// Each dictionary has one key, `plugin`, with the names of the plugin and of its package.
         var pluginUsages: [[String: [String?]]]?
 
         var hasPlugin: Bool { (pluginUsages ?? []).contains { $0["plugin"]?.first == "InClassTests" } }

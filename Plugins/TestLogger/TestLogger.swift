@@ -1,5 +1,5 @@
-// The command plugin: builds a package's modules and runs their tests, without a line in the manifest; and `init`,
-// which writes that line.
+// The command plugin: builds a package's modules and runs their tests, without a change of the manifest. Its subcommand
+// `init` adds the plugin to the manifest.
 
 import Foundation
 import PackagePlugin
@@ -24,11 +24,12 @@ struct TestLogger: CommandPlugin {
         let modules = try selectedModules(context, names, BuildLayout(tool: tool))
         var parameters = PackageManager.BuildParameters(configuration: .inherit)
         if options.contains("--coverage") {
-            // What '--enable-code-coverage' is made of.
+            // The compiler options that `--enable-code-coverage` adds.
             parameters.otherSwiftcFlags = ["-profile-coverage-mapping", "-profile-generate"]
             parameters.otherCFlags = ["-fprofile-instr-generate", "-fcoverage-mapping"]
         }
-        // The steps of these builds leave tests to this command, which could report nothing after a red step.
+        // The steps of these builds leave the tests to this command, because it could not report anything after a failed
+        // step.
         var lock = PluginSystem.lock(context.pluginWorkDirectoryURL.appending(path: "command.lock"))
         defer { PluginSystem.unlock(&lock) }
         for module in modules {
@@ -45,7 +46,7 @@ struct TestLogger: CommandPlugin {
         }
         PluginSystem.unlock(&lock)
         for option in ["--watch", "--debug"] where options.contains(option) {
-            // SwiftPM keeps the build to itself as long as a plugin runs, and the terminal's input, too.
+            // While a plugin runs, SwiftPM locks the build and the terminal's input.
             let folder = FileManager.default.currentDirectoryPath + "/"
             let program = tool.path.hasPrefix(folder) ? String(tool.path.dropFirst(folder.count)) : tool.path
             let words = ([program] + options).map(PluginSystem.quoted)
@@ -55,14 +56,14 @@ struct TestLogger: CommandPlugin {
         try run(tool, options + modules.map(\.descriptionURL.path))
     }
 
-    /// Says how to allow what a sandbox would refuse; only macOS has one.
+    /// Reports how to allow the paths that a sandbox would refuse. Only macOS has a sandbox.
     private func checkPermission(_ places: [String], _ context: PluginContext, _ arguments: [String]) throws {
         guard PluginSystem.isMacOS, let place = places.first(where: { !PluginSystem.canWrite(to: $0) }) else { return }
         let package = context.package.directoryURL.path
         throw Failure(description: PluginSystem.advice(for: place, package: package, command: arguments))
     }
 
-    /// Separates target names from options and their values, which only the tool itself can tell apart.
+    /// Separates target names from options and their values. Only the tool itself can distinguish them.
     private func split(_ arguments: [String], _ tool: URL) throws -> (names: [String], options: [String]) {
         let output = Pipe()
         let process = Process()
@@ -72,7 +73,7 @@ struct TestLogger: CommandPlugin {
         try process.run()
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        // The tool has said what is wrong.
+        // The tool has reported the error.
         guard process.terminationStatus == 0 else { exit(process.terminationStatus) }
         let words = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
             .dropLast().map(String.init)
@@ -112,19 +113,19 @@ struct TestLogger: CommandPlugin {
         let process = Process()
         process.executableURL = tool
         process.arguments = arguments
-        // SwiftPM may end this process at once, which could then not end that one: it looks for itself.
+        // SwiftPM may end this process immediately. It could not end the tool then, so the tool watches this process.
         process.environment = ProcessInfo.processInfo.environment.merging(["IN_CLASS_STARTER": "\(getpid())"]) { $1 }
         endWithSwiftPM()
         try process.run()
         process.waitUntilExit()
-        // The tool has said why; SwiftPM's own line about a failed plugin would only follow it.
+        // The tool has reported the error. Without the exit, SwiftPM would add its own line about a failed plugin.
         guard process.terminationReason == .exit, process.terminationStatus == 0 else {
             exit(process.terminationStatus)
         }
     }
 }
 
-/// Ends this program when SwiftPM is gone: a signal that ends SwiftPM reaches nobody else.
+/// Ends this program when SwiftPM has ended, because a signal that ends SwiftPM doesn't reach other processes.
 private func endWithSwiftPM() {
     let parent = getppid()
     Thread.detachNewThread {
@@ -133,7 +134,7 @@ private func endWithSwiftPM() {
     }
 }
 
-/// What ends the command, in words for the person who gave it.
+/// An error that ends the command, with a message for the user.
 struct Failure: Error, CustomStringConvertible {
     var description: String
 }

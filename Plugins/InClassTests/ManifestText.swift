@@ -38,7 +38,7 @@ struct ManifestText {
                 #"\.(?:target|executableTarget|testTarget|macro)\s*\(\s*name\s*:\s*""# + name + "\"")
         else { return nil }
         return text.ranges(of: start).lazy.map { parenthesized(from: $0.lowerBound) }.first {
-            // A dependency on the target begins in the same way, but has only a condition after the name.
+            // A dependency on the target begins in the same way, but has at most a condition after the name.
             $0.contains(/"\s*,\s*\w+\s*:/) && $0.prefixMatch(of: /\.target\([^,]*,\s*condition\s*:/) == nil
         }
     }

@@ -25,7 +25,7 @@ package enum Recorder {
     private nonisolated(unsafe) static var failureCount = 0
     private nonisolated(unsafe) static var hasIssues = false
     private nonisolated(unsafe) static var skipReason: String?
-    /// Print issues for a person instead of sending them: there is a debugger in the supervisor's place.
+    /// A Boolean value that indicates whether issues are printed for a debugger's user instead of sent to a supervisor.
     // SAFETY: set once before anything runs.
     nonisolated(unsafe) static var printsIssues = false
     /// The positions of passed expectations and the paths of golden files that matched.
@@ -40,7 +40,7 @@ package enum Recorder {
     /// An open `withKnownIssue`, or an open collection of a test of this module.
     package final class Scope: @unchecked Sendable {
         // SAFETY: the variables are read and written under the lock of `Recorder` only.
-        /// Nil if this collects issues.
+        /// The reason of the known issue, or nil if the scope collects issues.
         fileprivate let knownReason: String?
         fileprivate let outer = Recorder.scope
         fileprivate var issues: [RecordedIssue] = []
@@ -135,7 +135,7 @@ package enum Recorder {
 
     /// Passes an issue through the scopes of its task. The innermost known issue expects it.
     ///
-    /// - Returns: nil if a scope has collected the issue.
+    /// - Returns: The issue, or nil if a scope has collected it.
     private static func passed(_ issue: RecordedIssue, from innermost: Scope?) -> RecordedIssue? {
         var issue = issue
         var next = innermost

@@ -1,4 +1,4 @@
-// A file that cannot be read gets another name, so that no flush replaces what may still be saved.
+// Renames a file that cannot be read, so that a flush doesn't replace data that may still be recovered.
 
 import PlistStreaming
 
@@ -10,18 +10,18 @@ import Musl
 import Glibc
 #endif
 
-/// A file that was moved aside.
+/// An unreadable file that was renamed.
 struct CorruptFile {
-    /// Where it is now.
+    /// The new path of the file.
     let path: String
-    /// What it was, whose owner and permissions the next file gets.
+    /// The state of the file. The next file gets its owner and permissions.
     let state: OutputPlace.FileState
 
-    /// Moves a file to the first name that nobody has, `NAME.corrupt-1` and so on, with those beside it, and returns it.
+    /// Renames a file to the first unused name, `NAME.corrupt-1` and so on.
     ///
-    /// Nil when the file there is not the one that was read any more.
-    ///
-    /// - Throws: `cannotWrite`; then the file is where it was.
+    /// - Parameter endings: The name endings of related files, which are renamed, too.
+    /// - Returns: The renamed file, or nil if the file at the path is no longer the one that was read.
+    /// - Throws: `cannotWrite`; then the file keeps its name.
     static func move(
         _ path: String, asRead read: OutputPlace, with endings: [String] = []
     ) throws(StreamError) -> CorruptFile? {
@@ -31,7 +31,7 @@ struct CorruptFile {
         guard case .file(let path, let now) = try OutputPlace(path), now == state else { return nil }
         for number in 1... {
             let moved = "\(path).corrupt-\(number)"
-            // A link is never made over another file, as a new name would be given.
+            // Unlike `rename`, `link` never replaces another file.
             // SAFETY: the paths are strings that outlive the calls.
             if unsafe link(path, moved) == 0 {
                 guard unsafe unlink(path) == 0 else {
@@ -41,7 +41,7 @@ struct CorruptFile {
                 }
             } else {
                 if unsafe errno == EEXIST || access(moved, F_OK) == 0 { continue }
-                // Not every file system has links.
+                // Some file systems don't support links.
                 guard unsafe rename(path, moved) == 0 else {
                     throw OutputPlace.error("keep the corrupt file aside", errno)
                 }

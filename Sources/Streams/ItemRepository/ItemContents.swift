@@ -1,8 +1,8 @@
-// The items in memory: in order, and by their keys.
+// The items in memory: in order, and found by their keys.
 
 import PlistBuilding
 
-/// What is in a file besides its items, and stays there.
+/// An element of a file that is not an item, and stays in the file.
 enum ForeignElement {
     /// An element of a file that is written as a whole.
     case tree(PropertyList)
@@ -10,24 +10,24 @@ enum ForeignElement {
     case row(Int64)
 }
 
-/// Items in the order in which they were added, found by their keys, and what else was in their file.
+/// Items in the order of insertion, found by their keys, and the other elements of their file.
 struct ItemContents<Item: Identifiable> {
-    // PERF: Archive; a plain array of items is read and written without a copy of each.
-    /// The items in order, and those that were removed.
+    // PERF: Archive; a plain array of items is read and written without copying each item.
+    /// The items in order, including removed items.
     private var slots: [Item] = []
-    /// The key of each slot; nil when its item was removed.
+    /// The key of each slot; nil if its item was removed.
     private var ids: [Item.ID?] = []
     private var places: [Item.ID: Int] = [:]
-    /// What is no item, and what has the key of an item before it.
+    /// The elements that are not items, and elements with the key of an earlier item.
     private var others: [(element: ForeignElement, key: Item.ID?)] = []
-    /// The keys of items that came before others of the same key.
+    /// The keys of items with a later element of the same key.
     private var repeatedKeys: Set<Item.ID> = []
-    /// Those of them whose item was removed or replaced.
+    /// The repeated keys whose item was removed or replaced.
     private var replacedKeys: Set<Item.ID> = []
 
     init() {}
 
-    /// Nil when two items have the same key.
+    /// Creates contents from items, or returns nil if two items have the same key.
     init?(_ items: [Item]) {
         slots = items
         ids.reserveCapacity(items.count)
@@ -49,7 +49,9 @@ struct ItemContents<Item: Identifiable> {
         return zip(slots, ids).compactMap { $1 == nil ? nil : $0 }
     }
 
-    /// What is in the file and is no item: not what has the key of an item that is gone, which would come back in its place.
+    /// The elements of the file that are not items.
+    ///
+    /// An element with the key of a removed or replaced item is left out, because it would be read as an item in its place.
     ///
     /// - Complexity: O(*n*).
     var foreign: [ForeignElement] {
@@ -80,10 +82,10 @@ struct ItemContents<Item: Identifiable> {
         return slots[place]
     }
 
-    /// Adds what is no item.
+    /// Adds an element that is not an item.
     mutating func addForeign(_ element: ForeignElement) { others.append((element, nil)) }
 
-    /// Adds what has the key of an item before it.
+    /// Adds an element with the key of an earlier item.
     mutating func addForeign(_ element: ForeignElement, repeating key: Item.ID) {
         others.append((element, key))
         repeatedKeys.insert(key)
@@ -91,19 +93,19 @@ struct ItemContents<Item: Identifiable> {
 
     // MARK: Gaps
 
-    /// A Boolean value that indicates whether half of the slots are of no use, so that closing the gaps takes constant time for
+    /// A Boolean value that indicates whether half of the slots are unused, so that removing the gaps takes constant time for
     /// each removal on average.
     var isSparse: Bool { slots.count > 16 && places.count < slots.count / 2 }
 
-    /// These contents without what was removed.
+    /// Returns these contents without the removed items.
     ///
-    /// The old ones keep it, so that who replaces them decides when it is released.
+    /// The old contents keep the removed items, so that the caller decides when they are released.
     func withoutGaps() -> ItemContents {
         guard places.count < slots.count else { return self }
         var closed = self
         closed.slots = items
         closed.ids = ids.filter { $0 != nil }
-        // A key that is not equal to itself has a place of its own each time.
+        // A key that is not equal to itself gets a new place each time.
         closed.places = Dictionary(minimumCapacity: places.count)
         for (place, id) in closed.ids.enumerated() {
             if let id { closed.places[id] = place }

@@ -1,4 +1,4 @@
-// The in-class tests of repositories in databases, which other programs write to as well.
+// The in-class tests of repositories in databases, including changes by other programs.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -91,7 +91,7 @@ extension ItemDatabaseTests: SelfTesting {
         expectEqual(clips.items.map(\.id), ["a"], "items of a whole database")
         expectEqual(clips.problems.count, 1, "what is no item: \(clips.problems)")
         expectEqual(try connection.value("SELECT count(*) FROM other"), .integer(1), "the other table")
-        // The page of the items is no page any more.
+        // Overwrites the page of the items.
         let page = try requireNotNil(
             try connection.value("SELECT rootpage FROM sqlite_schema WHERE name = 'items'"), "page")
         let size = try requireNotNil(try connection.value("PRAGMA page_size"), "size")
@@ -174,7 +174,7 @@ extension ItemDatabaseTests: SelfTesting {
         }
     }
 
-    /// What a table takes for equal is a change when its bytes are others.
+    /// An item is written if its bytes changed, even if the table's collation treats both as equal.
     private static func testSeesEveryChange() throws {
         for (index, rule) in ["NOCASE", "RTRIM"].enumerated() {
             let path = "\(try temporaryDirectory())/clips\(index)"

@@ -10,13 +10,13 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     private let path: String
     /// The rows that are items, by their keys.
     private var numbers: [Item.ID: Int64] = [:]
-    /// Where rows that are no items are now, by their numbers when they were read.
+    /// The current numbers of rows that are not items, by their numbers when they were read.
     private var moved: [Int64: Int64] = [:]
-    /// The file that was here.
+    /// The unreadable file that was renamed, or nil.
     private var corrupt: CorruptFile?
 
     init(path: String) {
-        // SQLite takes some names for other things than files, but no path.
+        // SQLite gives some names a special meaning, such as `:memory:`, but never a path.
         self.path = path.hasPrefix("/") ? path : "./" + path
     }
 
@@ -34,7 +34,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
             isShared = (try? connection.value(Self.otherTables)) == .integer(1)
             return try load(connection)
         } catch {
-            // What else is in a database is not ours to move.
+            // A database with other tables must not be renamed.
             let isDamaged = error.code == .corrupt || error.code == .notADatabase
             guard isDamaged, !isShared, try !ItemFile<Item>.isOfAnotherFormat(path) else {
                 throw error.streamError(.cannotRead)
@@ -48,7 +48,6 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         }
     }
 
-    /// Forgets the rows.
     private func forget() { (numbers, moved) = ([:], [:]) }
 
     private static var otherTables: String {
@@ -66,11 +65,11 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
             forget()
             return (contents, [])
         }
-        // What is damaged is found before anything is taken for whole.
+        // Damage is found before any row is read.
         let damage = try connection.prepare("PRAGMA quick_check('items')")
         while try damage.step() {
             let text = try damage.text(at: 0) ?? ""
-            // What breaks a rule of a table is not damaged, and is no item.
+            // A row that violates a constraint of the table is not damaged, and is not an item.
             guard text == "ok" || text.contains(" failed in ") || text.contains(" value in ") else {
                 throw SQLiteError(.corrupt, "the database is damaged: \(text)")
             }
@@ -103,7 +102,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         do throws(StreamError) {
             return try JSON(reader: ItemRules.jsonReader).decode(Item.self, from: text, options: ItemRules.building)
         } catch {
-            // As of a file that is no array of items: where members have the same name, the last one counts alone.
+            // As in a file that is not an array of items: if members have the same name, only the last one is used.
             guard let item = try? itemOfTree(text) else { throw error }
             return item
         }
@@ -130,8 +129,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         return true
     }
 
-    /// A Boolean value that indicates whether the column is SQLite's own number of a row: a primary key that has an index is
-    /// none.
+    /// The SQL that tests whether the column is SQLite's rowid: a primary key with an index is a separate column.
     private static var hasNumbersOfRows: String {
         """
         SELECT EXISTS (SELECT 1 FROM pragma_table_info('items')
@@ -145,7 +143,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     func save(_ contents: ItemContents<Item>) throws(StreamError) {
         var refusal: StreamError?
         if let corrupt, case .missing = try OutputPlace(path) {
-            // An empty file is an empty database, whoever may read it.
+            // An empty file is an empty database. It gets the permissions of the corrupt file.
             var options = OutputFile.Options()
             options.model = corrupt.state
             try OutputFile(path: path, options: options).commit()
@@ -180,7 +178,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         return (key, try JSON(writer: ItemRules.jsonWriter).encodeToString(item, options: ItemRules.writing))
     }
 
-    /// Writes what is not as it is in the table, removes what is not of the contents, and returns where the rows are.
+    /// Writes changed items, removes rows that are not in the contents, and returns the numbers of the rows.
     private func write(
         _ contents: ItemContents<Item>, _ connection: SQLiteConnection
     ) throws(StreamError) -> (numbers: [Item.ID: Int64], moved: [Int64: Int64]) {
@@ -190,7 +188,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         for case .row(let number) in contents.foreign { foreign.append((number, moved[number] ?? number)) }
         var kept: Set<Int64> = []
         var last = Int64.min
-        // New rows are behind all that there are, items or not.
+        // New rows come after all existing rows, including those that are not items.
         var greatest = max(foreign.map(\.now).max() ?? 0, numbers.values.max() ?? 0)
         do throws(SQLiteError) {
             let change = try connection.prepare(
@@ -204,7 +202,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
                 do throws(StreamError) { (key, text) = try Self.row(item, id) } catch {
                     throw SQLiteError(error.within(.index(index)))
                 }
-                // A row that would be before the last one becomes a new one, so that the order stays.
+                // An item whose row is before the previous item's row gets a new row, to preserve the order.
                 if let number = numbers[id], number > last {
                     last = number
                 } else {
@@ -214,7 +212,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
                 rows[id] = last
                 kept.insert(last)
             }
-            // As in files, what is no item is behind the items, so that one with the same key counts before it.
+            // As in files, rows that are not items come after the items, so that an item precedes a row with the same key.
             if foreign.contains(where: { $0.now < last }) {
                 let move = try connection.prepare("UPDATE items SET number = ?2 WHERE number = ?1")
                 for index in foreign.indices {
@@ -230,7 +228,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         return (rows, Dictionary(uniqueKeysWithValues: foreign.map { ($0.asRead, $0.now) }))
     }
 
-    /// The number behind the greatest one, which it then is.
+    /// Increments the greatest number and returns it.
     private static func next(_ greatest: inout Int64) throws(SQLiteError) -> Int64 {
         guard greatest < Int64.max else {
             throw SQLiteError(

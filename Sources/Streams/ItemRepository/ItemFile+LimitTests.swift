@@ -1,4 +1,4 @@
-// The in-class tests of the promise that what a repository has written it reads again, as it was, or else refuses to write it.
+// The in-class tests that a repository reads written items back unchanged, or refuses to write them.
 
 #if DEBUG || IN_CLASS_TESTS
 import Foundation
@@ -16,13 +16,13 @@ import Glibc
 #endif
 
 enum ItemLimitTests {
-    /// An item of any levels.
+    /// An item with any number of levels.
     final class Node: StreamObject, Identifiable {
         var id = ""
         var kids: [Node] = []
         init() {}
 
-        /// A node of 2 levels for each of a count.
+        /// Creates nested nodes, with 2 levels for each.
         init(_ count: Int) {
             id = "a"
             var innermost: Node = self
@@ -34,7 +34,7 @@ enum ItemLimitTests {
         }
     }
 
-    /// An item of any keys and values.
+    /// An item with any keys and values.
     struct Bag: StreamObject, Identifiable, Equatable {
         var id = 0
         var counts: [String: Int] = [:]
@@ -103,7 +103,7 @@ extension ItemLimitTests: SelfTesting {
         }
     }
 
-    /// What was nil when it was written, in a type that has something else in its place now.
+    /// Members that were nil when they were written, in a type that no longer accepts nil.
     private static func testTakesNullAsMissing() throws {
         struct Newer: StreamObject, Identifiable, Equatable {
             var id = ""
@@ -145,7 +145,7 @@ extension ItemLimitTests: SelfTesting {
 
     // MARK: Limits
 
-    /// Texts beyond the limit of readers, and as many levels as are written.
+    /// Texts beyond the default limit of readers, and the greatest depth for writing.
     private static func testReadsWhateverItWrites() throws {
         var long = ItemRepositoryTests.Clip(1)
         long.note = String(repeating: "x", count: 1 + 64 << 20)
@@ -175,10 +175,10 @@ extension ItemLimitTests: SelfTesting {
         }
     }
 
-    /// Each on the last level that is read and on the first that is not, alone and beside what is no item.
+    /// Tests the last level that is read and the first one beyond it, alone and together with an element that is not an item.
     private static func testRefusesLevelsThatItDoesNotRead() throws {
         try eachFormat { format, path in
-            // A row is an item by itself, elements are within an array.
+            // A row is an item, but elements of a file are within an array.
             let (most, mostArrays) = format == .sqlite ? (256, 511) : (255, 510)
             for json in ["[]", "[7]"] {
                 for (count, isWritten) in [(most, true), (most + 1, false)] {
@@ -194,7 +194,7 @@ extension ItemLimitTests: SelfTesting {
                     expectEqual(nodes.problems.count, problemCount, "\(nodes.problems)")
                 }
             }
-            // What has no levels of its own type.
+            // A property list, whose type doesn't limit the levels.
             for (count, isWritten) in [(mostArrays, true), (mostArrays + 1, false)] {
                 unsafe unlink(path)
                 let bags = try ItemRepository<Bag>(path: path, format: format)
@@ -215,7 +215,7 @@ extension ItemLimitTests: SelfTesting {
         return nil
     }
 
-    /// A property list has a key once, and its reader bounds what it makes of so few bytes: 64 MiB, which takes a while.
+    /// A property list stores a key once, and its reader limits the expanded size to 64 MiB. This test is slow.
     private static func testRefusesLongKeysThatAreRepeated() throws {
         let bags = try ItemRepository<Bag>(path: "\(try temporaryDirectory())/bags")
         let key = String(repeating: "k", count: 1 << 16)

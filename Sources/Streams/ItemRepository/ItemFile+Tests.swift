@@ -1,4 +1,4 @@
-// The in-class tests of what repositories make of files that are damaged, of another type, or not theirs.
+// The in-class tests of repositories with damaged files, items of another type, and files of other formats.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -52,7 +52,7 @@ extension ItemFileTests: SelfTesting {
             try clips.flush()
             var damaged = try ItemRepositoryTests.bytes(path)
             if format == .sqlite {
-                // The header says how large the file is, and SQLite takes one that was cut at a page for whole.
+                // The header contains the size of the file, and SQLite doesn't detect a file that was cut at a page.
                 damaged.replaceSubrange(0..<16, with: [UInt8](repeating: 0x78, count: 16))
             } else {
                 damaged.removeLast(7)
@@ -114,7 +114,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    /// What is in the file besides does not take the place of an item that was removed.
+    /// An element with the same key does not replace an item that was removed.
     private static func testRemovedItemsStayAway() throws {
         let json =
             #"[{"identifier": "a"}, {"identifier": "a", "views": 2}, {"identifier": "b"}, {"identifier": "b"}, 7]"#
@@ -151,7 +151,7 @@ extension ItemFileTests: SelfTesting {
         var value = PropertyList.null
     }
 
-    /// What was added with the key of what was left out is there before it, should both be items one day.
+    /// An added item comes before a left-out element with the same key, in case both become valid items later.
     private static func testWhatReplacesALeftOutItemComesFirst() throws {
         try ItemRepositoryTests.eachFormat { format, path in
             let older = try ItemRepository<Older>(path: path, format: format)
@@ -175,7 +175,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    /// Of members with the same name the last one counts, also where an earlier one does not fit.
+    /// If members have the same name, the last one is used, even if an earlier one has the wrong type.
     private static func testTakesTheLastOfMembersWithOneName() throws {
         let text = #"{"identifier":"a","views":"many","views":4}"#
         try ItemRepositoryTests.eachFormat { format, path in
@@ -192,7 +192,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    /// Of a file that is none of the format no more is read than its beginning.
+    /// Only the beginning of a file of another format is read.
     private static func testReadsLittleOfOtherFiles() throws {
         let path = "\(try temporaryDirectory())/large"
         for (start, count) in [("z", 256 << 10), ("bplist00", 4 << 20)] {
@@ -255,7 +255,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    /// An item that looks at its repository when it is released.
+    /// An item that accesses its repository when it is released.
     private final class Watcher: StreamObject, Identifiable {
         nonisolated(unsafe) static weak var repository: ItemRepository<Watcher>?
         nonisolated(unsafe) static var counts: [Int] = []
@@ -292,7 +292,8 @@ extension ItemFileTests: SelfTesting {
         expectEqual(measures.count, 35 - 17, "what is left")
     }
 
-    /// A name is a path, whatever SQLite makes of it; a mark before JSON is none of its bytes; sizes are not believed.
+    /// Names with a special meaning in SQLite are paths, a byte order mark before JSON is skipped, and reported sizes are not
+    /// trusted.
     private static func testReadsFilesOfAnyNameAndSize() throws {
         let old = unsafe try requireNotNil(getcwd(nil, 0), "directory")
         defer {

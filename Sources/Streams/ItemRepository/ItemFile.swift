@@ -17,7 +17,7 @@ import Glibc
 final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
     private let path: String
     private let format: ItemFileFormat
-    /// The file that was here.
+    /// The unreadable file that was renamed, or nil.
     private var corrupt: CorruptFile?
 
     init(path: String, format: ItemFileFormat) {
@@ -33,12 +33,12 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         if case .missing = place { return (ItemContents(), []) }
         let bytes = try bytes()
         if let items = try? items(bytes), let contents = ItemContents(items) { return (contents, []) }
-        // PERF: a file with nothing wrong in it is read once; one with anything wrong a second time, as a tree.
+        // PERF: a valid file is decoded once; an invalid file is decoded a second time, as a tree.
         let tree: PropertyList
         do throws(StreamError) {
             tree = try self.tree(bytes)
         } catch {
-            // Neither is damaged: what is more than a limit, and what is a file of another kind.
+            // A file beyond a limit and a file of another format are not damaged.
             if error.kind == .limitExceeded { throw error }
             if let other = Self.format(of: bytes), other != format {
                 throw StreamError(.cannotRead, "expected a file of the format \(format), found one of \(other)")
@@ -50,20 +50,20 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         return try ItemContents.sorted(tree.elements.enumerated().lazy.map { (index: $0.offset, value: $0.element) })
     }
 
-    /// The bytes of the file; where it should be a binary property list and begins as none, those of the first chunk.
+    /// Reads the file. If it should be a binary property list and has another beginning, returns only the first chunk.
     func bytes() throws(StreamError) -> [UInt8] {
         let file = try InputFile(path: path)
-        // A file may say that it is of any size.
+        // The reported size of a file may be wrong.
         let capacity = min(file.byteCount ?? 0, 64 << 20)
         var bytes = try Self.bytes(of: file, capacity) { format == .json || Self.format(of: $0) == .binaryPropertyList }
-        // Editors put a mark before JSON, which says nothing of UTF-8.
+        // Some editors write a byte order mark before JSON, which isn't part of the text.
         if format == .json, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         return bytes
     }
 
-    /// The bytes of a file to its end, or to where enough are read.
+    /// Reads a file to its end, or until a closure returns false.
     ///
-    /// - Parameter wantsMore: Is asked from the 16th byte on, which is as far as formats are told by.
+    /// - Parameter wantsMore: Called when at least 16 bytes were read, which are enough to detect the format.
     private static func bytes(
         of file: borrowing InputFile, _ capacity: Int, while wantsMore: ([UInt8]) -> Bool
     ) throws(StreamError) -> [UInt8] {
@@ -81,7 +81,7 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         return bytes
     }
 
-    /// Reads a file in which all is well.
+    /// Decodes a valid file.
     private func items(_ bytes: [UInt8]) throws(StreamError) -> [Item] {
         try ObjectBuilder.build(ItemRules.building) { (builder) throws(StreamError) in try send(bytes, to: &builder) }
     }
@@ -93,13 +93,13 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         }
     }
 
-    /// Returns whether a file that is no database is of another format.
+    /// Returns whether a file that is not a database has another known format.
     static func isOfAnotherFormat(_ path: String) throws(StreamError) -> Bool {
         let bytes = try Self.bytes(of: InputFile(path: path), 0) { _ in false }
         return Self.format(of: bytes) ?? .sqlite != .sqlite
     }
 
-    /// What a file is by its first bytes; nil for what is none of the formats.
+    /// Returns the format that the first bytes of a file indicate, or nil for any other file.
     private static func format(of bytes: [UInt8]) -> ItemFileFormat? {
         if bytes.starts(with: "bplist".utf8) { return .binaryPropertyList }
         if bytes.starts(with: "SQLite format 3\0".utf8) { return .sqlite }
@@ -107,7 +107,7 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         return first == UInt8(ascii: "[") || first == UInt8(ascii: "{") ? .json : nil
     }
 
-    /// Reads a file whose syntax is right.
+    /// Decodes a file with valid syntax as a tree.
     private func tree(_ bytes: [UInt8]) throws(StreamError) -> PropertyList {
         var builder = PropertyListBuilder()
         try send(bytes, to: &builder)

@@ -1,4 +1,4 @@
-// The in-class tests of repositories, each in every format of files.
+// The in-class tests of repositories, each with every file format.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -96,7 +96,7 @@ extension ItemRepositoryTests: SelfTesting {
         try file.commit()
     }
 
-    /// Damages a file at a place.
+    /// Overwrites bytes of a file.
     static func overwrite(_ path: String, at offset: Int, _ replacement: [UInt8]) throws {
         let descriptor = unsafe open(path, O_WRONLY)
         defer { close(descriptor) }
@@ -213,7 +213,7 @@ extension ItemRepositoryTests: SelfTesting {
         var value = 0.0
     }
 
-    /// Each generation has all items with its number, in a process that is killed while it writes them again and again.
+    /// A child process writes generations of items until it is killed. The file must contain one complete generation.
     private static func testSurvivesKillsAtAnyMoment() throws {
         var random = TestRandom(seed: 5)
         try eachFormat { format, path in
@@ -242,7 +242,7 @@ extension ItemRepositoryTests: SelfTesting {
         }
     }
 
-    /// A thread of the child process, in which Foundation may not be used.
+    /// A thread of the child process, which must not use Foundation.
     private final class Thread: @unchecked Sendable {
         private let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -1,5 +1,5 @@
-// The items of a file, found by their keys: what a program with some thousand records needs instead of a database.
-// This file owns the items in memory; how a file is read and replaced is in `ItemFile`, `ItemDatabase` is SQLite's.
+// The public type for the items of a file, found by their keys: an alternative to a database for some thousand records.
+// `ItemFile` reads and replaces files, and `ItemDatabase` does the same for SQLite.
 
 public import PlistBuilding
 public import PlistStreaming
@@ -18,32 +18,34 @@ public import PlistStreaming
 /// try bookmarks.flush()
 /// ```
 ///
-/// The file is read by the initializer and by ``reload()``, and written by ``flush()``, as a whole: it is replaced when the new
-/// one is complete and on the disk, so that whatever ends the program or the machine, the file is the old one or the new one.
-/// What happens between two flushes is lost with the program.
+/// The initializer and ``reload()`` read the whole file, and ``flush()`` writes the whole file. The old file is replaced when
+/// the new one is complete and on the disk. If the program or the system crashes, the file is therefore either the old one or
+/// the new one. Changes after the last flush are lost if the program ends.
 ///
-/// A member that was added to the type later has the value that `init()` gives it, in items that were written before, unless
-/// it is required. One that is nil is null in the file, and nil again, or as if it were added later when the type does not take nil
-/// any more. A file that cannot be read is kept aside under another name, and an item that the type cannot hold, or that has
-/// the key of one before it, stays in the file, and is written again by the next flush; ``problems`` tells of both. It is written as
-/// the same values: numbers may be spelled otherwise, and of members with the same name the last one is kept. Nothing else in the
-/// file is kept: of an item, that are the members that the type does not have.
+/// If you add a member to the type later, items that were written before have the value that `init()` gives it, unless the
+/// member is required. A member that is nil is null in the file, and is nil again when it is read. If the type no longer
+/// accepts nil, the member is treated as a missing one.
 ///
-/// The items are a tree each, without references to one another. A repository is for one thread or task at a time, and its
-/// file for one repository: of two that write to the same file the later one wins.
+/// A file that cannot be read is renamed. An item that the type cannot represent, or that has the key of an earlier item, stays
+/// in the file, and is written again by the next flush. ``problems`` reports both. Such an item is written with the same
+/// values, but numbers may be spelled differently, and if members have the same name, only the last one is kept. All other
+/// unknown data in the file is lost, such as members of an item that the type does not have.
+///
+/// Each item is a tree, without references to other items. Use a repository from one thread or task at a time, and a file with
+/// one repository. If two repositories write to the same file, the last flush replaces the file of the other.
 public final class ItemRepository<Item: StreamObject & Identifiable> {
     /// The path of the file.
     public let path: String
-    /// What the file is.
+    /// The format of the file.
     public let format: ItemFileFormat
-    /// What was wrong with the file when it was read the last time; empty when all was well.
+    /// The problems found when the file was last read; empty if there were no problems.
     public private(set) var problems: [LoadIssue] = []
     private var contents = ItemContents<Item>()
     private let file: any ItemStorage<Item>
 
-    /// Makes a repository of the items of a file; of none, when there is no file.
+    /// Creates a repository with the items of a file. If the file doesn't exist, the repository is empty.
     ///
-    /// - Throws: What ``reload()`` throws.
+    /// - Throws: The errors of ``reload()``.
     public init(path: String, format: ItemFileFormat = .binaryPropertyList) throws(StreamError) {
         self.path = path
         self.format = format
@@ -66,15 +68,16 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
     /// The item with a key, or nil.
     public subscript(id: Item.ID) -> Item? { contents[id] }
 
-    /// Adds an item, or puts it into the place of the one with its key.
+    /// Adds an item, or replaces the item with the same key.
     ///
-    /// The key is the one that the item has now; it must not change while the item is here.
-    /// - Returns: The item whose place it took.
+    /// The key is read once. It must not change while the item is in the repository.
+    /// - Returns: The replaced item, or nil.
     /// - Complexity: O(1) on average.
     @discardableResult
     public func add(_ item: Item) -> Item? { contents.add(item) }
 
-    /// Removes the item with a key, and returns it; nil when there is none. Memory may hold it until the next flush.
+    /// Removes the item with a key and returns it, or nil if the key is unknown. The item may stay in memory until the next
+    /// flush.
     ///
     /// - Complexity: O(1) on average.
     @discardableResult
@@ -84,10 +87,10 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
         return item
     }
 
-    /// Removes all items, and what was in the file besides.
+    /// Removes all items and all other elements of the file.
     public func removeAll() { replaceContents(ItemContents()) }
 
-    /// Replaces the contents; items are released when that has happened, since what their `deinit` does may come here again.
+    /// Replaces the contents, and then releases the old items, because their `deinit` may access the repository.
     private func replaceContents(_ new: ItemContents<Item>) {
         let old = contents
         contents = new
@@ -96,10 +99,10 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
 
     // MARK: The file
 
-    /// Reads the file again, and forgets what was not written; without a file there are no items.
+    /// Reads the file again, and discards unwritten changes. If the file doesn't exist, the repository is empty.
     ///
-    /// - Throws: `cannotRead` when the system refuses, and `cannotWrite` when a file that cannot be read cannot be kept aside; then
-    ///   items and file are as before. What is wrong with the contents is no error, but told by ``problems``.
+    /// - Throws: `cannotRead` if the system refuses, and `cannotWrite` if an unreadable file cannot be renamed. Then the
+    ///   items and the file are unchanged. Invalid contents are not an error, but are reported by ``problems``.
     /// - Complexity: O(*n*).
     public func reload() throws(StreamError) {
         let (new, found) = try file.load()
@@ -107,11 +110,11 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
         replaceContents(new)
     }
 
-    /// Writes all items; the file is replaced when the new one is complete and on the disk.
+    /// Writes all items. The file is replaced when the new one is complete and on the disk.
     ///
-    /// - Throws: `cannotWrite` when the system refuses; what the format cannot hold, with the path of the value; `limitExceeded` for
-    ///   what ``reload()`` would refuse, more than 512 levels or, in a property list, long keys that come too often. Then the file is
-    ///   as before.
+    /// - Throws: `cannotWrite` if the system refuses. An error with the path of the value if the format cannot represent it.
+    ///   `limitExceeded` for items that ``reload()`` would refuse: more than 512 levels or, in a property list, long keys that
+    ///   are repeated too often. Then the file is unchanged.
     /// - Complexity: O(*n*).
     public func flush() throws(StreamError) {
         replaceContents(contents.withoutGaps())

@@ -1,32 +1,32 @@
-// What a repository wants of its file, and what it tells of it.
+// The protocol of repository files, their formats, and the errors found in them.
 
 import JSONStreaming
 import PlistBuilding
 public import PlistStreaming
 import PropertyListFiles
 
-/// What the file of a repository is.
+/// The format of a repository's file.
 public enum ItemFileFormat: Sendable, Hashable, CaseIterable {
-    /// A binary property list, an array of dictionaries: the smallest and quickest one, exact for every type. Of nil it has the null
-    /// that not all readers of such lists know.
+    /// A binary property list, an array of dictionaries: the smallest and fastest format, exact for every type. A member that
+    /// is nil is written as null, which some readers of such lists don't support.
     case binaryPropertyList
-    /// JSON, an array of objects, which people can read: dates, to a nanosecond, and data are strings in it.
+    /// JSON, an array of objects: a readable format, in which dates, to a nanosecond, and data are strings.
     case json
-    /// A database with a table `items`, in which each item is a row, its JSON a column: only what changed is written.
+    /// A database with a table `items`, in which each item is a row with its JSON in a column. Only changed rows are written.
     ///
-    /// Other tables of the database are not touched. The table has the columns `number`, which is `INTEGER PRIMARY KEY` and by which
-    /// rows are in order, those that are no items behind the others, `id`, in which there can be no NUL, and `item`.
+    /// Other tables of the database are not changed. The table has three columns. `number` is `INTEGER PRIMARY KEY` and defines
+    /// the order of rows; rows that are not items come last. `id` is the key, which can't contain NUL. `item` is the JSON.
     case sqlite
 }
 
-/// What was wrong with the file of a repository.
+/// A problem found in the file of a repository.
 public enum LoadIssue: Sendable, CustomStringConvertible {
-    /// An element of the file, counted from 0, is no item, or has the key of one before it. It stays in the file.
+    /// An element of the file, counted from 0, is not an item, or has the key of an earlier item. It stays in the file.
     case invalidItem(index: Int, StreamError)
     /// The file could not be read at all, and was moved to another path.
     case corruptFile(StreamError, movedTo: String)
 
-    /// The problem in words.
+    /// A description of the problem.
     public var description: String {
         switch self {
         case .invalidItem(let index, let error): "item \(index) is left out: \(error)"
@@ -38,19 +38,19 @@ public enum LoadIssue: Sendable, CustomStringConvertible {
 /// How items are written and read, the same in all formats: whatever was written is read again, as it was,
 /// except that `.some(nil)` of a nested optional becomes nil, and a URL with a base the absolute URL.
 enum ItemRules {
-    /// What is nil is null, since a member that does not come has its default, which may be another value.
+    /// Members that are nil are written as null, because a missing member would get its default, which may be another value.
     static var writing: WritingOptions { WritingOptions(nilMembers: .writeNull, depthLimit: limits.depth) }
-    /// What was nil has its default in a type that has something else in its place now.
+    /// If a member was written as nil and its type no longer accepts nil, the member gets its default.
     static var building: BuilderOptions { BuilderOptions(nulls: .treatAsMissing) }
-    /// The levels that are written, and texts and numbers of any size.
+    /// The same depth as for writing, and texts and numbers of any size.
     static var limits: StreamLimits { StreamLimits(depth: 512, stringByteCount: .max, numberByteCount: .max) }
 
     static var jsonReader: JSONReaderOptions { JSONReaderOptions(limits: limits) }
     static var jsonWriter: JSONWriterOptions { JSONWriterOptions(depthLimit: limits.depth) }
     static var plistReader: BinaryPlistReaderOptions { BinaryPlistReaderOptions(limits: limits) }
-    /// What is no item may have what only such files have.
+    /// Elements that are not items may contain values that only these files have, such as UIDs.
     static var plistWriter: BinaryPlistWriterOptions {
-        // PERF: Archive/flush; to look for values that came before takes half of the time, and few items have any.
+        // PERF: Archive/flush; the search for repeated values takes half of the time, and few items have repeated values.
         BinaryPlistWriterOptions(nulls: .write, writesUIDs: true, sharedValueLimit: 0, depthLimit: limits.depth)
     }
 }
@@ -59,16 +59,16 @@ enum ItemRules {
 protocol ItemStorage<Item>: AnyObject {
     associatedtype Item: StreamObject & Identifiable
 
-    /// Reads the file; without one there are no items.
+    /// Reads the file. If it doesn't exist, the contents are empty.
     func load() throws(StreamError) -> (ItemContents<Item>, [LoadIssue])
-    /// Replaces what is in the file.
+    /// Replaces the contents of the file.
     func save(_ contents: ItemContents<Item>) throws(StreamError)
 }
 
 extension ItemContents where Item: StreamObject {
-    /// Takes an element of a file: as an item, or, with what is wrong, as one that is none.
+    /// Adds an element of a file as an item. If that fails, adds it as a foreign element and returns the error.
     ///
-    /// - Parameter body: Makes the item.
+    /// - Parameter body: Creates the item.
     mutating func take(
         _ element: @autoclosure () -> ForeignElement, _ body: () throws(StreamError) -> Item
     ) -> StreamError? {
@@ -86,7 +86,7 @@ extension ItemContents where Item: StreamObject {
         return nil
     }
 
-    /// Makes contents of the elements of a file one by one, where not all of them are items.
+    /// Creates contents from the elements of a file one by one, if some elements are not items.
     static func sorted(
         _ elements: some Sequence<(index: Int, value: PropertyList)>
     ) throws(StreamError) -> (ItemContents, [LoadIssue]) {

@@ -1,42 +1,43 @@
-// Text into masks, 64 bytes at a time: by the processor's vectors, or in plain Swift, which says what they have to do.
+// Conversion of text to bit masks, 64 bytes at a time, with the processor's vectors or in plain Swift. The Swift code is the
+// specification of the vector code.
 
 import CBlockMasks
 
-/// A pass over text that turns each 64 bytes into words of bits, one for each class of bytes, and checks UTF-8 on the way.
+/// A pass over text that converts each block of 64 bytes to bit masks, one for each class of bytes, and checks UTF-8.
 ///
-/// The words of a block follow each other in the order of the classes; the bit of the first byte is the lowest one. Text may
-/// come in pieces of whole blocks.
+/// The words of a block are stored in the order of the classes. The bit of the first byte is the lowest one. Text can be
+/// scanned in pieces of whole blocks.
 package struct BlockScan: Sendable {
-    /// The bytes of a block, and the bits of a word.
+    /// The number of bytes in a block and of bits in a word.
     package static let blockCount = 64
-    /// The words that a block becomes.
+    /// The number of words for a block.
     package static let wordCount = 8
 
-    /// What was found besides the classes.
+    /// Other bytes that a scan found.
     package struct Findings: OptionSet, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
 
-        /// Bytes that are no UTF-8; a character that the end cuts off is found with what follows.
+        /// Invalid UTF-8. A character that the end of a piece cuts off is checked with the next piece.
         package static let invalidText = Findings(rawValue: 1)
-        /// Control characters, below 0x20, that are of no class.
+        /// Control characters, below 0x20, that don't belong to a class.
         package static let controls = Findings(rawValue: 2)
     }
 
-    /// The widths of vectors that this processor has, and 0 for none.
+    /// The widths of vectors that this processor supports, and 0 for plain Swift.
     package static let widths: [Int32] = [0, 16, 32, 64].filter { $0 <= widest }
-    /// The widest of them.
+    /// The greatest width of vectors that this processor supports, or 0.
     package static let widest: Int32 = cblockmasks_width()
 
     private let classes: ByteClasses
     private let width: Int32
-    /// The four bytes before what comes, the last one highest; 0 before the first ones.
+    /// The four bytes before the next block, the last one in the high bits. Zeros stand for bytes before the beginning.
     private var previous: UInt32 = 0
 
-    /// Creates a pass from the beginning of a text, or of a character, on.
+    /// Creates a pass that starts at the beginning of a text or of a character.
     package init(_ classes: ByteClasses) { self.init(classes, width: Self.widest) }
 
-    /// Creates a pass by vectors of one of the widths that there are.
+    /// Creates a pass with vectors of one of the supported widths.
     package init(_ classes: ByteClasses, width: Int32) {
         self.classes = classes
         self.width = width
@@ -47,7 +48,7 @@ package struct BlockScan: Sendable {
     /// - Parameters:
     ///   - bytes: Whole blocks.
     ///   - masks: Memory for eight words a block.
-    /// - Returns: What is wrong with them. Nothing is said of where that is: who wants to know looks at each byte.
+    /// - Returns: The problems in the blocks, without their positions. To find a position, check each byte.
     /// - Complexity: O(*n*), 5 to 12 GB/s in vectors.
     package mutating func scan(_ bytes: RawSpan, into masks: UnsafeMutableBufferPointer<UInt64>) -> Findings {
         let count = bytes.byteCount / Self.blockCount
@@ -56,7 +57,7 @@ package struct BlockScan: Sendable {
             "whole blocks need memory for their words")
         guard count > 0, let words = masks.baseAddress else { return [] }
         guard width > 0 else { return unsafe scanPlainly(bytes, into: masks) }
-        // SAFETY: `count` blocks are there, and eight words for each; the pointers do not leave the closures.
+        // SAFETY: the memory has `count` blocks, and eight words for each; the pointers do not leave the closures.
         return unsafe bytes.withUnsafeBytes { bytes in
             guard let bytes = bytes.baseAddress else { return [] }
             return unsafe withUnsafeBytes(of: classes.low) { low in
@@ -71,11 +72,11 @@ package struct BlockScan: Sendable {
         }
     }
 
-    /// Stores the places of the bits that a class has in blocks, and returns how many there are.
+    /// Stores the positions of the bits of a class in blocks, and returns their number.
     ///
     /// - Parameters:
     ///   - masks: Eight words a block.
-    ///   - places: Memory for 64 places more than there are.
+    ///   - places: Memory for 64 more positions than the number of bits.
     /// - Complexity: O(*blocks + bits*).
     package static func storePlaces(
         of index: Int, in masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int,
@@ -85,7 +86,7 @@ package struct BlockScan: Sendable {
         return unsafe cblockmasks_places(widest, words, wordCount, blockCount, places)
     }
 
-    /// Counts the bits that a class has in blocks, of eight words each.
+    /// Counts the bits of a class in blocks of eight words each.
     package static func count(
         of index: Int, in masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int
     ) -> Int {
@@ -93,7 +94,7 @@ package struct BlockScan: Sendable {
         return unsafe cblockmasks_count(widest, words, wordCount, blockCount)
     }
 
-    /// The first word of a class; nil where there is none.
+    /// The first word of a class, or nil without blocks.
     private static func word(
         _ index: Int, _ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int
     ) -> UnsafePointer<UInt64>? {
@@ -104,7 +105,7 @@ package struct BlockScan: Sendable {
         return unsafe blockCount > 0 ? masks.baseAddress.map { unsafe UnsafePointer($0 + index) } : nil
     }
 
-    /// The specification of what the vectors do, for processors without them as well.
+    /// Scans blocks without vectors. This is the specification of the vector code, and runs on processors without vectors.
     private mutating func scanPlainly(_ bytes: RawSpan, into masks: UnsafeMutableBufferPointer<UInt64>) -> Findings {
         var findings: Findings = []
         for block in 0..<bytes.byteCount / Self.blockCount {
@@ -144,7 +145,7 @@ package struct BlockScan: Sendable {
     }
 
     // SPEC: Unicode 16, table 3-7.
-    /// Returns whether UTF-8 may have a byte behind the last four.
+    /// Returns whether UTF-8 allows a byte after the four previous ones.
     package static func mayFollow(_ byte: UInt8, _ previous: UInt32) -> Bool {
         let (last, second, third) = (UInt8(previous >> 24), UInt8(previous >> 16 & 0xFF), UInt8(previous >> 8 & 0xFF))
         let isContinuation = byte & 0xC0 == 0x80
@@ -180,7 +181,7 @@ extension BlockScan: SelfTesting {
 
     private static let classes = ByteClasses("\"", "\\", "[{", "]}", ",", ":", "\t\n\r", " ")
 
-    /// The words of whole blocks, and what was found in them, in pieces of so many blocks.
+    /// Scans whole blocks in pieces with a number of blocks, and returns the words and findings.
     private static func outcome(
         _ bytes: [UInt8], _ width: Int32, pieces: Int = .max
     ) -> (words: [UInt64], findings: Findings) {
@@ -264,7 +265,7 @@ extension BlockScan: SelfTesting {
         }
     }
 
-    /// What is cut off at the end is no error yet; what follows decides.
+    /// A character that the end cuts off is not an error until the next block is scanned.
     private static func testGoesOnBehindEachBlock() {
         for text in ["é", "€", "🙂"] {
             let character = Array(text.utf8)
@@ -309,7 +310,7 @@ extension BlockScan: SelfTesting {
         for round in 0..<200 {
             let blockCount = round % 7
             var words = (0..<blockCount * wordCount).map { _ in UInt64.random(in: 0 ... .max, using: &random) }
-            // From no bit to all of them.
+            // Words without bits, with some bits and with all bits.
             for index in words.indices where round % 3 > 0 {
                 words[index] =
                     round % 3 == 1 ? words[index] & words[index] << 9 & words[index] >> 21 : ~0 << UInt64(round % 66)
@@ -320,7 +321,7 @@ extension BlockScan: SelfTesting {
             }
             for width in widths {
                 var places = [UInt32](repeating: .max, count: blockCount * 64 + 64)
-                // SAFETY: there are 64 places more than bits.
+                // SAFETY: the memory has 64 more positions than bits.
                 let count = unsafe places.withUnsafeMutableBufferPointer { places in
                     unsafe words.withUnsafeMutableBufferPointer { words in
                         guard let places = places.baseAddress, let words = words.baseAddress, blockCount > 0 else {

@@ -1,18 +1,19 @@
-// Which bytes a format has names for: up to eight classes, each a bit, looked up by the halves of a byte.
+// Classes of bytes that are relevant to a format: up to eight classes, one bit each, looked up by the halves of a byte.
 
 /// Up to eight classes of bytes, such as the quotes or the line ends of a format.
 ///
-/// A byte is of a class whose bit is set in both tables, in the one of its low and in the one of its high four bits. So the
-/// bytes of a class must be all pairs of some low and some high halves: `{` and `[` are, comma and colon are not.
+/// A byte belongs to a class if the class's bit is set in both tables: for its low four bits and for its high four bits. The
+/// bytes of a class must therefore be all combinations of some low halves and some high halves. This is true for `{` and `[`,
+/// but not for comma and colon.
 package struct ByteClasses: Sendable {
     /// The classes that a byte may have by its low four bits.
     package let low: SIMD16<UInt8>
     /// The classes that a byte may have by its high four bits.
     package let high: SIMD16<UInt8>
 
-    /// Creates classes of the bytes of texts, the first of which gets the lowest bit.
+    /// Creates one class from the bytes of each text. The first class has the lowest bit.
     ///
-    /// - Precondition: There are eight at the most, and each is the pairs of some halves.
+    /// - Precondition: There are at most eight texts, and the bytes of each are all combinations of some halves.
     package init(_ texts: String...) {
         precondition(texts.count <= 8, "there are eight classes of bytes at the most")
         var (low, high) = (SIMD16<UInt8>(), SIMD16<UInt8>())
@@ -33,7 +34,7 @@ package struct ByteClasses: Sendable {
         (self.low, self.high) = (low, high)
     }
 
-    /// The classes of a byte, each a bit.
+    /// Returns the classes of a byte, one bit each.
     package func classes(of byte: UInt8) -> UInt8 { low[Int(byte & 0x0F)] & high[Int(byte >> 4)] }
 }
 

@@ -1,26 +1,27 @@
-// The words of a key: what a look-up loads, folds, hashes and compares.
-// Keys of up to 16 bytes are held by their two words entirely, so comparing them never goes back to memory.
-// `KeySet` owns the places and the bytes; this file knows nothing of them.
+// The two words and the hash of a key: loading, case folding, hashing and comparison.
+// The two words contain all bytes of keys of up to 16 bytes, so their comparison doesn't access the stored key.
+// `KeySet` owns the buckets and the bytes of keys.
 
-/// The rule by which two keys are the same key.
+/// The rule for the equality of keys.
 public enum KeyComparison: Sendable {
-    /// Keys are equal when their UTF-8 bytes are equal.
+    /// Keys are equal if their UTF-8 bytes are equal.
     ///
     /// Canonically equivalent spellings are therefore different keys: "é" as U+00E9 is not "e" followed by U+0301.
     case exact
-    /// Keys are equal when their bytes are, after A–Z are turned into a–z; all other bytes count as they are.
+    /// Keys are equal if their bytes are equal after A–Z are converted to a–z. All other bytes are compared unchanged.
     ///
     /// This is the rule of HTTP field names, SQLite's `NOCASE` and HTML attributes. It depends on no locale and no
     /// version of Unicode, and never changes a length. "É" and "é" stay different keys.
     case asciiCaseInsensitive
 }
 
-/// Secret numbers that decide the places of keys; drawn anew when someone has chosen keys that meet in one place.
+/// Secret numbers that determine the buckets of keys. If too many keys collide, a new seed is chosen, as a protection against
+/// deliberately chosen keys.
 struct KeySeed: Sendable, Equatable {
     var first: UInt64 = 0x9E37_79B9_7F4A_7C15
     var last: UInt64 = 0xD1B5_4A32_D192_ED03
 
-    /// Another seed, the same one after the same one.
+    /// Returns the next seed of a deterministic sequence.
     func next() -> KeySeed {
         KeySeed(first: first &* 0xD134_2543_DE82_EF95 | 1, last: last &* 0xAF25_1AF3_B0F0_25B5 &+ first | 1)
     }
@@ -37,7 +38,7 @@ struct KeyDigest: Equatable {
     let last: UInt64
     private(set) var hash: UInt64
 
-    /// Loads the words of `key`, folded when `isFolded`, and hashes all of its bytes.
+    /// Loads the words of `key`, folded if `isFolded`, and hashes all of its bytes.
     /// - Complexity: O(*n*) in the length of the key, eight bytes a step. No allocation.
     @inline(__always)  // PERF: StringTable/hit; the two constant values of `isFolded` make two straight pieces of code.
     init(_ key: UnsafeRawBufferPointer, isFolded: Bool, seed: KeySeed) {
@@ -56,7 +57,7 @@ struct KeyDigest: Equatable {
         }
     }
 
-    /// Loads and hashes a key of which the caller has checked that it has at most 16 bytes.
+    /// Loads and hashes a key of at most 16 bytes, which the caller has checked.
     @inline(__always)  // PERF: see above.
     init(short key: UnsafeRawBufferPointer, isFolded: Bool, seed: KeySeed) {
         let (first, last) = unsafe Self.words(ofShort: key)
@@ -74,7 +75,7 @@ struct KeyDigest: Equatable {
         hash = Self.mixed(first ^ seed.first, last ^ seed.last ^ UInt64(truncatingIfNeeded: length))
     }
 
-    /// Tells whether the bytes between the first and the last word of two keys of one length are the same.
+    /// Returns whether the bytes between the first and the last word of two keys of the same length are equal.
     @inline(__always)  // PERF: see init.
     static func isMiddleEqual(_ key: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer, isFolded: Bool) -> Bool {
         precondition(key.count == other.count, "keys of different lengths are never compared")
@@ -119,7 +120,7 @@ struct KeyDigest: Equatable {
         return (UInt64(start) | UInt64(middle) &<< 8 | UInt64(end) &<< 16, 0)
     }
 
-    /// Turns each of the eight bytes that is an ASCII capital into its small letter.
+    /// Converts the ASCII capitals among the eight bytes to lower case.
     @inline(__always)  // PERF: StringTable/case-insensitive hit; eight bytes in six operations.
     static func lowercased(_ word: UInt64) -> UInt64 {
         let low = word & 0x7F7F_7F7F_7F7F_7F7F

@@ -1,14 +1,14 @@
-// Adding keys to a `KeySet`: giving each a place, more places when they fill up, and a seed under which few keys meet.
+// Adding keys to a `KeySet`: buckets, growth, and the choice of a seed with few collisions.
 
 extension KeySet {
-    // PERF: JSONTree; shared by all sets without keys, which so need no memory.
+    // PERF: JSONTree; all sets without keys share it, so they need no memory of their own.
     private static let noPlaces = [Bucket](repeating: .free, count: 16)
     static let noEntries = [Entry()]
 
-    /// The number of places a look-up may visit before someone must have chosen the keys to be slow.
+    /// The greatest number of buckets that a look-up may visit. More visits indicate keys that were chosen to collide.
     private static let longestProbe = 64
 
-    /// Adds a key when it is not there yet, and returns its index in either case.
+    /// Adds a key if it is new, and returns its index in either case.
     mutating func add(_ key: UnsafeRawBufferPointer) -> (inserted: Bool, index: Int) {
         if let index = unsafe index(of: key) { return (false, index) }
         let index = count
@@ -26,7 +26,7 @@ extension KeySet {
                 continuation = -1
                 if seeksSeed { placeAll() }
             } else if probe > Self.longestProbe, reseededPlaceCount != places.count {
-                // Keys chosen to meet in one place would make look-ups slow; a seed nobody could foresee parts them.
+                // Keys that were chosen to collide would make look-ups slow. An unpredictable seed separates them.
                 reseededPlaceCount = places.count
                 seed = .random()
                 placeAll()
@@ -35,7 +35,7 @@ extension KeySet {
         return (true, index)
     }
 
-    /// Places every key again, for up to 64 keys under a seed with which no two of them meet, if one is found soon.
+    /// Places every key again. For up to 64 keys, searches a few seeds for one without collisions.
     private mutating func placeAll() {
         let attempts = seeksSeed && count <= Self.perfectCount ? 32 : 1
         for attempt in 1...attempts {
@@ -48,7 +48,7 @@ extension KeySet {
         }
     }
 
-    /// Puts a key that is in no place yet into a free one, and returns how far that is from the one the hash names.
+    /// Puts a new key into a free bucket, and returns the distance from the bucket of its hash.
     private mutating func place(_ index: Int) -> Int {
         let range = range(at: index)
         // SAFETY: a range of keys is within the bytes; the pointer does not leave the closure.
@@ -67,12 +67,12 @@ extension KeySet {
         return probe
     }
 
-    /// The number of keys for which a seed is sought under which no two meet.
+    /// The greatest number of keys for which a seed without collisions is searched.
     private static let perfectCount = 64
 
-    /// The number of keys for which this number of places is enough.
+    /// Returns the greatest number of keys for a number of buckets.
     ///
-    /// Up to 64 keys, one seed in eight or more parts all of them; beyond, three of four places stay free.
+    /// Up to 64 keys, at least one seed in eight has no collisions. For more keys, three of four buckets stay free.
     private static func capacity(of placeCount: Int) -> Int {
         switch placeCount {
         case ...16: 8
@@ -111,7 +111,7 @@ extension KeySetPlacingTests: SelfTesting {
         ]
     }
 
-    /// The most keys for a number of places, and one more.
+    /// Tests the greatest number of keys for a number of buckets, and one more.
     private static func testHasPlacesForEveryCount() {
         let rows = [
             (8, 16), (11, 32), (16, 64), (23, 128), (32, 256), (45, 512), (64, 1_024), (512, 2_048), (1_024, 4_096),
@@ -138,7 +138,7 @@ extension KeySetPlacingTests: SelfTesting {
     }
 
     private static func testSeeksASeedForFewKeysOnly() {
-        // Seeking places all keys up to 32 times; where many of them meet under every seed, it would be for nothing.
+        // The search for a seed places all keys up to 32 times. If many keys collide under every seed, it would be useless.
         for seeksSeed in [true, false] {
             var set = KeySet(seeksSeed: seeksSeed)
             var changes: [Int] = []
@@ -153,7 +153,7 @@ extension KeySetPlacingTests: SelfTesting {
     }
 
     private static func testStaysFastWhenKeysMeetInOnePlace() {
-        // The last word cancels the seed that every large set starts with: all of these keys have the hash 0 at first.
+        // The last word cancels the initial seed of every large set, so all of these keys have the hash 0 at first.
         var set = KeySet((0..<100).map { "key\($0)" })
         let seed = set.seed
         let last = seed.last ^ 16

@@ -1,41 +1,44 @@
-// The set of keys: finds the index of a key by its bytes. Open addressing over numbers of entries that
-// hold a short key entirely; up to 64 keys get a seed under which no two of them meet.
-// `KeyDigest` loads and hashes; `KeySet+Placing` adds keys; `StringTable` adds values; binding and interning use the set alone.
+// The set of keys, which finds the index of a key by its bytes. It uses open addressing over numbers of entries. An entry
+// contains all bytes of a short key. Sets of up to 64 keys get a seed without collisions, if possible. `KeyDigest` loads and
+// hashes keys. `KeySet+Placing` adds keys. `StringTable` adds values. Binding and interning use only the set.
 
-/// An insertion-ordered set of byte strings that finds the index of a key without making a `String`.
+/// An insertion-ordered set of byte strings that finds the index of a key without creating a `String`.
 ///
-/// Keys may have any length, be empty, and hold any bytes. Looking up by bytes, by `String` and by `StaticString` gives
-/// the same answer: keys are compared by their UTF-8 bytes under `comparison`, never by canonical equivalence.
+/// Keys may have any length, be empty, and contain any bytes. Looking up by bytes, by `String` and by `StaticString` gives
+/// the same result: keys are compared by their UTF-8 bytes with `comparison`, never by canonical equivalence.
 ///
 /// ```swift
 /// let members: KeySet = ["id", "title", "done"]
 /// members.index(of: "title")  // 1
 /// ```
 ///
-/// A look-up costs one hash of the bytes and one comparison of words; only keys of more than 16 bytes are compared in
-/// memory. Keys are only ever added, so an index stays valid. Reading from several threads at once is safe. A set holds
+/// A look-up needs one hash of the bytes and one comparison of words. Only keys of more than 16 bytes are compared in
+/// memory. Keys can't be removed, so an index stays valid. Several threads can read at once. A set can contain
 /// up to 4,294,967,294 keys.
 public struct KeySet: Sendable {
-    /// The rule by which two keys are the same key.
+    /// The rule for the equality of keys.
     public let comparison: KeyComparison
 
-    /// The key at each place, by its number and a part of its hash, or none; the count of places is a power of two.
+    /// The buckets, each empty or with the number of a key and a part of its hash. Their count is a power of two.
     var places: [Bucket]
-    /// 0 when every key is at the place that its hash names, so that a look-up ends there; else -1, and it ends at 0.
+    /// 0 if every key is in the bucket of its hash, so that a look-up ends there; otherwise -1, and a look-up ends at an empty
+    /// bucket.
     var continuation = 0  // PERF: StringTable/miss; one branch, which depends on no key in a perfect set.
     var seed = KeySeed()
-    /// The number of places for which the seed was drawn anew; once for each, so that insertion stays O(1).
+    /// The number of buckets when the seed was last replaced. The seed is replaced once for each number, so that insertion
+    /// stays O(1).
     var reseededPlaceCount = 0
-    /// A Boolean value that indicates whether a seed is sought under which no two keys meet.
+    /// A Boolean value that indicates whether to search for a seed without collisions.
     private(set) var seeksSeed = true
-    /// What is compared of each key, by its number; the first one equals no key.
+    /// The entries of the keys, by their numbers. The first entry differs from every key.
     var entries = Self.noEntries
     var longestKey = 0
     var bytes: [UInt8] = []
     /// The end of each key in `bytes`.
     var ends: [Int] = []
 
-    /// The number of a key, which is its index plus 1, below the upper half of its hash; 0 where there is none.
+    /// The number of a key, which is its index plus 1, in the low half, and the upper half of its hash in the high half; 0 if
+    /// empty.
     struct Bucket {
         private let bits: UInt64
 
@@ -47,8 +50,8 @@ public struct KeySet: Sendable {
         var isFree: Bool { bits == 0 }
         var number: Int { Int(truncatingIfNeeded: bits & 0xFFFF_FFFF) }
 
-        // PERF: Linearity/JSON, tree, keys; other keys that a look-up passes stay out of the processor's caches.
-        /// Returns whether the key may be the one with this hash.
+        // PERF: Linearity/JSON, tree, keys; a look-up doesn't load other keys into the processor's caches.
+        /// Returns whether the key may have this hash.
         @inline(__always)
         func mayHold(_ hash: UInt64) -> Bool { (bits ^ hash) & ~0xFFFF_FFFF == 0 }
     }
@@ -65,28 +68,28 @@ public struct KeySet: Sendable {
         }
     }
 
-    /// Makes a set without keys, which compares exactly.
+    /// Creates an empty set that compares keys exactly.
     public init() { self.init(comparing: .exact) }
 
-    /// Makes a set without keys.
+    /// Creates an empty set.
     /// - Parameters:
-    ///   - comparison: The rule by which two keys are the same key.
-    ///   - minimumCapacity: The number of keys to make room for.
+    ///   - comparison: The rule for the equality of keys.
+    ///   - minimumCapacity: The number of keys to reserve memory for.
     public init(comparing comparison: KeyComparison, minimumCapacity: Int = 0) {
         self.comparison = comparison
         places = Self.freePlaces(for: minimumCapacity)
     }
 
-    /// Makes a set without keys that is filled for a single use.
+    /// Creates an empty set that is filled for a single use.
     /// - Parameters:
-    ///   - seeksSeed: Whether a seed is sought under which no two keys meet, for look-ups without a second place.
-    ///   - minimumCapacity: The number of keys to make room for.
+    ///   - seeksSeed: True to search for a seed without collisions, so that a look-up visits one bucket.
+    ///   - minimumCapacity: The number of keys to reserve memory for.
     package init(seeksSeed: Bool, minimumCapacity: Int = 0) {
         self.init(comparing: .exact, minimumCapacity: minimumCapacity)
         self.seeksSeed = seeksSeed
     }
 
-    /// Makes a set of the keys in their order; a key that is there already is left out.
+    /// Creates a set of the keys in their order. Repeated keys are ignored.
     /// - Complexity: O(*n*) in the bytes of all keys.
     public init(_ keys: some Sequence<String>, comparing comparison: KeyComparison = .exact) {
         self.init(comparing: comparison, minimumCapacity: keys.underestimatedCount)
@@ -111,7 +114,7 @@ public struct KeySet: Sendable {
         }
     }
 
-    /// Tells whether the key at an index equals these bytes, which costs less than finding it when it is the expected one.
+    /// Returns whether the key at an index equals these bytes, which is faster than a look-up if you expect this key.
     /// - Precondition: The index is in `0..<count`.
     public func isKey(at index: Int, equalTo key: RawSpan) -> Bool {
         // SAFETY: the pointer does not leave the closure.
@@ -133,7 +136,7 @@ public struct KeySet: Sendable {
         return unsafe Array(key.utf8).withUnsafeBytes { unsafe index(of: $0) }
     }
 
-    /// Returns the index of a key that is written in the program, or nil.
+    /// Returns the index of a literal key, or nil.
     ///
     /// Only a literal is a `StaticString`: the compiler refuses a computed string here.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
@@ -142,7 +145,7 @@ public struct KeySet: Sendable {
         key.withUTF8Buffer { unsafe index(of: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Tells whether the string is a key.
+    /// Returns whether the string is a key.
     public func contains(_ key: String) -> Bool { index(of: key) != nil }
 
     // MARK: Keys
@@ -150,15 +153,15 @@ public struct KeySet: Sendable {
     /// The number of keys.
     public var count: Int { ends.count }
 
-    /// Tells whether there are no keys.
+    /// A Boolean value that indicates whether the set is empty.
     public var isEmpty: Bool { ends.isEmpty }
 
-    /// Returns the key at the index, spelled as it was inserted; bytes that are not UTF-8 are shown as U+FFFD.
+    /// Returns the key at the index, as it was inserted. Invalid UTF-8 is replaced with U+FFFD.
     /// - Precondition: The index is in `0..<count`.
     /// - Complexity: O(*n*) in the length of the key.
     public subscript(index: Int) -> String { String(decoding: bytes[range(at: index)], as: UTF8.self) }
 
-    /// Calls the closure with the bytes of the key at the index, spelled as they were inserted.
+    /// Calls the closure with the bytes of the key at the index, as they were inserted.
     /// - Precondition: The index is in `0..<count`.
     public func withUTF8<Result>(at index: Int, _ body: (RawSpan) throws -> Result) rethrows -> Result {
         let range = range(at: index)
@@ -166,8 +169,8 @@ public struct KeySet: Sendable {
         return unsafe try bytes.withUnsafeBytes { try unsafe body(UnsafeRawBufferPointer(rebasing: $0[range]).bytes) }
     }
 
-    /// Adds a key when it is not there yet, and returns its index in either case.
-    /// - Returns: Whether the key was new, and the index of it, or of the key that equals it.
+    /// Adds a key if it is new, and returns its index in either case.
+    /// - Returns: True if the key was new, and the index of this key or of the equal key.
     /// - Complexity: O(*n*) in the length of the key, averaged over many insertions.
     @discardableResult
     public mutating func insert(_ key: String) -> (inserted: Bool, index: Int) {
@@ -176,8 +179,8 @@ public struct KeySet: Sendable {
         return key.withUTF8 { unsafe add(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Adds a key by its bytes when it is not there yet, and returns its index in either case.
-    /// - Returns: Whether the key was new, and the index of it, or of the key that equals it.
+    /// Adds a key by its bytes if it is new, and returns its index in either case.
+    /// - Returns: True if the key was new, and the index of this key or of the equal key.
     /// - Complexity: O(*n*) in the length of the key, averaged over many insertions.
     @discardableResult
     public mutating func insert(_ key: RawSpan) -> (inserted: Bool, index: Int) {
@@ -193,7 +196,7 @@ public struct KeySet: Sendable {
 
     func range(at index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
-    /// Finds short keys at the place the hash names, and leaves all others to `findAnywhere`.
+    /// Finds short keys in the bucket of the hash, and calls `findAnywhere` for all other keys.
     @inline(__always)  // PERF: StringTable/hit; without a loop or a call on its way it needs few registers, 2 of 7 ns.
     private func findFirst(_ key: UnsafeRawBufferPointer, isFolded: Bool) -> Int? {
         guard key.count <= 16 else { return key.count <= longestKey ? unsafe findAnywhere(key) : nil }
@@ -205,7 +208,7 @@ public struct KeySet: Sendable {
         return unsafe findAnywhere(key)
     }
 
-    /// Finds keys of any length, at any place, under either rule.
+    /// Finds keys of any length, in any bucket, with any comparison.
     @inline(never)  // PERF: see findFirst.
     private func findAnywhere(_ key: UnsafeRawBufferPointer) -> Int? {
         switch comparison {
@@ -214,7 +217,7 @@ public struct KeySet: Sendable {
         }
     }
 
-    /// Visits places from the one the hash names, until the key or a free place is found.
+    /// Visits buckets from the bucket of the hash on, until the key or an empty bucket is found.
     @inline(__always)  // PERF: StringTable/case-insensitive; specialises the two values of `isFolded`.
     private func find(_ key: UnsafeRawBufferPointer, isFolded: Bool) -> Int? {
         let digest = unsafe KeyDigest(key, isFolded: isFolded, seed: seed)
@@ -232,7 +235,7 @@ public struct KeySet: Sendable {
         }
     }
 
-    /// Compares what an entry does not hold of a key of more than 16 bytes.
+    /// Compares the bytes of a key of more than 16 bytes that are not in its entry.
     private func isMiddle(of key: UnsafeRawBufferPointer, equalTo index: Int, isFolded: Bool) -> Bool {
         let range = range(at: index)
         // SAFETY: a range of keys is within the bytes; the pointer does not leave the closure.
@@ -243,7 +246,7 @@ public struct KeySet: Sendable {
 }
 
 extension KeySet: ExpressibleByArrayLiteral {
-    /// Makes a set of the keys, compared exactly.
+    /// Creates a set of the keys, compared exactly.
     public init(arrayLiteral elements: String...) { self.init(elements) }
 }
 
@@ -294,7 +297,7 @@ extension KeySet: SelfTesting {
         for length in [2, 3, 4, 7, 8, 9, 16, 17, 24, 25, 40, 257] {
             let base = [UInt8](repeating: 0x61, count: length)
             var set = KeySet()
-            // One byte of difference, at each place: the same length, mostly the same first and last byte.
+            // One different byte at each offset: the same length, mostly the same first and last byte.
             for place in 0..<length {
                 var key = base
                 key[place] = 0x62
@@ -361,7 +364,7 @@ extension KeySet: SelfTesting {
     }
 
     private static func testReadsInsideTheKeyOnly() {
-        // A key in the middle of a buffer whose neighbours would make it another key.
+        // A key in the middle of a buffer. With the bytes around it, it would be another key.
         let bytes = Array("XXtitleXX".utf8)
         let set: KeySet = ["title", "titleX", "Xtitle", "titl"]
         unsafe bytes.withUnsafeBytes { bytes in

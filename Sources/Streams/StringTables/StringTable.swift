@@ -1,7 +1,7 @@
-// The table of values by string key: a `KeySet`, a value for each key, and a default. The keys never change, the values
-// may. How a key is found is the business of `KeySet`.
+// The table of values by string key: a `KeySet`, a value for each key, and a default. Values can be replaced, keys can't.
+// `KeySet` finds keys.
 
-/// A table with a fixed set of string keys and replaceable values, looked up by bytes without making a `String`.
+/// A table with a fixed set of string keys and replaceable values, looked up by bytes without creating a `String`.
 ///
 /// ```swift
 /// let ports: StringTable = ["http": 80, "https": 443]
@@ -10,27 +10,27 @@
 /// ports[constant: "http"]      // a literal, or it does not compile
 /// ```
 ///
-/// Entries keep the order of insertion. When a key comes twice, the first one decides place and spelling and the last
-/// one the value; other initializers reject or combine. With `.asciiCaseInsensitive`, keys that differ only in case are
-/// such duplicates.
+/// Entries keep the order of insertion. If a key is repeated, the first key determines position and spelling, and the last
+/// one the value. Other initializers reject duplicates or combine their values. With `.asciiCaseInsensitive`, keys that differ
+/// only in case are duplicates.
 public struct StringTable<Value> {
-    /// The keys in the order of insertion, as they were spelled.
+    /// The keys in the order of insertion, with their original spelling.
     public let keys: KeySet
     /// The values in the order of their keys.
     public private(set) var values: [Value]
     /// The value of every key that is not in the table; nil at first.
     public var defaultValue: Value?
 
-    /// Makes a table of pairs, in which the last value of a key wins.
+    /// Creates a table of pairs. If a key is repeated, its last value is used.
     /// - Complexity: O(*n*) in the bytes of all keys.
     public init(_ pairs: some Sequence<(String, Value)>, comparing comparison: KeyComparison = .exact) {
         self.init(pairs, comparing: comparison, uniquingKeysWith: { $1 })
     }
 
-    /// Makes a table of pairs, in which a closure combines the values of a key that comes again.
+    /// Creates a table of pairs. If a key is repeated, a closure combines its values.
     /// - Parameters:
     ///   - pairs: The keys and values.
-    ///   - comparison: The rule by which two keys are the same key.
+    ///   - comparison: The rule for the equality of keys.
     ///   - combine: Takes the value so far and the new one, and returns the value to keep.
     /// - Complexity: O(*n*) in the bytes of all keys.
     public init<Failure: Error>(
@@ -49,7 +49,7 @@ public struct StringTable<Value> {
         self.values = values
     }
 
-    /// Makes a table of pairs whose keys must all be different.
+    /// Creates a table of pairs whose keys must all be different.
     /// - Throws: `StringTableError` of the kind `duplicateKey`.
     /// - Complexity: O(*n*) in the bytes of all keys.
     public init(
@@ -67,22 +67,22 @@ public struct StringTable<Value> {
 
     // MARK: Look-up
 
-    /// The value for the key, the default value when there is no such key, or nil.
+    /// The value for the key, or the default value if the key is unknown, which may be nil.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(key: String) -> Value? { value(at: keys.index(of: key)) }
 
-    /// The value for the key with these bytes, the default value when there is no such key, or nil.
+    /// The value for the key with these bytes, or the default value if the key is unknown, which may be nil.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(utf8 key: RawSpan) -> Value? { value(at: keys.index(of: key)) }
 
-    /// The value for the key with the bytes of the buffer, the default value when there is no such key, or nil.
+    /// The value for the key with the bytes of the buffer, or the default value if the key is unknown, which may be nil.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(utf8 key: UnsafeRawBufferPointer) -> Value? { unsafe value(at: keys.index(of: key)) }
 
-    /// The value for a key that is written in the program, the default value when there is no such key, or nil.
+    /// The value for a literal key, or the default value if the key is unknown, which may be nil.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(constant key: StaticString) -> Value? { value(at: keys.index(ofConstant: key)) }
@@ -96,14 +96,14 @@ public struct StringTable<Value> {
     // MARK: Change
 
     /// Replaces the value for a key.
-    /// - Throws: `StringTableError` of the kind `unknownKey`; the table is then as before.
+    /// - Throws: `StringTableError` of the kind `unknownKey`; then the table is unchanged.
     public mutating func setValue(_ value: Value, forKey key: String) throws(StringTableError) {
         guard let index = keys.index(of: key) else { throw StringTableError(kind: .unknownKey, key: key) }
         values[index] = value
     }
 
     /// Replaces the value for the key with these bytes.
-    /// - Throws: `StringTableError` of the kind `unknownKey`; the table is then as before.
+    /// - Throws: `StringTableError` of the kind `unknownKey`; then the table is unchanged.
     public mutating func setValue(_ value: Value, forUTF8Key key: RawSpan) throws(StringTableError) {
         guard let index = keys.index(of: key) else {
             // SAFETY: the pointer does not leave the closure.
@@ -124,33 +124,33 @@ extension StringTable: RandomAccessCollection {
     public var startIndex: Int { 0 }
     /// The index after the last entry, which is the number of entries.
     public var endIndex: Int { values.count }
-    /// The key, as it was spelled, and the value at an index.
+    /// The key, with its original spelling, and the value at an index.
     public subscript(index: Int) -> (key: String, value: Value) { (keys[index], values[index]) }
 }
 
 extension StringTable: ExpressibleByDictionaryLiteral {
-    /// Makes a table in which the last value of a key wins.
+    /// Creates a table. If a key is repeated, its last value is used.
     public init(dictionaryLiteral elements: (String, Value)...) { self.init(elements) }
 }
 
 extension StringTable: Sendable where Value: Sendable {}
 
-/// The reason why a table was not made or not changed.
+/// An error that prevents a table from being created or changed.
 public struct StringTableError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is wrong with the key.
+    /// The kind of error.
     public enum Kind: Sendable {
-        /// The key comes twice where keys must be different.
+        /// The key is repeated, but keys must be different.
         case duplicateKey
         /// The key is not in the table.
         case unknownKey
     }
 
-    /// What is wrong with the key.
+    /// The kind of error.
     public let kind: Kind
-    /// The key as it was given.
+    /// The key, unchanged.
     public let key: String
 
-    /// The reason in words, which shows at most 64 characters of the key.
+    /// A description of the error, with at most 64 characters of the key.
     public var description: String {
         let shown = key.count > 64 ? key.prefix(64) + "…" : key[...]
         return switch kind {

@@ -1,6 +1,6 @@
-// How much of a text errors show, and how.
+// The shortened and quoted texts in error messages.
 
-/// Text as errors show it: at most 64 bytes of it, cut before a character, and `…` for the rest.
+/// Text for error messages: at most 64 bytes, cut between characters, and `…` for the rest.
 package enum ShownText {
     /// The beginning of text in UTF-8.
     ///

@@ -1,9 +1,9 @@
-// The one error of all streams: what is wrong, where in the bytes, where in the document.
-// It is one reference, so that a throwing message costs no more than a register test.
+// The error type of all streams, with a message, a position in the bytes and a path in the document.
+// It is a single reference, so that a call of a throwing function needs only a register test.
 
-/// An error of a reader, a sink or a writer, with the place it was found at.
+/// An error of a reader, a sink or a writer, with its position.
 public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What went wrong, as far as a caller could treat it differently.
+    /// The kinds of errors that a caller may handle differently.
     public enum Kind: String, Sendable, Hashable {
         /// The input is not in the format.
         case invalidSyntax
@@ -11,27 +11,28 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         case invalidText
         /// The input ends inside a value.
         case unexpectedEnd
-        /// More came than a limit allows: of ``StreamLimits``, of a builder or writer, or that of the memory or the stack.
+        /// The input exceeds a limit: one of ``StreamLimits``, of a builder or writer, or of the memory or the stack.
         case limitExceeded
-        /// A dictionary has the same key twice, or two columns have the same name, where that is refused.
+        /// A dictionary has a repeated key, or two columns have the same name, and the options don't allow this.
         case duplicateKey
-        /// A value has another type than the sink expects there.
+        /// A value doesn't have the type that the sink expects.
         case typeMismatch
-        /// A value has the right type, but the target cannot hold it.
+        /// A value has the right type, but the target cannot represent it.
         case unrepresentable
-        /// A member that the sink needs is absent.
+        /// A required member is missing.
         case missingMember
-        /// A member that the sink does not know, where it must know all.
+        /// A member is unknown to the sink, and the options don't allow this.
         case unknownMember
-        /// Messages came in an order outside the grammar of ``PlistSink``.
+        /// Messages violate the grammar of ``PlistSink``.
         case misuse
         /// The operating system refused to open or read the input.
         case cannotRead
         /// The operating system refused to create or write the output.
         case cannotWrite
-        /// A closure, conversion or sink that gets values or bytes threw an error of its own or of another text, which is the cause.
+        /// A closure, conversion or sink that receives values or bytes threw an error of another type or about another text.
+        /// The property `cause` contains it.
         case receiverFailed
-        /// The sink wants no more messages; this is no fault of the input.
+        /// The sink stopped the stream. The input is not at fault.
         case stopRequested
     }
 
@@ -56,13 +57,13 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// What is known of the path while it is made step by step, from the inside out; see `within`.
+    /// The state of the path while it is built step by step, from the innermost step outwards; see `within`.
     private enum PathState {
-        /// It begins at the root, or there is none.
+        /// The path begins at the root, or is nil.
         case whole
-        /// There may be steps before it.
+        /// Steps may be added before the path.
         case part
-        /// It became too long, so that there is none.
+        /// The path became too long and was discarded.
         case lost
     }
 
@@ -72,11 +73,11 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Creates an error.
     ///
     /// - Parameters:
-    ///   - kind: What went wrong.
-    ///   - message: A lower-case fragment without a full stop that says what was expected and found.
-    ///   - position: The place in the input; readers add it to errors of sinks.
-    ///   - path: The place in the document.
-    ///   - cause: The error of another library that this one stands for, such as a database's.
+    ///   - kind: The kind of error.
+    ///   - message: A lower-case fragment without a full stop, with the expected and the found input.
+    ///   - position: The position in the input. Readers add it to errors of sinks.
+    ///   - path: The path in the document.
+    ///   - cause: The underlying error of another library, such as a database.
     @inline(never)
     public init(
         _ kind: Kind, _ message: String, position: StreamPosition? = nil, path: StreamPath? = nil,
@@ -88,12 +89,12 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
     private init(_ storage: Storage) { self.storage = storage }
 
-    /// Makes the error that stands for one which a receiver of values threw.
+    /// Wraps an error that a receiver of values threw.
     ///
-    /// A `StreamError` that knows no place is about the value, and is passed on; so is a request to stop. All others are the cause of
-    /// one of the kind `receiverFailed`, those with a position or a path among them: they are about another text or another value,
-    /// which the receiver reads or writes, and would say the wrong place in this one. So a request that has ended another stream
-    /// does not end this one as if all was well.
+    /// A `StreamError` without position and path is about the value, and is used unchanged, and so is a request to stop. All
+    /// other errors become the cause of an error of the kind `receiverFailed`. This includes errors with a position or a path:
+    /// they are about another text or another value, which the receiver reads or writes, so their position would be wrong in
+    /// this text. A stop request that ended another stream therefore does not end this stream silently.
     @inline(never)
     public init(ofReceiver error: any Error) {
         if let error = error as? StreamError, error.position == nil, error.path == nil {
@@ -103,8 +104,8 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// This error as one of the text at hand, which no reader has given a position yet: unless there is one already, which is of
-    /// another text that a sink or a conversion reads. Then this error is the cause of one of the kind `receiverFailed`.
+    /// This error if it has no position yet. Otherwise the error is about another text that a sink or a conversion reads, and
+    /// becomes the cause of an error of the kind `receiverFailed`.
     package var ofThisText: StreamError { position == nil ? self : StreamError(ofReceiver: self) }
 
     /// Returns the error that a reader throws if its sink throws this one while the reader is at a position.
@@ -116,18 +117,18 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         kind == .cannotWrite && self.position == nil && path == nil ? self : ofThisText.located(at: position)
     }
 
-    /// Makes the error by which a sink ends a stream early.
+    /// Creates the error that a sink throws to end a stream early.
     public static func stopRequest() -> StreamError { StreamError(.stopRequested, "the sink stopped the stream") }
 
-    /// What went wrong.
+    /// The kind of error.
     public var kind: Kind { storage.kind }
-    /// What was expected and found, without the place.
+    /// The expected and the found input, without the position.
     public var message: String { storage.message }
-    /// The place in the input, nil for errors that no reader has seen.
+    /// The position in the input, or nil if no reader has added it.
     public var position: StreamPosition? { storage.position }
-    /// The place in the document, nil when the thrower does not keep one.
+    /// The path in the document, or nil if it is unknown.
     public var path: StreamPath? { storage.path }
-    /// The error of another library that this one stands for, nil when there is none.
+    /// The underlying error of another library, or nil.
     public var cause: (any Error)? { storage.cause }
 
     /// A Boolean value that indicates whether the input ended inside a value.
@@ -149,16 +150,16 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         storage.path == nil ? StreamError(kind, message, position: position, path: path, cause: cause) : self
     }
 
-    /// Returns this error with steps before its path: those to the value of which it was thrown.
+    /// Returns this error with additional steps before its path, which lead to the value that caused it.
     package func under(_ steps: [StreamPath.Step]) -> StreamError {
         StreamError(kind, message, position: position, path: StreamPath(steps + (path?.steps ?? [])), cause: cause)
     }
 
-    /// The longest path that is made step by step, so that values which contain each other without end take no time for it.
+    /// The longest path that is built step by step, so that values with infinite nesting don't cause long paths.
     private static var longestPath: Int { 256 }
 
-    /// Returns this error with a step before its path, for a sender that goes into values and keeps no path: unless a sink
-    /// has given it one.
+    /// Returns this error with a step before its path, unless a sink has set the path. For senders of nested values that keep
+    /// no path.
     @usableFromInline @inline(never)
     package func within(_ step: StreamPath.Step) -> StreamError {
         let steps = path?.steps ?? []
@@ -172,23 +173,23 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
                 cause: cause, pathState: isTooLong ? .lost : .part))
     }
 
-    /// The error in words, such as `$[3].title: expected a string, found null at line 3, column 7 (byte 52)`.
+    /// A description, such as `$[3].title: expected a string, found null at line 3, column 7 (byte 52)`.
     public var description: String {
         let prefix = path.map { "\($0): " } ?? ""
         let suffix = position.map { " at \($0)" } ?? ""
         return prefix + message + suffix
     }
 
-    /// Returns the error the way compilers print theirs, so that editors can jump: `path:line:column: error: …`.
+    /// Returns the error in the format of compilers, so that editors can show its line: `path:line:column: error: …`.
     ///
-    /// In binary formats, which have no lines, the offset follows the message.
+    /// In binary formats, which have no lines, the offset is after the message.
     public func compilerDescription(file: String) -> String {
         guard let line = position?.line, let column = position?.column else { return "\(file): error: \(self)" }
         let prefix = path.map { "\($0): " } ?? ""
         return "\(file):\(line):\(column): error: \(prefix)\(message)"
     }
 
-    /// Compares kind, message, position and path; causes need not be comparable.
+    /// Compares kind, message, position and path, but not causes, which may not be comparable.
     public static func == (left: StreamError, right: StreamError) -> Bool {
         left.kind == right.kind && left.message == right.message && left.position == right.position
             && left.path == right.path

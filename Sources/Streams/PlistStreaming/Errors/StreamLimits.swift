@@ -1,6 +1,7 @@
-// The bounds a reader puts on its input, so that hostile bytes cost neither memory nor stack.
+// The limits of readers, which protect memory and stack from hostile input.
 
-/// The bounds of what a reader accepts; beyond them it throws ``StreamError/Kind/limitExceeded``. A negative bound is 0.
+/// The limits of a reader. If the input exceeds a limit, the reader throws ``StreamError/Kind/limitExceeded``. Negative limits
+/// are treated as 0.
 public struct StreamLimits: Sendable, Hashable {
     /// The deepest nesting of containers; `[]` is 1 deep.
     public var depth: Int { didSet { depth = max(0, depth) } }
@@ -14,10 +15,11 @@ public struct StreamLimits: Sendable, Hashable {
     /// Creates limits.
     ///
     /// - Parameters:
-    ///   - depth: 1,024 unless given; one bit of memory a level.
-    ///   - stringByteCount: 64 MiB unless given; a string cut by a chunk's end is held in memory until it is whole.
-    ///   - numberByteCount: 4,096 unless given.
-    ///   - totalByteCount: Unlimited unless given.
+    ///   - depth: 1,024 by default; one bit of memory for each level.
+    ///   - stringByteCount: 64 MiB by default. A string that the end of a chunk cuts off is kept in memory until it is
+    ///     complete.
+    ///   - numberByteCount: 4,096 by default.
+    ///   - totalByteCount: Unlimited by default.
     public init(
         depth: Int = 1024,
         stringByteCount: Int = 64 << 20,
@@ -30,7 +32,7 @@ public struct StreamLimits: Sendable, Hashable {
         self.totalByteCount = max(0, totalByteCount)
     }
 
-    /// The limits a reader has when none are given.
+    /// The default limits of readers.
     public static let standard: StreamLimits = StreamLimits()
 }
 

@@ -1,9 +1,9 @@
-// The way from the root of a document to one of its values, written `$[3].title`.
-// Sinks that build values keep one on demand and put it into their errors.
+// The path from the root of a document to one of its values, written `$[3].title`.
+// Sinks that build values compute it on demand and add it to their errors.
 
-/// The way from the root to a value, such as `$[3].title`.
+/// The path from the root to a value, such as `$[3].title`.
 public struct StreamPath: Sendable, Hashable, CustomStringConvertible {
-    /// One step down.
+    /// A step into a container.
     public enum Step: Sendable, Hashable {
         /// Into an array, to the element at an index from 0.
         case index(Int)
@@ -14,18 +14,18 @@ public struct StreamPath: Sendable, Hashable, CustomStringConvertible {
     /// The steps from the root down.
     public var steps: [Step]
 
-    /// Creates a path from its steps; without any it is the root.
+    /// Creates a path from its steps. A path without steps is the root.
     public init(_ steps: [Step] = []) {
         self.steps = steps
     }
 
-    /// Returns the path of an element of the array that this path leads to.
+    /// Returns the path of an element of the array at this path.
     public func element(_ index: Int) -> StreamPath { StreamPath(steps + [.index(index)]) }
 
-    /// Returns the path of a member of the dictionary that this path leads to.
+    /// Returns the path of a member of the dictionary at this path.
     public func member(_ key: String) -> StreamPath { StreamPath(steps + [.key(key)]) }
 
-    /// The path in text: `$` is the root, keys that are not plain names are quoted: `$[3].title`, `$["a b"]`.
+    /// The path as text, such as `$[3].title`. `$` is the root, and keys that are not plain names are quoted: `$["a b"]`.
     public var description: String {
         var text = "$"
         for step in steps {

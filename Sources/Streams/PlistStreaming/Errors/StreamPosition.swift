@@ -1,17 +1,17 @@
-// Where in an input something was found. Offsets are free; lines and columns are counted off the hot path.
+// Positions in an input. Offsets are always known; lines and columns are counted outside of the hot path.
 
-/// A place in an input: the byte offset from 0, and in text the line and the column from 1.
+/// A position in an input: the byte offset from 0, and in text the line and the column from 1.
 ///
-/// Lines end with LF (so CR LF counts once); the column counts bytes. Binary formats have no lines.
+/// Lines end with LF (so CR LF counts once). Columns are counted in bytes. Binary formats have no lines.
 public struct StreamPosition: Sendable, Hashable, CustomStringConvertible {
-    /// The number of bytes before this place.
+    /// The number of bytes before this position.
     public var byteOffset: Int
-    /// The line, from 1; nil in binary formats.
+    /// The line, counted from 1; nil in binary formats.
     public var line: Int?
-    /// The column in bytes, from 1; nil in binary formats.
+    /// The column in bytes, counted from 1; nil in binary formats.
     public var column: Int?
 
-    /// Creates a position from its coordinates, which are only the byte offset in binary formats.
+    /// Creates a position. In binary formats, pass only the byte offset.
     public init(byteOffset: Int, line: Int? = nil, column: Int? = nil) {
         self.byteOffset = byteOffset
         self.line = line
@@ -21,7 +21,7 @@ public struct StreamPosition: Sendable, Hashable, CustomStringConvertible {
     /// The first byte of an input.
     public static let start: StreamPosition = StreamPosition(byteOffset: 0, line: 1, column: 1)
 
-    /// The position in words, such as `line 3, column 7 (byte 52)`, or `byte 52` in binary formats.
+    /// A description, such as `line 3, column 7 (byte 52)`, or `byte 52` in binary formats.
     public var description: String {
         guard let line, let column else { return "byte \(byteOffset)" }
         return "line \(line), column \(column) (byte \(byteOffset))"

@@ -1,4 +1,4 @@
-// Messages from text, for in-class tests: the inverse of `EventTrace`. Builders are tested by it without any format.
+// Messages from text, for in-class tests: the inverse of `EventTrace`. Tests of builders use it instead of a format.
 
 #if DEBUG || IN_CLASS_TESTS
 

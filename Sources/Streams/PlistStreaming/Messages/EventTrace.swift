@@ -1,4 +1,4 @@
-// The sink tests read: every message as a word of text, in order, with the grammar checked.
+// The sink that tests compare: it records every message as a word of text, in order, and checks the grammar.
 
 /// A sink that records messages as text, for tests to compare.
 ///
@@ -49,7 +49,7 @@ public struct EventTrace: ScalarSink, Sendable {
         events.append("key \(try Self.quoted(utf8))")
     }
 
-    /// Records a scalar: reals in the fewest digits that read back as the same double, data in hexadecimal digits.
+    /// Records a scalar: reals with the fewest digits that are read back as the same double, data in hexadecimal digits.
     public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         let word =
             switch scalar {

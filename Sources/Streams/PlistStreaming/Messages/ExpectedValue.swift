@@ -1,24 +1,24 @@
-// What a sink would like to be sent next. Readers of formats whose text does not say of what type a value is, such as XML, ask
-// before they choose a message; what they then send is checked as ever.
+// The type that a sink expects next. Readers of formats without types of values, such as XML, ask the sink
+// before they choose a message. The sink checks the sent message as usual.
 //
-// Readers of rows do not ask here. They know all columns before the first value, and learn from a loan, once, as what
-// each member is stored (`FastKind`), which also tells a `String` from all else that is spelled as text: a field that
-// looks like a number is text for the one, and may be a number for a date.
+// Readers of rows do not ask here. They know all columns before the first value, and learn once, from a record buffer, how
+// each member is stored (`FastKind`). This also distinguishes a `String` from other types that are spelled as text: a field
+// that looks like a number is text for a string, and may be a number for a date.
 
-/// What a sink expects as its next value, as far as it knows.
+/// The next value that a sink expects, as far as it is known.
 @usableFromInline
 package struct ExpectedValue: Sendable, Equatable {
-    /// The kind of message that holds the value.
+    /// The kind of message for the value.
     @usableFromInline
     package enum Kind: UInt8, Sendable {
-        /// The sink takes any value, or does not say.
+        /// The sink accepts any value, or does not specify it.
         case any
-        /// The value is dropped, whatever it is.
+        /// The sink ignores any value.
         case nothing
-        /// What is made of a string: text, and dates, addresses and others that are spelled as text.
+        /// A value that is created from a string: text, and dates, URLs and other types that are spelled as text.
         case text
         case integer, real, bool, array, dictionary
-        /// A number that is rounded from its text, once, such as a `Float`.
+        /// A number that is rounded once from its text, such as a `Float`.
         case number
     }
 
@@ -32,13 +32,13 @@ package struct ExpectedValue: Sendable, Equatable {
         self.isOptional = isOptional
     }
 
-    /// What sinks expect that do not say.
+    /// The expectation of sinks that do not specify one.
     @inlinable package static var any: ExpectedValue { ExpectedValue(.any) }
 }
 
 extension PlistSink where Self: ~Copyable {
     // PERF: XML/objects; inlinable, so that a reader that is specialised for a sink asks it without the closures of its port.
-    /// What the sink expects as its next value: behind a key the value of the member, in an array the element.
+    /// The next value that the sink expects: the value of the member after a key, or the next element in an array.
     @inlinable @inline(__always)
     package mutating func expectedValue() -> ExpectedValue {
         guard let expected = unsafe Self.ownPort?.expected else { return .any }

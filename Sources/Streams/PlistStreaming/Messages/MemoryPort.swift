@@ -1,41 +1,42 @@
-// The short ways between the readers, sinks and values of this package, which go through memory instead of messages.
-// This file owns the handles; what is behind them belongs to PlistBuilding. Outside the package they are opaque: nobody
-// there can lend memory, borrow it, or keep what was lent.
+// The fast paths between the readers, sinks and values of this package, which use shared memory instead of messages.
+// This file owns the handles, and PlistBuilding owns the types behind them. Outside the package the handles are opaque: other
+// code can neither provide, use nor keep the memory.
 //
-// The port is a requirement of `PlistSink`, although no one outside can do anything with it: readers are generic over all
-// sinks, and find it in the conformance that they are specialised for. A protocol of this package that refines `PlistSink`
-// could be found by a dynamic cast only, which sinks that are not copied do not allow, and which is not specialised.
+// The port is a requirement of `PlistSink`, although other packages can't use it. Readers are generic over all sinks, and find
+// the port in the conformance that they are specialized for. A protocol of this package that refines `PlistSink` could only be
+// found with a dynamic cast, which noncopyable sinks don't support, and which is not specialized.
 
-/// The ways through memory that a sink of this package has besides messages.
+/// The functions of a sink in this package that use shared memory instead of messages.
 ///
-/// A reader stores the members of records where a builder wants them, and a writer reads values where they lie; the result is
-/// the same as that of messages. Only the readers, builders and writers of this package can make or use a port; a sink
-/// that is written elsewhere has none, and gets messages.
+/// A reader stores the members of records in memory of a builder, and a writer reads values directly from their memory. The
+/// result is the same as with messages. Only the readers, builders and writers of this package can create or use a port. All
+/// other sinks have no port, and get messages.
 @safe
 public struct MemoryPort {
-    /// Lends memory to a reader, or takes what the reader has stored; called with the address of the sink.
+    /// Provides memory to a reader, or accepts the stored records. It is called with the address of the sink.
     @usableFromInline
     package typealias Begin = (UnsafeMutableRawPointer, LoanKind) throws(StreamError) -> RecordPort?
     @usableFromInline package typealias End = (UnsafeMutableRawPointer) throws(StreamError) -> Void
-    /// Writes a value from where it lies; called with the address of the sink. False when the sink wants messages.
+    /// Writes a value directly from its memory. It is called with the address of the sink, and returns false if the sink needs
+    /// messages.
     @usableFromInline
     package typealias Write = (UnsafeMutableRawPointer, ValuePort) throws(StreamError) -> Bool
-    /// Says what value is expected next; called with the address of the sink.
+    /// Returns the next expected value. It is called with the address of the sink.
     @usableFromInline package typealias Expected = (UnsafeMutableRawPointer) -> ExpectedValue
-    /// Compares the names of columns with those that the sink wants; called with the address of the sink.
+    /// Compares the names of columns with the names of members. It is called with the address of the sink.
     @usableFromInline package typealias CheckHeader = (UnsafeMutableRawPointer, [String]) -> NameProblem?
-    /// Says which names in dictionaries to compare; called with the address of the sink.
+    /// Selects the dictionaries whose names are compared. It is called with the address of the sink.
     @usableFromInline package typealias WatchNames = (UnsafeMutableRawPointer, NameWatch) -> Void
 
-    /// The type of the sinks whose addresses the functions take, which is looked at before they are called.
+    /// The type of the sinks whose addresses the functions accept. It is checked before each call.
     @usableFromInline let sink: ObjectIdentifier
     @usableFromInline let loan: (begin: Begin, end: End)?
     @usableFromInline let write: Write?
     @usableFromInline let expected: Expected?
     @usableFromInline let names: (check: CheckHeader, watch: WatchNames)?
 
-    // PERF: JSONRecords; inlinable, so that a reader calls the functions themselves where it knows the sink.
-    /// Makes the port of a builder.
+    // PERF: JSONRecords; inlinable, so that a reader calls the functions directly if it knows the sink.
+    /// Creates the port of a builder.
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(
         lendingOf type: Sink.Type, begin: @escaping Begin, end: @escaping End, expected: @escaping Expected,
@@ -48,7 +49,7 @@ public struct MemoryPort {
         unsafe names = unsafe (checkHeader, watchNames)
     }
 
-    /// Makes the port of a sink that only says what it expects.
+    /// Creates the port of a sink that only returns expected values.
     package init<Sink: PlistSink & ~Copyable>(expectationsOf type: Sink.Type, _ expected: @escaping Expected) {
         sink = ObjectIdentifier(type)
         unsafe loan = nil
@@ -57,7 +58,7 @@ public struct MemoryPort {
         unsafe names = nil
     }
 
-    /// Makes the port of a writer.
+    /// Creates the port of a writer.
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(writingOf type: Sink.Type, _ write: @escaping Write) {
         sink = ObjectIdentifier(type)
@@ -67,7 +68,7 @@ public struct MemoryPort {
     }
 }
 
-/// What is wrong with one of some names.
+/// A problem with one of several names.
 @usableFromInline
 package struct NameProblem {
     /// The index of the name.
@@ -77,26 +78,26 @@ package struct NameProblem {
     package init(index: Int, message: String) { (self.index, self.message) = (index, message) }
 }
 
-/// Which names in dictionaries a sink compares with those that it wants, and whether an array goes on.
+/// The dictionaries whose names a sink compares with those of its members, and whether an array continues.
 @usableFromInline
 package enum NameWatch {
     case none, all
-    /// All names. The open dictionary is an element that has only attributes, like an empty list.
+    /// All names are compared. The open dictionary is an element that has only attributes, like an empty list.
     case attributesOnly
-    /// As before. The array that comes next holds more elements of the one that came with the same key.
+    /// The names are unchanged. The next array contains more elements of the earlier array with the same key.
     case continuedArray
 }
 
-/// What memory is lent for.
+/// The contents of provided memory.
 @usableFromInline
 package enum LoanKind: UInt8, Sendable {
-    /// Dictionaries whose members are stored where the builder wants them, the first of which begins.
+    /// Dictionaries whose members are stored in memory of the builder. The first one begins.
     case records
-    /// Arrays that follow each other in an array, the first of which begins.
+    /// Consecutive arrays in an array. The first one begins.
     case arrays
 }
 
-/// A handle to memory into which a reader stores the plain members of records, instead of sending messages for them.
+/// A handle to memory where a reader stores the plain members of records, instead of sending messages for them.
 @unsafe @usableFromInline
 package struct RecordPort {
     /// The address of the state, which belongs to the sink.
@@ -105,7 +106,7 @@ package struct RecordPort {
     package init(_ state: UnsafeMutableRawPointer) { unsafe self.state = unsafe state }
 }
 
-/// A handle to a value of a bound type, which a writer may read from memory instead of taking messages for it.
+/// A handle to a value of a bound type, which a writer can read from memory instead of receiving messages.
 @unsafe @usableFromInline
 package struct ValuePort {
     /// The address of the description, which is valid during the call.
@@ -115,23 +116,23 @@ package struct ValuePort {
 }
 
 extension PlistSink where Self: ~Copyable {
-    /// No port: all comes as messages.
+    /// Nil: the sink receives only messages.
     @inlinable
     public static var memoryPort: MemoryPort? { nil }
 
-    // PERF: JSONRecords; inlinable, so that nothing of this is left in a reader that is specialised for another sink.
-    /// The port, if it is this type's own: one of another type takes other addresses.
+    // PERF: JSONRecords; inlinable, so that a reader that is specialized for another sink contains no code of this.
+    /// The port, or nil if it belongs to another type, because its functions would expect other addresses.
     @inlinable @inline(__always)
     static var ownPort: MemoryPort? {
         guard let port = memoryPort, port.sink == ObjectIdentifier(Self.self) else { return nil }
         return port
     }
 
-    /// Lends memory for the dictionaries or arrays to come; nil when they are to come as messages.
+    /// Provides memory for the next dictionaries or arrays, or returns nil if they must be sent as messages.
     ///
-    /// A reader asks where the first of them begins. It then stores that one and others behind it, or as much of it as it can,
-    /// and calls ``endLoan()`` instead of sending the messages that these stand for: before any other message, and also
-    /// when it ends with an error.
+    /// A reader calls this at the beginning of the first of them. It then stores that one and the following ones, or as much of
+    /// it as possible, and calls ``endLoan()`` instead of sending their messages. It must call ``endLoan()`` before any other
+    /// message, and also if it ends with an error.
     @inlinable @inline(__always)
     package mutating func beginLoan(of kind: LoanKind) throws(StreamError) -> RecordPort? {
         guard let loan = unsafe Self.ownPort?.loan else { return nil }
@@ -141,9 +142,9 @@ extension PlistSink where Self: ~Copyable {
         }
     }
 
-    /// Takes what a reader has stored since ``beginLoan(of:)``; the last dictionary may still be open.
+    /// Accepts the records that a reader has stored since ``beginLoan(of:)``. The last dictionary may still be open.
     ///
-    /// - Throws: `misuse` without a loan, and when more is said to be stored than there was memory for.
+    /// - Throws: `misuse` without ``beginLoan(of:)``, and if the reported size exceeds the provided memory.
     @inlinable @inline(__always)
     package mutating func endLoan() throws(StreamError) {
         guard let loan = unsafe Self.ownPort?.loan else { return }
@@ -153,9 +154,10 @@ extension PlistSink where Self: ~Copyable {
         }
     }
 
-    // Both tell a sink of names, so that a value of which nothing comes is no value of defaults; other sinks take any names.
+    // Both functions pass names to a sink, so that a value without any known member is an error instead of a value of defaults.
+    // Other sinks accept any names.
 
-    /// Finds what is wrong with the names of columns, whose records are the values to come.
+    /// Finds a problem in the names of the columns of the next values, which are records.
     @inlinable
     package mutating func problem(ofHeader names: [String]) -> NameProblem? {
         guard let check = unsafe Self.ownPort?.names?.check else { return nil }
@@ -163,7 +165,7 @@ extension PlistSink where Self: ~Copyable {
         return unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe check(UnsafeMutableRawPointer(sink), names) }
     }
 
-    /// Says which dictionaries to refuse because no name is that of a member, or one nearly is.
+    /// Selects the dictionaries that are refused if no name is a member, or if a name is similar to a member.
     @inlinable
     package mutating func watchNames(_ names: NameWatch) {
         guard let watch = unsafe Self.ownPort?.names?.watch else { return }
@@ -171,7 +173,7 @@ extension PlistSink where Self: ~Copyable {
         unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe watch(UnsafeMutableRawPointer(sink), names) }
     }
 
-    /// Writes a value of a bound type from where it lies in memory; false when the sink wants messages.
+    /// Writes a value of a bound type directly from its memory, or returns false if the sink needs messages.
     @inlinable @inline(__always)
     package mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool {
         guard let write = unsafe Self.ownPort?.write else { return false }

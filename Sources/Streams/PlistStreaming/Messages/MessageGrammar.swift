@@ -1,6 +1,6 @@
-// The grammar of `PlistSink` as a small machine: sinks that must not trust their callers ask it before each message.
+// The grammar of `PlistSink` as a small state machine. Sinks that must not trust their callers check each message with it.
 
-/// A check that messages come in the order `PlistSink` documents.
+/// A check of the order of messages, which `PlistSink` documents.
 ///
 /// ```swift
 /// var grammar = MessageGrammar()
@@ -13,9 +13,9 @@
 public struct MessageGrammar: Sendable {
     /// The open containers.
     private var nesting: NestingStack = NestingStack()
-    /// The number of values at the root that are complete or begun.
+    /// The number of complete or open values at the root.
     public private(set) var rootCount: Int = 0
-    /// A Boolean value that indicates whether a key waits for its value.
+    /// A Boolean value that indicates whether the last message was a key.
     public private(set) var isAfterKey: Bool = false
 
     /// Creates the state before the first message.
@@ -24,12 +24,12 @@ public struct MessageGrammar: Sendable {
     /// The number of open containers.
     public var depth: Int { nesting.depth }
 
-    /// A Boolean value that indicates whether no container is open.
+    /// A Boolean value that indicates whether all containers are closed.
     public var isComplete: Bool { nesting.depth == 0 }
 
-    /// Accepts a value, or the beginning of one.
+    /// Accepts a value, or the beginning of a container.
     ///
-    /// - Throws: ``StreamError/Kind/misuse`` when the innermost container is a dictionary and no key was written.
+    /// - Throws: ``StreamError/Kind/misuse`` if the innermost container is a dictionary and no key was written.
     public mutating func value() throws(StreamError) {
         if nesting.isInDictionary {
             guard isAfterKey else { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
@@ -50,7 +50,7 @@ public struct MessageGrammar: Sendable {
 
     /// Accepts `beginArray`.
     ///
-    /// - Throws: What ``value()`` throws.
+    /// - Throws: The errors of ``value()``.
     public mutating func beginArray() throws(StreamError) {
         try value()
         nesting.push(isDictionary: false)
@@ -58,7 +58,7 @@ public struct MessageGrammar: Sendable {
 
     /// Accepts `beginDictionary`.
     ///
-    /// - Throws: What ``value()`` throws.
+    /// - Throws: The errors of ``value()``.
     public mutating func beginDictionary() throws(StreamError) {
         try value()
         nesting.push(isDictionary: true)
@@ -66,7 +66,7 @@ public struct MessageGrammar: Sendable {
 
     /// Accepts `endArray`.
     ///
-    /// - Throws: ``StreamError/Kind/misuse`` when the innermost container is no array.
+    /// - Throws: ``StreamError/Kind/misuse`` if the innermost container is not an array.
     public mutating func endArray() throws(StreamError) {
         guard nesting.depth > 0, !nesting.isInDictionary else {
             throw StreamError(.misuse, "got endArray without an open array")
@@ -76,7 +76,7 @@ public struct MessageGrammar: Sendable {
 
     /// Accepts `endDictionary`.
     ///
-    /// - Throws: ``StreamError/Kind/misuse`` when the innermost container is no dictionary, or a key has no value.
+    /// - Throws: ``StreamError/Kind/misuse`` if the innermost container is not a dictionary, or a key has no value.
     public mutating func endDictionary() throws(StreamError) {
         guard nesting.isInDictionary else {
             throw StreamError(.misuse, "got endDictionary without an open dictionary")

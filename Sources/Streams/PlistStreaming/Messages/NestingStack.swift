@@ -1,9 +1,9 @@
-// Which containers are open, one bit each, so that readers and writers nest without recursion.
+// The open containers, one bit each, so that readers and writers handle nesting without recursion.
 
-/// The open containers of a stream from the outermost in, one bit a level.
+/// The open containers of a stream, starting with the outermost, one bit for each level.
 @frozen @usableFromInline
 package struct NestingStack: Sendable, Equatable {
-    // PERF: inlinable throughout; a reader pushes and pops once a container in its specialised loop.
+    // PERF: inlinable throughout; a reader pushes and pops once for each container in its specialized loop.
 
     /// The innermost 1 to 64 levels, the innermost in bit 0; 1 is a dictionary.
     @usableFromInline var word: UInt64 = 0
@@ -22,11 +22,11 @@ package struct NestingStack: Sendable, Equatable {
 
     /// A Boolean value that indicates whether the innermost container is known to be an array in an array.
     @inlinable package var isInArrayOfArrays: Bool {
-        // The two innermost levels, unless the word has just one of them.
+        // The two innermost levels, unless the word contains only one of them.
         levelCount & 63 > 1 && word & 3 == 0
     }
 
-    /// The innermost 64 levels at most, the innermost in bit 0; 1 is a dictionary.
+    /// At most the 64 innermost levels, the innermost in bit 0; 1 is a dictionary.
     package var innermostLevels: UInt64 { word }
 
     /// Opens a container.
@@ -76,7 +76,7 @@ extension NestingStack: SelfTesting {
     }
 
     private static func testRemembersEveryLevel() {
-        // Past the boundaries of the first three words, in a pattern that no period of 64 fits.
+        // Crosses the boundaries of the first three words, with a pattern that doesn't repeat every 64 levels.
         let levels = (0..<200).map { $0 % 3 == 0 || $0 % 7 == 2 }
         var stack = NestingStack()
         for (depth, level) in levels.enumerated() {

@@ -1,10 +1,10 @@
-// The message protocol that every reader sends and every builder and writer receives.
-// This file owns the messages and their legal order; `MessageGrammar` checks that order, `EventTrace` shows it.
+// The protocol of the messages that every reader sends and every builder and writer receives.
+// This file defines the messages and their order. `MessageGrammar` checks the order, and `EventTrace` prints the messages.
 
-/// A receiver of the messages that spell out a property list one piece at a time.
+/// A receiver of the messages that describe a property list piece by piece.
 ///
-/// A reader is generic over its sink and sends messages while it scans; a builder turns them into values, a writer
-/// into bytes. Any reader therefore feeds any sink, and nothing is held in between.
+/// A reader is generic over its sink and sends messages while it scans. A builder converts them to values, and a writer
+/// to bytes. You can therefore combine any reader with any sink, without intermediate storage.
 ///
 /// The legal order of messages is this grammar:
 ///
@@ -17,31 +17,33 @@
 ///
 /// A stream has one value, except in formats that are sequences of values, such as JSON lines.
 ///
-/// What a reader promises:
-/// - It never sends a sequence outside the grammar, even for bad input. After an error, its own or the sink's, it calls
-///   ``cancel(with:)`` and sends nothing more, so what was sent is a prefix of a legal stream.
-/// - Keys and strings are valid UTF-8, whole, and unescaped. A sink may rely on that for correctness, but must stay
+/// A reader guarantees:
+/// - It never violates the grammar, even for bad input. After an error of the reader or the sink, it calls
+///   ``cancel(with:)`` and sends nothing more, so the sent messages are a prefix of a legal stream.
+/// - Keys and strings are valid UTF-8, complete, and unescaped. A sink may rely on this for correctness, but must stay
 ///   memory-safe without it.
-/// - A number goes by the first message that holds it exactly: `writeInteger`, `writeUnsigned` (from 2^63 up),
-///   `writeReal` (a decimal fraction is rounded to the nearest double), `writeNumber` for what is left. A double is none
-///   where rounding it again would give another result than rounding the number: where it has no fraction, up to 2^64, or
-///   the digits of a `Float`, and is not the number exactly, as for `9007199254740993.0`.
-/// - Keys may repeat within a dictionary; they are sent as found. What a repeated key means is the sink's decision;
-///   builders keep the last one unless they say otherwise, and ``UniqueKeys`` refuses them.
+/// - A number is sent with the first message that represents it exactly: `writeInteger`, `writeUnsigned` (from 2^63 up),
+///   `writeReal` (a decimal fraction is rounded to the nearest double), `writeNumber` for all other numbers. A double is not
+///   used if rounding it again would give another result than rounding the number. This is the case if the double is not
+///   exactly the number, and either has no fraction, up to 2^64, or has only the digits of a `Float`. An example is
+///   `9007199254740993.0`.
+/// - Keys may be repeated within a dictionary, and are sent unchanged. The sink decides how to handle a repeated key:
+///   builders keep the last value by default, and ``UniqueKeys`` refuses repeated keys.
 ///
-/// What a sink may do:
+/// A sink may:
 /// - Refuse a message by throwing. The reader adds the position of the value, sends nothing more, and throws the same
 ///   error to its caller.
-/// - Stop the stream by throwing ``StreamError/stopRequest()``, which is an error of its own kind.
-/// - Keep nothing it is passed: the bytes of a span are valid only during the call.
+/// - Stop the stream by throwing ``StreamError/stopRequest()``, an error of the kind `stopRequested`.
 ///
-/// What a sink does with messages outside the grammar: it stays memory-safe whatever comes. Writers throw an error of the
-/// kind `misuse`; builders throw it where a message has no place, and otherwise may leave out what is incomplete, such as a
-/// key without a value. A ``MessageGrammar`` tells a sender of its own where it went wrong.
+/// A sink must not keep spans: their bytes are valid only during the call.
 ///
-/// Readers, sinks and writers are for one thread or task at a time; each stream of its own needs a sink of its own.
+/// A sink must stay memory-safe for messages outside the grammar. Writers throw an error of the
+/// kind `misuse`. Builders throw it if a message is not allowed at its position, and otherwise may omit incomplete values, such
+/// as a key without a value. To check the messages of your own code, use a ``MessageGrammar``.
 ///
-/// A conformer may be noncopyable, and may be a class: then the methods need no `mutating`.
+/// Use readers, sinks and writers from one thread or task at a time. Each separate stream needs a separate sink.
+///
+/// A conforming type may be noncopyable, and may be a class: then the methods need no `mutating`.
 public protocol PlistSink: ~Copyable {
     /// Opens an array.
     mutating func beginArray() throws(StreamError)
@@ -61,11 +63,11 @@ public protocol PlistSink: ~Copyable {
     mutating func writeBool(_ value: Bool) throws(StreamError)
     /// Sends an integer between -2^63 and 2^63 - 1.
     mutating func writeInteger(_ value: Int64) throws(StreamError)
-    /// Sends an unsigned integer, from a reader always one above 2^63 - 1.
+    /// Sends an unsigned integer. Readers send only integers above 2^63 - 1.
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError)
-    /// Sends a floating-point number; from JSON it is finite, from property lists it may be any.
+    /// Sends a floating-point number. It is finite in JSON, and may be infinite or NaN in property lists.
     mutating func writeReal(_ value: Double) throws(StreamError)
-    /// Sends the text of a number that neither 64-bit integers nor finite doubles stand for.
+    /// Sends the text of a number that neither a 64-bit integer nor a finite double can represent.
     ///
     /// - Parameter text: A number in the grammar of RFC 8259 section 6, ASCII; valid during the call.
     mutating func writeNumber(text: RawSpan) throws(StreamError)
@@ -82,38 +84,38 @@ public protocol PlistSink: ~Copyable {
     /// - Parameter seconds: Seconds since 2001-01-01 00:00:00 UTC, negative before.
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError)
 
-    /// Takes notice that the stream ends here, with an error, before its end.
+    /// Called when an error ends the stream early.
     ///
-    /// Builders of this package give up what they have and are empty: the next message begins a new stream. Whoever sends
-    /// messages of their own and stops before the end should call it as well, and a sink that passes messages on should pass
-    /// this on, too.
+    /// Builders of this package discard their values and are empty: the next message begins a new stream. If you send
+    /// messages yourself and stop before the end, call this function. If your sink forwards messages, forward this call,
+    /// too.
     ///
-    /// - Parameter error: What ended the stream, a request to stop included.
+    /// - Parameter error: The error that ended the stream, which may be a request to stop.
     mutating func cancel(with error: StreamError)
 
-    /// Receives the names of the columns before the array of records that have them, also if there are no records.
+    /// Receives the names of the columns before the array of records, even if the array is empty.
     ///
-    /// Readers of tables call it, such as those of CSV and SQLite. It is no message: a sink that needs no names ignores it, which is the
-    /// default, and one that passes messages on passes this on as well.
+    /// Readers of tables, such as CSV and SQLite, call this function. It is not a message of the grammar. By default, a sink
+    /// ignores it. If your sink forwards messages, forward this call, too.
     mutating func expectColumns(_ names: [String]) throws(StreamError)
 
-    /// A Boolean value that indicates whether the dictionaries that this sink receives are records with columns, so that members
-    /// that are nil should be sent as null. False by default.
+    /// A Boolean value that indicates whether the dictionaries that this sink receives are records with columns, so that
+    /// members that are nil should be sent as null. False by default.
     static var hasColumns: Bool { get }
 
     /// Calls a closure with this sink, or with an equivalent sink, if it has the given type.
     ///
     /// A format specializes its reader for the usual builders in its own module:
     ///
-    /// ```swift
-    /// if try sink.withSelf(as: ValueBuilder.self, { (builder) throws(StreamError) in try scan(bytes, into: &builder) }) { return }
+    /// ```swift if try sink.withSelf(as: ValueBuilder.self, { (builder) throws(StreamError) in try scan(bytes, into: &builder)
+    /// }) { return }
     /// ```
     /// - Returns: True after the call; false, without a call, for another type. The default compares the type of the sink.
     mutating func withSelf<Known: PlistSink & ~Copyable>(
         as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
     ) throws(StreamError) -> Bool
 
-    /// The ways through memory that a sink of this package has besides messages; nil for all others.
+    /// The port to the memory of a sink in this package; nil for all other sinks.
     static var memoryPort: MemoryPort? { get }
 }
 
@@ -122,7 +124,7 @@ extension PlistSink where Self: ~Copyable {
     @inlinable
     public mutating func expectColumns(_ names: [String]) throws(StreamError) {}
 
-    /// False.
+    /// False by default.
     @inlinable
     public static var hasColumns: Bool { false }
 
@@ -139,14 +141,15 @@ extension PlistSink where Self: ~Copyable {
         return true
     }
 
-    /// Does nothing: what has come is the sink's, as when there was no error.
+    /// Does nothing: the sink keeps the received messages as if no error had occurred.
     @inlinable
     public mutating func cancel(with error: StreamError) {}
 
-    // PERF: JSONWriter/records; a literal is passed where it lies, while the bytes of a `String` are a copy and a closure.
+    // PERF: JSONWriter/records; the bytes of a literal are passed directly, while those of a `String` need a copy and a
+    // closure.
     /// Names the value that follows in the innermost dictionary by a literal, as in `sink.writeKey("name")`.
     ///
-    /// - Throws: What ``writeKey(_:)-(RawSpan)`` throws.
+    /// - Throws: The errors of ``writeKey(_:)-(RawSpan)``.
     @inlinable @inline(__always)
     public mutating func writeKey(_ key: StaticString) throws(StreamError) {
         if key.hasPointerRepresentation {

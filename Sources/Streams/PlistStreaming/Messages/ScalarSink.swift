@@ -1,4 +1,4 @@
-// Sinks that receive all scalars in one function, for those that treat them alike, and sinks that care about a few messages only.
+// Sinks that receive all scalars in one function, and sinks that implement only some messages.
 
 /// A scalar message with its value. Text and bytes are valid during the message.
 @frozen
@@ -9,11 +9,11 @@ public enum StreamScalar: ~Escapable {
     case bool(Bool)
     /// An integer between -2^63 and 2^63 - 1.
     case integer(Int64)
-    /// An unsigned integer, from a reader always one above 2^63 - 1.
+    /// An unsigned integer. Readers send only integers above 2^63 - 1.
     case unsigned(UInt64)
     /// A floating-point number.
     case real(Double)
-    /// The text of a number that neither 64-bit integers nor finite doubles stand for, in ASCII.
+    /// The text, in ASCII, of a number that neither a 64-bit integer nor a finite double can represent.
     case number(RawSpan)
     /// A string in UTF-8.
     case string(RawSpan)
@@ -24,7 +24,7 @@ public enum StreamScalar: ~Escapable {
 
     /// Sends the message.
     ///
-    /// - Throws: What the sink throws.
+    /// - Throws: The errors of the sink.
     @inlinable
     public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         switch self {
@@ -41,7 +41,7 @@ public enum StreamScalar: ~Escapable {
     }
 }
 
-/// A sink that receives all scalars in one function, such as one that passes most of them on.
+/// A sink that receives all scalars in one function, such as a sink that forwards most of them.
 public protocol ScalarSink: PlistSink, ~Copyable {
     /// Receives a scalar.
     ///
@@ -103,7 +103,7 @@ extension PartialSink where Self: ~Copyable {
 import InClassTesting
 
 enum ScalarSinkTests {
-    /// A sink that passes everything on, and counts scalars.
+    /// A sink that forwards all messages, and counts scalars.
     private struct Counter: ScalarSink {
         var trace = EventTrace()
         var count = 0

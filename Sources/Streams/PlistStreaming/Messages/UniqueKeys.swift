@@ -1,8 +1,8 @@
-// A filter before another sink that refuses dictionaries with the same key twice.
+// A filter in front of another sink that refuses dictionaries with repeated keys.
 
-/// A sink that passes messages on and refuses a key that its dictionary already has.
+/// A sink that forwards messages and refuses a key that its dictionary already has.
 ///
-/// Keys are equal when their bytes are. Memory grows with the number of keys of the open dictionaries.
+/// Keys are equal if their bytes are equal. Memory grows with the number of keys of the open dictionaries.
 ///
 /// ```swift
 /// var reader = JSONReader(sink: UniqueKeys(EventTrace()))
@@ -17,7 +17,7 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
         var keys: Set<[UInt8]>?
         /// The last key of a dictionary.
         var key: [UInt8] = []
-        /// The number of elements of an array that are complete or begun.
+        /// The number of complete or open elements of an array.
         var count = 0
 
         var step: StreamPath.Step {
@@ -25,17 +25,17 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
         }
     }
 
-    /// Creates a filter before a sink.
+    /// Creates a filter in front of a sink.
     public init(_ target: consuming Target) {
         self.target = target
     }
 
-    /// Ends the filter and returns the sink behind it.
+    /// Ends the filter and returns its target.
     public consuming func takeTarget() -> Target { target }
 
-    /// Checks the key against the earlier ones of its dictionary, then passes it on.
+    /// Compares the key with the earlier keys of its dictionary, and forwards it.
     ///
-    /// - Throws: ``StreamError/Kind/duplicateKey``, or what the target throws.
+    /// - Throws: ``StreamError/Kind/duplicateKey``, or the errors of the target.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if let last = open.indices.last {
             let key = Array(copying: utf8)
@@ -54,40 +54,40 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
         if let last = open.indices.last { open[last].count += 1 }
     }
 
-    /// Passes the message on.
+    /// Forwards the message.
     public mutating func beginDictionary() throws(StreamError) {
         countValue()
         open.append(OpenContainer(keys: []))
         try target.beginDictionary()
     }
 
-    /// Passes the message on.
+    /// Forwards the message.
     public mutating func endDictionary() throws(StreamError) {
         _ = open.popLast()
         try target.endDictionary()
     }
 
-    /// Passes the names on.
+    /// Forwards the names.
     public mutating func expectColumns(_ names: [String]) throws(StreamError) { try target.expectColumns(names) }
 
-    /// Forgets the open containers, and passes the notice on.
+    /// Discards the open containers, and forwards the call.
     public mutating func cancel(with error: StreamError) {
         open = []
         target.cancel(with: error)
     }
 
-    /// Passes the message on.
+    /// Forwards the message.
     public mutating func beginArray() throws(StreamError) {
         countValue()
         open.append(OpenContainer(keys: nil))
         try target.beginArray()
     }
-    /// Passes the message on.
+    /// Forwards the message.
     public mutating func endArray() throws(StreamError) {
         _ = open.popLast()
         try target.endArray()
     }
-    /// Passes the scalar on.
+    /// Forwards the scalar.
     public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         countValue()
         try scalar.send(to: &target)
@@ -109,7 +109,7 @@ extension UniqueKeysTests: SelfTesting {
         ]
     }
 
-    /// Sends brackets, a null for `n`, and other letters, each a key with null as its value unless a container follows.
+    /// Sends brackets, a null for `n`, and a key for any other letter, with a null value unless a container follows.
     private static func send(_ messages: String) throws(StreamError) -> String {
         var sink = UniqueKeys(EventTrace())
         var isAfterKey = false

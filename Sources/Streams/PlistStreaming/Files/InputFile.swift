@@ -1,4 +1,4 @@
-// Files and other descriptors, read in chunks into one buffer that is used again.
+// Reads files and other descriptors in chunks, into a reused buffer.
 
 #if canImport(Darwin)
 import Darwin
@@ -10,8 +10,8 @@ import Glibc
 
 /// A file or another descriptor that is read in chunks.
 ///
-/// Chunks are read and not mapped: that is as fast, takes a fixed amount of memory, and a file that another process
-/// shortens meanwhile is a short file instead of a crash.
+/// Chunks are read and not mapped. This is as fast, and uses a fixed amount of memory. If another process truncates the file
+/// during reading, the result is a short file instead of a crash.
 @safe
 package struct InputFile: ~Copyable {
     private let descriptor: Int32
@@ -29,7 +29,7 @@ package struct InputFile: ~Copyable {
         }
     }
 
-    /// Reads from a descriptor that stays the caller's to close, such as standard input.
+    /// Reads from a descriptor that the caller closes, such as standard input.
     package init(descriptor: Int32) {
         self.descriptor = descriptor
         isOwned = false
@@ -47,11 +47,12 @@ package struct InputFile: ~Copyable {
         return Int(status.st_size)
     }
 
-    /// Reads from where the descriptor is to the end and hands over each chunk, whose bytes are valid for the call.
+    /// Reads from the current offset of the descriptor to the end, and passes each chunk to a closure. The bytes of a chunk are
+    /// valid during the call.
     ///
-    /// A chunk's bytes are all the memory used. Pipes deliver less at a time.
-    /// - Throws: ``StreamError/Kind/cannotRead``, or what the closure throws; for errors of other types,
-    ///   ``StreamError/Kind/receiverFailed`` with the error as its cause.
+    /// The memory in use is one chunk. Chunks of pipes may be smaller.
+    /// - Throws: ``StreamError/Kind/cannotRead``, or the errors of the closure. Errors of other types are the cause of a
+    ///   ``StreamError/Kind/receiverFailed``.
     package func readChunks<Failure: Error>(
         of chunkByteCount: Int = 256 << 10,
         _ body: (RawSpan) throws(Failure) -> Void
@@ -67,13 +68,13 @@ package struct InputFile: ~Copyable {
                 // SAFETY: the first `count` bytes were just read, and the span does not leave the closure.
                 try body(unsafe UnsafeRawBufferPointer(start: buffer, count: count).bytes)
             } catch {
-                // Those with a position are about the bytes.
+                // Errors with a position are about the bytes.
                 throw error as? StreamError ?? StreamError(ofReceiver: error)
             }
         }
     }
 
-    /// Reads the next bytes into memory that has at least one, and returns how many there are; 0 at the end.
+    /// Reads the next bytes into memory of at least one byte, and returns their number, which is 0 at the end.
     package func readChunk(_ buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
         while true {
             // SAFETY: the count is the buffer's.
@@ -104,7 +105,7 @@ extension InputFileTests: SelfTesting {
 
     private static func testReadsChunksToTheEnd() throws {
         var ends: [Int32] = [-1, -1]
-        // SAFETY: the array has room for the two descriptors.
+        // SAFETY: the array has two elements for the descriptors.
         try requireEqual(unsafe pipe(&ends), 0, "pipe")
         defer { close(ends[0]) }
         var output = ByteOutput(descriptor: ends[1])

@@ -1,7 +1,7 @@
-// The in-class tests of `OutputFile`: when the file appears, what is left behind, links, owners, descriptors.
+// The in-class tests of `OutputFile`: creation of the file, leftover files, links, owners, descriptors.
 
-// SAFETY: all that is unsafe here are calls of the system, with paths and buffers that outlive them, and whose results are
-// copied at once.
+// SAFETY: all unsafe code here is system calls, with paths and buffers that outlive the calls. Their results are copied
+// immediately.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -14,7 +14,7 @@ import Musl
 import Glibc
 #endif
 
-/// Tests of `OutputFile`, which is noncopyable and has no fixture.
+/// The tests of `OutputFile`, which is noncopyable and has no fixture.
 enum OutputFileTests {}
 
 extension OutputFileTests: SelfTesting {
@@ -36,7 +36,7 @@ extension OutputFileTests: SelfTesting {
         ]
     }
 
-    /// Calls a closure with a new directory, which is removed with what is in it.
+    /// Calls a closure with a new directory, which is removed with its contents.
     private static func withDirectory(_ body: (String) throws -> Void) throws {
         var template = Array("/tmp/output-file-XXXXXX".utf8CString)
         let directory = unsafe String(cString: try requireNotNil(mkdtemp(&template), "a new directory"))
@@ -163,7 +163,7 @@ extension OutputFileTests: SelfTesting {
                 var status = stat()
                 unsafe expectEqual(lstat("\(directory)/link", &status), 0, "lstat")
                 expectEqual(status.st_mode & S_IFMT, S_IFLNK, "the type of the link")
-                // A file with two names keeps both, whichever is written to.
+                // A file with two names keeps both names.
                 unsafe expectEqual(link("\(directory)/new", "\(directory)/other"), 0, "link")
                 for text in ["longer than before", "x"] {
                     try put(text, to: "\(directory)/other", isNamed: isNamed)
@@ -186,7 +186,8 @@ extension OutputFileTests: SelfTesting {
         }
     }
 
-    /// A file of two names gets the bytes; who ends the process meanwhile finds the old text, the new one, or this beside it.
+    /// A file with two names is overwritten. If the process is killed during this, the file has the old or the new text, or the
+    /// new text is in a file next to it.
     private static func testLosesNothingWhileItReplacesBytes() throws {
         let count = 4 << 20
         for microseconds in [100, 500, 1_000, 2_000, 4_000, 8_000] {
@@ -200,7 +201,7 @@ extension OutputFileTests: SelfTesting {
                     guard let file else { exit(1) }
                     let bytes = [UInt8](repeating: 0x78, count: count)
                     guard unsafe write(file.descriptor, bytes, count) == count else { exit(2) }
-                    // Threads of libraries take no signals, and a test may run in one.
+                    // A test may run in a thread of a library, and such threads block signals.
                     var signals = sigset_t()
                     unsafe sigemptyset(&signals)
                     unsafe pthread_sigmask(SIG_SETMASK, &signals, nil)
@@ -234,7 +235,7 @@ extension OutputFileTests: SelfTesting {
                 let state = try OutputPlace("\(directory)/out").state
                 expectEqual([state?.owner, state?.group], [1, 2], "owner and group")
                 expectEqual(state?.mode, 0o4750, "mode")
-                // Who cannot give it to its owner writes into it.
+                // A process that cannot set the owner of a new file overwrites the old file.
                 unsafe chmod(directory, 0o777)
                 unsafe chmod("\(directory)/out", 0o666)
                 expectExit(.exit(7), "another user") {
@@ -271,7 +272,7 @@ extension OutputFileTests: SelfTesting {
 
     private static func testTellsWhatKilledOnesHaveLeft() throws {
         try withDirectory { directory in
-            // No system has so large numbers of processes.
+            // Process identifiers are smaller on all systems.
             let left = [".output-\(Int32.max - 1)-b.partial", ".output-\(Int32.max)-a.partial"]
             let others = [
                 ".output-1-a.partial", ".output-\(getpid())-a.partial", ".output-a.partial", ".output--7-a.partial",

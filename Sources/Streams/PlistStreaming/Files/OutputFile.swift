@@ -1,7 +1,7 @@
-// The output: a new file beside the old one, which takes its place when it is complete.
+// Output to a new file, which replaces the old file when it is complete.
 
-// SAFETY: all that is unsafe here are calls of the system, with paths and buffers that outlive them, and whose results are
-// copied at once.
+// SAFETY: all unsafe code here is system calls, with paths and buffers that outlive the calls. Their results are copied
+// immediately.
 
 #if canImport(Darwin)
 import Darwin
@@ -13,21 +13,22 @@ import Glibc
 
 /// A file that appears under its name only when it is complete.
 ///
-/// The bytes go to a file in the same directory, which has no name where the system can do that (Linux), so that nothing
-/// is left behind however the process ends, unless that is between the two calls which give it a name and put it into its place;
-/// elsewhere, and for databases, to one with a temporary name, which is removed
-/// after an error, and which a program is told of that removes it when a signal ends the process. `commit` has the disk keep
-/// it and puts it into its place; a file that has several names, or an owner that no new file can have, gets the bytes instead,
-/// unless the new file is to replace it in any case. Descriptors and what is no regular file, such as `/dev/null`, are written
-/// directly.
+/// The bytes are written to a new file in the same directory. On Linux the new file has no name, if the file system supports
+/// this. A killed process then leaves no file, unless it is killed between the two calls that name the file and rename it. On
+/// other systems, and for databases, the new file has a temporary name. It is removed after an error. A program can get the
+/// temporary name, to remove the file if a signal ends the process.
+///
+/// `commit` synchronizes the new file with the disk, and replaces the old file. If the old file has several names, or an owner
+/// that a new file cannot have, `commit` overwrites its bytes instead, unless an option requires its replacement. Descriptors
+/// and special files, such as `/dev/null`, are written directly.
 package struct OutputFile: ~Copyable {
-    /// Where the bytes are before the file is complete.
+    /// The location of the bytes before the file is complete.
     private enum Storage {
         /// In the output itself.
         case direct
         /// In a file without a name.
         case unnamed
-        /// In a file of another name.
+        /// In a file with another name.
         case named(String)
     }
 
@@ -36,24 +37,24 @@ package struct OutputFile: ~Copyable {
     private let storage: Storage
     private let options: Options
 
-    /// How a file is made.
+    /// The options for creating a file.
     package struct Options {
-        /// A Boolean value that indicates whether it has a temporary name also where none is needed.
+        /// A Boolean value that indicates whether the file has a temporary name even if the system doesn't need one.
         package var isNamed = false
-        /// A Boolean value that indicates whether it takes the place of a file that has other names, or an owner that it cannot
-        /// have.
+        /// A Boolean value that indicates whether the new file also replaces a file that has other names, or an owner that a
+        /// new file cannot have.
         package var replacesAnyFile = false
-        /// Whose owner and permissions the file gets when there is none in its place.
+        /// The state of a file whose owner and permissions the new file gets if no old file exists.
         package var model: OutputPlace.FileState?
         /// A Boolean value that indicates whether to wait for the disk; tests do not.
         package var isDurable = true
-        /// Gets the temporary name when there is a file of it, and nil when there is none any more.
+        /// A closure that receives the temporary name when its file exists, and nil when the file no longer exists.
         package var noteTemporaryName: (String?) -> Void = { _ in }
 
         package init() {}
     }
 
-    /// A Boolean value that indicates whether a file that is there must stay and get the bytes.
+    /// A Boolean value that indicates whether the existing file must be overwritten instead of replaced.
     private var staysItself: Bool = false
     private var isCommitted: Bool = false
     /// The path of the file that is written, for libraries that open files themselves.
@@ -75,7 +76,7 @@ package struct OutputFile: ~Copyable {
             try self.init(besides: path, options)
             if let model = options.model { _ = Self.give(descriptor, model) }
         case .file(let path, let state):
-            // A directory lets one replace a file that is protected from writing; what is protected stays.
+            // The permissions of a directory allow replacing a write-protected file, but protected files must stay.
             guard unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 else {
                 throw OutputPlace.error("replace", errno)
             }
@@ -113,9 +114,9 @@ package struct OutputFile: ~Copyable {
         }
     }
 
-    /// Checks that no database is in the place that is in use, or was left in the middle of a transaction.
+    /// Checks that the file is not a database that is in use, or was left within a transaction.
     ///
-    /// SQLite would take the log or journal of that one for the new one's, and undo or redo what they say.
+    /// SQLite would apply the log or journal of the old database to the new one.
     package borrowing func checkIsNoOpenDatabase() throws(StreamError) {
         for ending in ["-wal", "-journal"] where unsafe access(path + ending, F_OK) == 0 {
             throw StreamError(
@@ -124,11 +125,11 @@ package struct OutputFile: ~Copyable {
         }
     }
 
-    /// Puts the complete file into its place, where it is also after a loss of power.
+    /// Replaces the old file with the complete new one. The new file survives a power failure.
     package consuming func commit() throws(StreamError) {
         if case .direct = storage { return }
         guard !options.isDurable || Self.synchronize(descriptor) else { throw OutputPlace.error("write", errno) }
-        // A name can be given to a file, but not one that another file has; so it goes by way of a third one.
+        // `linkat` can't replace an existing name, so the file first gets a temporary name.
         let temporary = try temporaryName()
         if staysItself {
             isCommitted = true
@@ -142,7 +143,7 @@ package struct OutputFile: ~Copyable {
         if options.isDurable { try synchronizeDirectory() }
     }
 
-    /// The name that the file has, or now gets.
+    /// Returns the name of the file, and gives it a temporary name if it has none.
     private borrowing func temporaryName() throws(StreamError) -> String {
         if case .named(let name) = storage { return name }
         let temporary = Self.temporaryPath(besides: path)
@@ -155,16 +156,16 @@ package struct OutputFile: ~Copyable {
         return temporary
     }
 
-    /// Has the disk keep what was written.
+    /// Synchronizes the written bytes with the disk.
     private static func synchronize(_ descriptor: Int32) -> Bool {
         #if canImport(Darwin)
-        // There fsync leaves the bytes in the disk's own memory; some file systems know nothing else.
+        // On Darwin, fsync leaves the bytes in the disk's cache. Some file systems support only fsync.
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
         #endif
         return fsync(descriptor) == 0
     }
 
-    /// Has the disk keep the name. Some file systems cannot, and keep it without.
+    /// Synchronizes the directory with the disk. Errors of file systems that don't support this are ignored.
     private borrowing func synchronizeDirectory() throws(StreamError) {
         let directory = unsafe open(OutputPlace.split(path).directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
@@ -174,9 +175,9 @@ package struct OutputFile: ~Copyable {
         }
     }
 
-    /// Writes the bytes into the file that is there, when there is room for all of them.
+    /// Overwrites the existing file, if the disk has space for all bytes.
     ///
-    /// Signals that can wait do so meanwhile. Whatever else ends it, all the bytes are in the temporary file.
+    /// Signals that can be blocked are blocked meanwhile. If the process is killed, the temporary file contains all bytes.
     private borrowing func copyIntoPlace(keeping temporary: String) throws(StreamError) {
         var (all, before) = (sigset_t(), sigset_t())
         unsafe sigfillset(&all)
@@ -192,7 +193,7 @@ package struct OutputFile: ~Copyable {
             options.noteTemporaryName(nil)
             throw error
         }
-        // From now on it has the only whole text there is.
+        // From now on the temporary file is the only complete one.
         options.noteTemporaryName(nil)
         do throws(StreamError) {
             try copy(to: target)
@@ -203,7 +204,7 @@ package struct OutputFile: ~Copyable {
         unsafe unlink(temporary)
     }
 
-    /// Makes sure that there is room for all bytes.
+    /// Reserves disk space for all bytes.
     private borrowing func makeRoom(_ target: Int32) throws(StreamError) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw OutputPlace.error("replace", errno) }
@@ -238,7 +239,7 @@ package struct OutputFile: ~Copyable {
         }
     }
 
-    /// Gives a new file the owner and the mode of the one that it takes the place of; returns whether it has them.
+    /// Gives a new file the owner and the mode of the old file, and returns whether this succeeded.
     private static func give(_ descriptor: Int32, _ state: OutputPlace.FileState) -> Bool {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return false }
@@ -248,14 +249,14 @@ package struct OutputFile: ~Copyable {
         return fchmod(descriptor, state.mode) == 0
     }
 
-    /// Opens a file without a name in the directory of a path; a negative number where that is not possible.
+    /// Opens a file without a name in the directory of a path. Returns a negative number if this is not possible.
     private static func openUnnamed(besides path: String) -> Int32 {
         #if os(Linux)
-        // O_TMPFILE, which is too complex a macro for Swift.
+        // O_TMPFILE, a macro that is too complex for Swift.
         let flags = O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000
         let descriptor = unsafe open(OutputPlace.split(path).directory, flags, 0o666)
         guard descriptor >= 0, unsafe access(link(to: descriptor), F_OK) != 0 else { return descriptor }
-        // Without /proc it can get no name.
+        // Without /proc the file could not be named later.
         close(descriptor)
         #endif
         return -1
@@ -263,15 +264,15 @@ package struct OutputFile: ~Copyable {
 
     private static func link(to descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
-    /// A name that nobody has: what a killed process leaves is in no later one's way, and has no format's ending.
+    /// Returns an unused name. Files of killed processes don't conflict with it, and it doesn't have the extension of a format.
     private static func temporaryPath(besides path: String) -> String {
         let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
         return "\(OutputPlace.split(path).directory)/.output-\(getpid())-\(number).partial"
     }
 
-    /// The files that killed processes have left beside this one, if it is such a file itself.
+    /// Returns the files that killed processes have left in the same directory, if this file has a temporary name itself.
     ///
-    /// They stay: on another machine with the same directory their processes may be at work.
+    /// They are not removed, because their processes may be running on another machine that shares the directory.
     package borrowing func abandonedFiles() -> [String] {
         guard case .named = storage else { return [] }
         let directory = OutputPlace.split(path).directory

@@ -1,7 +1,7 @@
-// Where an output is: what its path leads to, and what is there already.
+// The target of an output path, and the state of an existing file at this path.
 
-// SAFETY: all that is unsafe here are calls of the system, with paths and buffers that outlive them, and whose results are
-// copied at once.
+// SAFETY: all unsafe code here is system calls, with paths and buffers that outlive the calls. Their results are copied
+// immediately.
 
 #if canImport(Darwin)
 import Darwin
@@ -11,18 +11,18 @@ import Musl
 import Glibc
 #endif
 
-/// What the path of an output leads to, through all links.
+/// The target of an output path, after following all links.
 package enum OutputPlace: Equatable {
     /// A descriptor of this process, such as `/dev/stdout`.
     case descriptor(Int32)
-    /// What is no regular file, or one that another process has opened: it is written to where it is.
+    /// A special file, or a file that was opened by a process. It is overwritten in place.
     case special(path: String)
     /// A regular file.
     case file(path: String, FileState)
-    /// Nothing; a file is to be made there.
+    /// A file that doesn't exist yet.
     case missing(path: String)
 
-    /// What is known of a file that is there.
+    /// The state of an existing file.
     package struct FileState: Equatable {
         package var device: UInt64
         package var number: UInt64
@@ -44,14 +44,14 @@ package enum OutputPlace: Equatable {
         package func isSameFile(_ other: FileState) -> Bool { device == other.device && number == other.number }
     }
 
-    /// Finds what a path leads to; `-` is standard output.
+    /// Finds the target of a path; `-` is standard output.
     package init(_ path: String) throws(StreamError) {
         if path == "-" {
             self = .descriptor(STDOUT_FILENO)
             return
         }
         var path = path
-        // As many links as the kernel follows.
+        // The number of links that the kernel follows.
         for _ in 0..<40 {
             if let place = Self.openedFile(path) {
                 self = place
@@ -75,12 +75,12 @@ package enum OutputPlace: Equatable {
         throw Self.error("open", ELOOP)
     }
 
-    /// The regular file there, if there is one.
+    /// The state of the regular file, or nil for other targets.
     package var state: FileState? {
         if case .file(_, let state) = self { state } else { nil }
     }
 
-    /// The regular file there, also behind a descriptor, if there is one.
+    /// The state of the regular file, including the file of a descriptor, or nil for other targets.
     package var openState: FileState? {
         var status = stat()
         let result: Int32 =
@@ -92,7 +92,7 @@ package enum OutputPlace: Equatable {
         return result == 0 && status.st_mode & S_IFMT == S_IFREG ? FileState(status) : state
     }
 
-    /// The files that processes have opened have names of their own, which look like links.
+    /// Recognizes the paths of opened files in `/proc`, which look like links.
     private static func openedFile(_ path: String) -> OutputPlace? {
         let (directory, name) = split(path)
         guard let resolved = unsafe realpath(directory, nil) else { return nil }
@@ -115,7 +115,7 @@ package enum OutputPlace: Equatable {
         return target.hasPrefix("/") ? target : split(path).directory + "/" + target
     }
 
-    /// The directory of a path, and the name in it.
+    /// Splits a path into its directory and the name in the directory.
     package static func split(_ path: String) -> (directory: String, name: String) {
         guard let end = path.lastIndex(of: "/") else { return (".", path) }
         return (end == path.startIndex ? "/" : String(path[..<end]), String(path[path.index(after: end)...]))

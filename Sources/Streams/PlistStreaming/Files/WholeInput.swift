@@ -1,4 +1,4 @@
-// All bytes of a file at once, for formats that cannot be read from the beginning to the end.
+// All bytes of a file at once, for formats that cannot be read sequentially.
 
 #if canImport(Darwin)
 import Darwin
@@ -15,12 +15,13 @@ package struct WholeInput: ~Copyable {
 
     /// Reads to the end.
     ///
-    /// Memory is asked for when the first chunk was found right, and is used only as bytes come: a file may claim any size.
+    /// Memory is allocated after the check of the first chunk, and pages are used only when bytes are read, because a file may
+    /// claim any size.
     ///
     /// - Parameters:
-    ///   - limit: The most bytes that are read and one more, which shows the check that there are too many.
-    ///   - check: Gets all bytes so far after each chunk.
-    /// - Throws: `cannotRead`, `limitExceeded` where there is no memory for so many bytes, and what the check throws.
+    ///   - limit: The maximum number of bytes. One more byte is read, so that the check can detect longer input.
+    ///   - check: A closure that receives all bytes so far after each chunk.
+    /// - Throws: `cannotRead`, `limitExceeded` if there is not enough memory, and the errors of the check.
     package init(
         _ source: some ByteSource, limit: Int = .max, check: (RawSpan) throws(StreamError) -> Void = { _ in }
     ) throws(StreamError) {
@@ -42,7 +43,7 @@ package struct WholeInput: ~Copyable {
         self.memory = memory
     }
 
-    /// The memory of the machine, beyond which a system that promises more than it has would end the process.
+    /// The memory of the machine. If the system overcommits memory and the process uses more, the system kills the process.
     private static var largestByteCount: Int {
         let (pageCount, pageByteCount) = (sysconf(Int32(_SC_PHYS_PAGES)), sysconf(Int32(_SC_PAGESIZE)))
         return pageCount > 0 && pageByteCount > 0 ? pageCount * pageByteCount : .max
@@ -70,7 +71,7 @@ extension WholeInputTests: SelfTesting {
         ]
     }
 
-    /// Calls a closure with a file that begins with some bytes, and has zeros behind them that take no disk.
+    /// Calls a closure with a sparse file that begins with some bytes, followed by zeros.
     private static func withFile(
         _ text: String, byteCount: Int, _ body: (FileSource) throws -> Void
     ) throws {
@@ -103,7 +104,7 @@ extension WholeInputTests: SelfTesting {
     }
 
     private static func testRefusesWhatMemoryCannotHold() throws {
-        // What begins wrongly is refused for that, however long it is.
+        // A file with an invalid beginning is refused for this reason, for any size.
         try withFile("x", byteCount: 6 << 40) { file in
             let error = expectThrows(StreamError.self, "wrong bytes") {
                 _ = try WholeInput(file) { (_) throws(StreamError) in throw StreamError(.invalidSyntax, "no") }

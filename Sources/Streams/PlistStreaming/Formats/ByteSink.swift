@@ -1,15 +1,15 @@
-// The destinations of what formats write: memory, files and descriptors.
+// The destinations for the output of formats: memory, files and descriptors.
 
 /// A destination of bytes: `[UInt8]`, a file or a descriptor. PlistBuilding adds `Data`.
 public protocol ByteSink {
-    /// Calls a closure with an output that is empty, and keeps what the closure has appended if it doesn't throw.
+    /// Calls a closure with an empty output, and keeps the appended bytes if the closure doesn't throw.
     ///
-    /// - Throws: What the closure throws; ``StreamError/Kind/cannotWrite``.
+    /// - Throws: The errors of the closure; ``StreamError/Kind/cannotWrite``.
     mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError)
 }
 
 extension [UInt8]: ByteSink {
-    /// Appends what a closure writes.
+    /// Appends the bytes that a closure writes.
     public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
         var output = ByteOutput(capacity: ByteOutput.smallCapacity)
         try body(&output)
@@ -19,10 +19,10 @@ extension [UInt8]: ByteSink {
 }
 
 // PERF: JSONTyped/documents; text is copied and checked once.
-/// A sink that makes a string of what is written.
+/// A sink that converts the written bytes to a string.
 @usableFromInline
 package struct StringSink: ByteSink {
-    /// The text, or nil if what was written isn't UTF-8.
+    /// The text, or nil if the written bytes aren't UTF-8.
     @usableFromInline package private(set) var text: String?
 
     @usableFromInline
@@ -38,7 +38,7 @@ package struct StringSink: ByteSink {
     }
 }
 
-/// A sink whose bytes go elsewhere, so that a copy of it serves as well: a file or a descriptor.
+/// A sink whose bytes are stored elsewhere, so that a copy of the sink has the same destination: a file or a descriptor.
 public protocol ExternalByteSink: ByteSink {}
 
 /// A file that is replaced when all of its new contents are written.
@@ -51,7 +51,7 @@ public struct FileSink: ExternalByteSink, Sendable {
     /// Creates a sink.
     public init(path: String) { self.path = path }
 
-    /// Replaces the file by what a closure writes.
+    /// Replaces the file with the bytes that a closure writes.
     public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
         let file = try OutputFile(path: path)
         var output = ByteOutput(descriptor: file.descriptor)
@@ -69,7 +69,7 @@ public struct DescriptorSink: ExternalByteSink, Sendable {
     /// Creates a sink.
     public init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Writes what a closure appends; after an error, a part of it may have been written.
+    /// Writes the bytes that a closure appends. After an error, a part of them may have been written.
     public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
         var output = ByteOutput(descriptor: descriptor)
         try body(&output)

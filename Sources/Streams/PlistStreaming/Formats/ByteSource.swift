@@ -17,8 +17,8 @@ public protocol ByteSource {
     /// - Returns: True after the call; false, without a call, if the bytes have to be read. The default returns false.
     func withBytes(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool
 
-    /// A Boolean value that indicates whether the bytes are the UTF-8 of a string, whatever encoding they declare. False by
-    /// default.
+    /// A Boolean value that indicates whether the bytes are the UTF-8 of a string, even if they declare another encoding. False
+    /// by default.
     var isText: Bool { get }
 }
 
@@ -35,8 +35,8 @@ extension ByteSource {
     /// - Parameters:
     ///   - limit: The largest number of bytes to collect.
     ///   - body: Receives the bytes, which are valid during the call.
-    /// - Throws: What the closure throws; ``StreamError/Kind/cannotRead``; ``StreamError/Kind/limitExceeded`` if the source has more
-    ///   bytes.
+    /// - Throws: The errors of the closure; ``StreamError/Kind/cannotRead``; ``StreamError/Kind/limitExceeded`` if the source
+    ///   has more bytes.
     @inlinable
     public func withAllBytes<Result>(
         limit: Int = .max, _ body: (RawSpan) throws(StreamError) -> Result
@@ -56,7 +56,7 @@ extension ByteSource {
     /// Calls a closure with all bytes if they are in memory, and with one chunk after the other otherwise.
     ///
     /// - Parameter body: Receives bytes, which are valid during the call.
-    /// - Throws: What the closure throws; ``StreamError/Kind/cannotRead``.
+    /// - Throws: The errors of the closure; ``StreamError/Kind/cannotRead``.
     @inlinable
     public func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
         if try withBytes(body) { return }
@@ -65,7 +65,7 @@ extension ByteSource {
     }
 }
 
-// PERF: JSONTyped/documents; readers are specialized for this source and the usual builders, whatever the source is.
+// PERF: JSONTyped/documents; readers are specialized for this type and the usual builders, for any source.
 /// A type-erased source.
 @usableFromInline
 package struct AnyByteSource: ByteSource {
@@ -88,7 +88,7 @@ package struct AnyByteSource: ByteSource {
 
 /// Bytes that are read chunk by chunk.
 ///
-/// A third party makes one of a closure, such as one that decompresses another input.
+/// Create an input from a closure to add your own source, such as decompression of another input.
 public struct ByteInput: ~Copyable {
     /// Calls a closure with the next chunk and returns true, or returns false at the end.
     public typealias Next = (_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool
@@ -131,17 +131,17 @@ public struct ByteInput: ~Copyable {
     /// Calls a closure with the next chunk, whose bytes are valid during the call.
     ///
     /// - Returns: False at the end, without a call.
-    /// - Throws: ``StreamError/Kind/cannotRead``, or what the closure throws.
+    /// - Throws: ``StreamError/Kind/cannotRead``, or the errors of the closure.
     public mutating func next(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) -> Bool {
         try advance(body)
     }
 }
 
-/// A file and the buffer that its chunks are read into.
+/// A file and the buffer for its chunks.
 @safe
 private final class FileChunks {
     private let file: InputFile
-    // SAFETY: allocated here, freed in `deinit`, and lent only during calls of `next`.
+    // SAFETY: allocated here, freed in `deinit`, and accessible to others only during calls of `next`.
     private let buffer: UnsafeMutableRawBufferPointer
 
     init(_ file: consuming InputFile) {
@@ -160,12 +160,13 @@ private final class FileChunks {
     }
 }
 
-/// An input whose first bytes were read already, to look at them.
+/// An input whose first bytes were already read, to detect its format.
 package final class InputWithBeginning: ByteSource {
-    /// The first bytes, all of them if there are fewer than asked for.
+    /// The first bytes, or all bytes if the input is shorter.
     package let beginning: [UInt8]
     private var rest: ByteInput
-    /// A Boolean value that indicates whether nothing follows: a terminal would be asked for more after its end.
+    /// A Boolean value that indicates whether the beginning is the whole input. Without it, a terminal would wait for more
+    /// input after its end.
     private let isAll: Bool
 
     /// Opens a source and reads its first bytes.
@@ -178,7 +179,7 @@ package final class InputWithBeginning: ByteSource {
         rest = input
     }
 
-    /// Begins to read with the first bytes; can be called once.
+    /// Begins to read with the first bytes. Call this function only once.
     package func open() throws(StreamError) -> ByteInput {
         var isFirst = true
         return ByteInput { (body) throws(StreamError) in
@@ -274,7 +275,7 @@ public struct DescriptorSource: ByteSource, Sendable {
     /// Creates a source.
     public init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Begins to read where the descriptor is.
+    /// Begins to read at the current offset of the descriptor.
     public func open() throws(StreamError) -> ByteInput { ByteInput(InputFile(descriptor: descriptor)) }
 }
 
@@ -322,7 +323,7 @@ extension ByteSourceTests: SelfTesting {
         return chunks
     }
 
-    /// A source of a closure, whose chunks have one byte each, and one none.
+    /// A source whose chunks have one byte each, except for an empty chunk.
     private struct Pieces: ByteSource {
         func open() -> ByteInput {
             var bytes = Array(text.utf8)

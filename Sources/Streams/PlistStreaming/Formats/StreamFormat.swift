@@ -5,19 +5,19 @@
 public protocol StreamContent {
     /// Sends the messages of one value.
     ///
-    /// - Throws: What the sink throws, and errors of the contents.
+    /// - Throws: Errors of the sink and of the contents.
     func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError)
 }
 
 /// A format of bytes, such as JSON, with its options.
 ///
-/// A format of a third party conforms like those of this package, and gets the same functions:
+/// Your own format conforms like the formats of this package, and gets the same functions:
 ///
 /// ```swift
 /// let tasks = try CBOR().decode([Task].self, from: .file("tasks.cbor"))
 /// ```
 public protocol StreamFormat: Sendable {
-    /// What a document says about the types of its values; ``ValueTypes/marked`` by default.
+    /// The type information in a document; ``ValueTypes/marked`` by default.
     var valueTypes: ValueTypes { get }
 
     /// Reads a source and sends its messages to a sink.
@@ -28,26 +28,28 @@ public protocol StreamFormat: Sendable {
 
     /// Writes contents.
     ///
-    /// - Throws: What the format can't represent, with its path, and errors of the contents and of the destination.
+    /// - Throws: An error with a path for values that the format can't represent, and errors of the contents and of the
+    ///   destination.
     func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError)
 
-    /// Creates a reader that is fed chunks. The default one collects all chunks and then reads them.
+    /// Creates a reader that receives chunks. The default reader collects all chunks and then reads them.
     func pushReader<Sink: PlistSink & ~Copyable>(into sink: consuming Sink) -> any PushReader & ~Copyable
 
     /// A Boolean value that indicates whether the format writes text in UTF-8. True by default.
     var isText: Bool { get }
 }
 
-/// What the documents of a format say about the types of values.
+/// The type information in the documents of a format.
 ///
-/// Bound types and `Decodable` types are decoded from text alike: an integer from ` 007`, a Boolean from `true` or `1`.
+/// Bound types and `Decodable` types are decoded from text by the same rules: an integer from ` 007`, a Boolean from `true` or
+/// `1`.
 public enum ValueTypes: Sendable {
-    /// A document tells numbers, Booleans, strings, arrays and dictionaries apart, as in JSON.
+    /// Numbers, Booleans, strings, arrays and dictionaries are distinct, as in JSON.
     case marked
     /// Numbers and Booleans are text, as in CSV.
     case text
-    /// Numbers and Booleans are text, an array of one element looks like the element, and a dictionary without members looks like
-    /// the empty string, as in XML.
+    /// Numbers and Booleans are text, an array of one element looks like the element, and a dictionary without members looks
+    /// like the empty string, as in XML.
     case elements
 }
 
@@ -57,18 +59,18 @@ public protocol DefaultFormat: StreamFormat {
     init()
 }
 
-/// A reader that is fed chunks of any size, such as those of a network.
+/// A reader that receives chunks of any size, such as chunks of a network.
 ///
-/// It sends the same messages and throws the same errors for every division into chunks.
+/// It sends the same messages and throws the same errors for any sizes of the chunks.
 public protocol PushReader: ~Copyable {
     /// Reads the next chunk.
     ///
-    /// - Throws: The first error of the bytes or the sink, with its position; the same one on every later call.
+    /// - Throws: The first error of the bytes or the sink, with its position, and the same error on every later call.
     mutating func feed(_ bytes: RawSpan) throws(StreamError)
 
-    /// Reads the next chunk of a text in UTF-8, whatever encoding the text declares. The default reads it as bytes.
+    /// Reads the next chunk of a text in UTF-8, even if the text declares another encoding. The default reads it as bytes.
     ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    /// - Throws: The errors of ``feed(_:)-(RawSpan)``.
     mutating func feed(text: RawSpan) throws(StreamError)
 
     /// Ends the input.
@@ -78,7 +80,7 @@ public protocol PushReader: ~Copyable {
 }
 
 extension StreamFormat {
-    /// Marked types.
+    /// ``ValueTypes/marked`` by default.
     public var valueTypes: ValueTypes { .marked }
 
     /// Creates a reader that collects all chunks and reads them when the input ends.
@@ -86,15 +88,15 @@ extension StreamFormat {
         collectingReader(into: sink, byteLimit: .max)
     }
 
-    /// Creates a reader that collects up to a number of bytes and reads them when the input ends, for formats that can't be read in
-    /// pieces.
+    /// Creates a reader that collects up to a number of bytes and reads them when the input ends, for formats that can't be
+    /// read in pieces.
     public func collectingReader<Sink: PlistSink & ~Copyable>(
         into sink: consuming Sink, byteLimit: Int
     ) -> any PushReader & ~Copyable {
         CollectingReader(format: self, sink: sink, byteLimit: byteLimit)
     }
 
-    /// True.
+    /// True by default.
     public var isText: Bool { true }
 
     /// A document of this format as contents, which other formats write:
@@ -108,7 +110,8 @@ extension StreamFormat {
 
     /// Writes contents to a file or a descriptor.
     ///
-    /// - Throws: What the format can't represent, with its path, and errors of the contents and of the destination.
+    /// - Throws: An error with a path for values that the format can't represent, and errors of the contents and of the
+    ///   destination.
     public func write(_ content: some StreamContent, to output: some ExternalByteSink) throws(StreamError) {
         var output = output
         try write(content, to: &output)
@@ -131,13 +134,13 @@ public struct StreamDocument<Format: StreamFormat, Source: ByteSource>: StreamCo
     }
 }
 
-/// The push reader of formats that have no other.
+/// The default push reader of formats.
 private struct CollectingReader<Format: StreamFormat, Sink: PlistSink & ~Copyable>: PushReader, ~Copyable {
     let format: Format
     var sink: Sink
     let byteLimit: Int
     var bytes: [UInt8] = []
-    /// A Boolean value that indicates whether all chunks came as text.
+    /// A Boolean value that indicates whether all chunks were text.
     var isText = true
     var failure: StreamError?
 
@@ -194,7 +197,7 @@ extension PushReader where Self: ~Copyable {
 
     /// Reads the next chunk: an array of bytes, a string or data.
     ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws, and ``StreamError/Kind/cannotRead``.
+    /// - Throws: The errors of ``feed(_:)-(RawSpan)``, and ``StreamError/Kind/cannotRead``.
     @inlinable
     public mutating func feed(_ source: some ByteSource) throws(StreamError) {
         try source.withAllBytes { (bytes) throws(StreamError) in
@@ -219,7 +222,7 @@ extension StreamFormatTests: SelfTesting {
         ]
     }
 
-    /// A format of nothing but one string.
+    /// A format whose documents are one string.
     private struct Plain: StreamFormat {
         func read<Sink: PlistSink & ~Copyable>(
             _ source: some ByteSource, into sink: inout Sink
@@ -230,7 +233,7 @@ extension StreamFormatTests: SelfTesting {
         func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {}
     }
 
-    /// A sink that notes what it gets, and refuses the string `no`.
+    /// A sink that records its messages, and refuses the string `no`.
     private final class Notes: PartialSink {
         var trace = EventTrace()
 

@@ -1,4 +1,4 @@
-// The lock of what threads share and none of them has for long.
+// A lock for short accesses to data that threads share.
 
 #if canImport(Darwin)
 import Darwin
@@ -11,7 +11,7 @@ import Glibc
 /// A lock that one thread holds at a time.
 @safe
 package final class Lock: @unchecked Sendable {
-    // SAFETY: made and freed with the lock, and used by the functions below only.
+    // SAFETY: created and freed with the lock, and used only by the functions below.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     package init() {
@@ -24,7 +24,7 @@ package final class Lock: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    /// Calls a closure, which asks for this lock no more, while no other thread is in such a call.
+    /// Calls a closure while holding the lock. The closure must not acquire this lock again.
     package func withLock<Value>(_ body: () -> Value) -> Value {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }

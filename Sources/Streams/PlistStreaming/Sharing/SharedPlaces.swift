@@ -1,17 +1,17 @@
-// Places for addresses that threads put and take without a lock: what one call has done with, the next one takes.
+// Lock-free slots for addresses that threads exchange, so that a call can reuse the memory of an earlier call.
 
 import Synchronization
 
-/// Some places, each of which holds an address or none.
+/// A number of slots, each empty or with an address.
 ///
-/// Whoever takes an address owns what is there.
+/// The thread that takes an address owns the memory at this address.
 @safe
 package struct SharedPlaces: @unchecked Sendable {
-    // SAFETY: zeros, which are places without an address, until `deallocate`; changed by atomic operations only.
+    // SAFETY: initialized with zeros, which are empty slots, and valid until `deallocate`; changed only by atomic operations.
     private let words: UnsafeMutableRawPointer
     private let count: Int
 
-    /// Makes empty places.
+    /// Creates empty slots.
     package init(count: Int = 1) {
         self.count = count
         let byteCount = count * MemoryLayout<Int>.stride
@@ -19,32 +19,32 @@ package struct SharedPlaces: @unchecked Sendable {
         unsafe words.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
     }
 
-    /// Gives the memory back; what is in the places stays as it is.
+    /// Frees the memory of the slots, but not the memory at their addresses.
     package func deallocate() { unsafe words.deallocate() }
 
     @inline(__always)  // PERF: JSONTyped/documents; once or twice a document.
     private func place(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> {
         precondition(index >= 0 && index < count, "there is no such place")
-        // SAFETY: such a value is a word, and there is one for each index.
+        // SAFETY: an atomic pointer is a word, and the memory has one word for each index.
         return unsafe words.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self) + index
     }
 
-    /// Takes what is in a place and leaves it empty.
+    /// Takes the address from a slot, which is empty afterwards.
     package func take(_ index: Int = 0) -> UnsafeMutableRawPointer? {
         return unsafe place(index).pointee.exchange(nil, ordering: .acquiring)
     }
 
-    /// Puts an address into a place, and returns what is no more in any: what was there, or the address itself.
+    /// Puts an address into a slot, and returns the address that is not in a slot now: the old address or the new one.
     package func put(_ address: UnsafeMutableRawPointer, _ index: Int = 0) -> UnsafeMutableRawPointer? {
         return unsafe place(index).pointee.exchange(address, ordering: .acquiringAndReleasing)
     }
 
-    /// What is in a place, for addresses that stay valid when others are put there.
+    /// Returns the address in a slot without taking it, for addresses that stay valid after they are replaced.
     package func look(_ index: Int) -> UnsafeMutableRawPointer? {
         return unsafe place(index).pointee.load(ordering: .acquiring)
     }
 
-    /// A number for a type, below a power of two.
+    /// Returns a number for a type, below a power of two.
     package static func index(of type: Any.Type, below count: Int) -> Int {
         let bits = UInt64(UInt(bitPattern: ObjectIdentifier(type)))
         return Int(truncatingIfNeeded: (bits &* 0x9E37_79B9_7F4A_7C15) &>> 32) & (count &- 1)
@@ -81,7 +81,7 @@ extension SharedPlaces: SelfTesting {
     private static func testGivesEachAddressToOneThread() async throws {
         let places = SharedPlaces()
         defer { places.deallocate() }
-        // Each number is put once, and every one of them is to be found again once.
+        // Each number is put once, and must be found exactly once.
         let found = await withTaskGroup(of: [Int].self) { group in
             for worker in 0..<8 {
                 group.addTask {

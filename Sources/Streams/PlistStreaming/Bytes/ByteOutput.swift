@@ -1,4 +1,4 @@
-// Where writers put their bytes: memory that grows, or a descriptor behind a buffer of bounded size.
+// The output of writers: growing memory, or a descriptor with a buffer of limited size.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,13 +8,13 @@ import Musl
 import Glibc
 #endif
 
-/// A growing block of bytes, or a bounded buffer before a file descriptor.
+/// A growing block of bytes, or a buffer of limited size for a file descriptor.
 ///
-/// Writers append to it; with a descriptor it writes out whenever its capacity is reached.
+/// Writers append bytes to it. With a descriptor, it writes the bytes to the descriptor when its capacity is reached.
 @safe
 public struct ByteOutput: ~Copyable {
-    // SAFETY: `start` has `capacity` bytes, of which `count` are initialized, and lives until `deinit`. Without capacity it is the
-    // address of no memory.
+    // SAFETY: `start` has `capacity` bytes, and `count` of them are initialized. It is valid until `deinit`. Without capacity
+    // it is an address that is never accessed.
     @usableFromInline var start: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
     @usableFromInline var used: Int = 0
@@ -25,7 +25,7 @@ public struct ByteOutput: ~Copyable {
     private let descriptor: Int32?
     private let bound: Int
 
-    /// The capacity for small documents: that of the blocks that `malloc` is fastest with.
+    /// The capacity for small documents: the size of blocks that `malloc` allocates fastest.
     package static var smallCapacity: Int { 1_000 }
 
     /// Creates an output that keeps everything in memory.
@@ -35,9 +35,9 @@ public struct ByteOutput: ~Copyable {
         self.init(descriptor: nil, capacity: capacity)
     }
 
-    /// Creates an output that writes to a descriptor, which stays the caller's to close.
+    /// Creates an output that writes to a descriptor, which the caller closes.
     ///
-    /// The buffer is written out when it has `bufferByteCount` bytes.
+    /// The buffer is written to the descriptor when it has `bufferByteCount` bytes.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16) {
         self.init(descriptor: .some(descriptor), capacity: max(64, bufferByteCount))
     }
@@ -55,13 +55,13 @@ public struct ByteOutput: ~Copyable {
 
     /// The address of an output without capacity.
     private static var nowhere: UnsafeMutableRawPointer {
-        // SAFETY: no byte is stored at or loaded from it.
+        // SAFETY: no byte is stored at or loaded from this address.
         unsafe UnsafeMutableRawPointer(bitPattern: 64).unsafelyUnwrapped
     }
 
     /// Appends bytes.
     ///
-    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` if the descriptor refuses.
     public mutating func append(_ bytes: RawSpan) throws(StreamError) {
         try reserve(bytes.byteCount)
         appendReserved(bytes)
@@ -69,24 +69,24 @@ public struct ByteOutput: ~Copyable {
 
     /// Appends one byte.
     ///
-    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` if the descriptor refuses.
     @inlinable
     public mutating func append(_ byte: UInt8) throws(StreamError) {
         try reserve(1)
         appendReserved(byte)
     }
 
-    /// Makes room, so that this many bytes can be appended by the `appendReserved` functions.
+    /// Reserves memory, so that this many bytes can be appended with the `appendReserved` functions.
     ///
-    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses, ``StreamError/Kind/limitExceeded`` when there is
-    ///   no memory for so many.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` if the descriptor refuses, ``StreamError/Kind/limitExceeded`` if there is
+    ///   not enough memory.
     @inlinable @inline(__always)
     public mutating func reserve(_ byteCount: Int) throws(StreamError) {
-        // PERF: the one check that lets a writer store a whole message; always inlined with the stores below.
+        // PERF: the only check before a writer stores a whole message; always inlined with the stores below.
         if capacity &- used < byteCount { try makeRoom(byteCount) }
     }
 
-    /// Appends a byte for which room was reserved.
+    /// Appends a byte to reserved memory.
     @inlinable @inline(__always)
     public mutating func appendReserved(_ byte: UInt8) {
         precondition(used < capacity, "append without reserve")
@@ -95,7 +95,7 @@ public struct ByteOutput: ~Copyable {
         used &+= 1
     }
 
-    /// Appends bytes for which room was reserved.
+    /// Appends bytes to reserved memory.
     public mutating func appendReserved(_ bytes: RawSpan) {
         let byteCount = bytes.byteCount
         precondition(byteCount <= capacity - count, "append without reserve")
@@ -117,15 +117,15 @@ public struct ByteOutput: ~Copyable {
         used &+= byteCount
     }
 
-    // PERF: JSONWriter/reals; one check for a whole value, where stores of its pieces would check one by one.
-    /// The address behind the bytes in memory, at which as many bytes may be stored as were reserved.
+    // PERF: JSONWriter/reals; one check for a whole value instead of one for each of its pieces.
+    /// The address after the bytes in memory. You may store as many bytes there as were reserved.
     @inlinable @inline(__always)
     package var end: UnsafeMutableRawPointer { unsafe start + used }
 
     /// Counts bytes stored at `end`.
     @inlinable @inline(__always)
     package mutating func advance(by byteCount: Int) {
-        // A negative count is more than any room.
+        // As an unsigned number, a negative count exceeds any capacity.
         precondition(UInt(bitPattern: byteCount) <= UInt(bitPattern: capacity &- used), "advance without reserve")
         used &+= byteCount
     }
@@ -134,7 +134,7 @@ public struct ByteOutput: ~Copyable {
     mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
         try flush()
         guard capacity - count < byteCount else { return }
-        // No machine has more, and no sum below overflows.
+        // No machine has more memory, and the sums below can't overflow.
         guard byteCount < 1 << 48 - count else { throw Self.noMemory(byteCount) }
         // `realloc` moves large blocks by their pages, without copying them and without new pages to clear.
         let larger = Self.capacity(from: capacity, needed: count + byteCount)
@@ -142,7 +142,7 @@ public struct ByteOutput: ~Copyable {
         guard let memory = unsafe realloc(capacity > 0 ? start : nil, larger) else { throw Self.noMemory(byteCount) }
         unsafe start = memory
         capacity = larger
-        // PERF: JSONRecords/writing; only pages that bytes reach are ever taken, so much is asked for at a time.
+        // PERF: JSONRecords/writing; only touched pages use memory, so large blocks are allocated at a time.
         unsafe LargePages.use(start, capacity)
     }
 
@@ -150,7 +150,7 @@ public struct ByteOutput: ~Copyable {
         StreamError(.limitExceeded, "there is no memory for \(byteCount) more bytes")
     }
 
-    /// The capacity after growing: twice what there is, and several large pages, without a rest, for what is large.
+    /// Returns the capacity after growing: twice the current capacity, rounded up to whole large pages for large blocks.
     private static func capacity(from capacity: Int, needed: Int) -> Int {
         let larger = max(64, capacity * 2, needed)
         guard larger >= LargePages.byteCount / 2 else { return larger }
@@ -162,10 +162,10 @@ public struct ByteOutput: ~Copyable {
         return unsafe memory
     }
 
-    /// Writes what is in memory to the descriptor; without one, and while holding, does nothing.
+    /// Writes the bytes in memory to the descriptor. Without a descriptor, and while holding, does nothing.
     ///
-    /// After an error the bytes that were not written are still in memory, so that it can be tried again.
-    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// After an error the unwritten bytes are still in memory, so that you can try again.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` if the descriptor refuses.
     public mutating func flush() throws(StreamError) {
         guard let descriptor, !isHolding else { return }
         var written = 0
@@ -192,12 +192,12 @@ public struct ByteOutput: ~Copyable {
         unsafe start = Self.allocate(bound)
     }
 
-    /// Forgets the bytes in memory and keeps the memory.
+    /// Removes the bytes in memory and keeps the capacity.
     public mutating func removeAll() {
         used = 0
     }
 
-    /// Forgets all bytes in memory behind an offset.
+    /// Removes all bytes in memory after an offset.
     public mutating func truncate(to newCount: Int) {
         precondition(newCount >= 0 && newCount <= count, "truncate beyond the end")
         used = newCount
@@ -211,7 +211,7 @@ public struct ByteOutput: ~Copyable {
         try body(unsafe UnsafeRawBufferPointer(start: start, count: count).bytes)
     }
 
-    /// Gives the memory away, without the part that has no bytes, and is empty then.
+    /// Transfers the memory, without unused capacity, to the caller. The output is empty afterwards.
     ///
     /// - Returns: A block of `malloc` with all bytes, or nil if there are none. The caller frees it.
     @unsafe
@@ -227,11 +227,11 @@ public struct ByteOutput: ~Copyable {
     /// A copy of the bytes in memory.
     package var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
 
-    /// The text in memory, all of which must be UTF-8, from the first character of which nothing was written out.
+    /// The text in memory, which must be UTF-8. It begins with the first character that is completely in memory.
     @unsafe package var text: String {
         withBytes { bytes in
-            // SAFETY: the bytes do not leave the closure. Who asks has appended UTF-8; a descriptor may have taken a part of a
-            // character.
+            // SAFETY: the bytes do not leave the closure. The caller has appended UTF-8, and a descriptor may have accepted a
+            // part of a character.
             unsafe bytes.withUnsafeBytes { bytes in
                 let rest = unsafe bytes.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count
                 return unsafe CheckedText.string(UnsafeRawBufferPointer(rebasing: bytes[rest...]))
@@ -239,7 +239,7 @@ public struct ByteOutput: ~Copyable {
         }
     }
 
-    /// The system's words for an error number.
+    /// Returns the system's message for an error number.
     package static func systemMessage(_ number: Int32) -> String {
         // SAFETY: the text is copied before any other call.
         unsafe String(cString: strerror(number))
@@ -317,7 +317,7 @@ extension ByteOutputTests: SelfTesting {
 
     private static func testWritesEachByteOnceInSpiteOfErrors() throws {
         try withPipe { reading, writing in
-            // Such a pipe takes a part, and refuses the rest until somebody has read.
+            // A nonblocking pipe accepts a part, and refuses the rest until the other end is read.
             expectEqual(fcntl(writing, F_SETFL, O_NONBLOCK), 0, "fcntl")
             let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: ($0 &* 31) >> 3) }
             var output = ByteOutput(descriptor: writing, bufferByteCount: 1 << 20)
@@ -338,14 +338,14 @@ extension ByteOutputTests: SelfTesting {
     }
 
     private static func testTextBeginsWithACharacter() throws {
-        // A pipe takes whole pages.
+        // A pipe accepts whole pages.
         for (start, character) in [("", "é"), ("a", "é"), ("a", "🙂"), ("ab", "🙂"), ("abc", "🙂"), ("abcd", "🙂")] {
             try withPipe { _, writing in
                 expectEqual(fcntl(writing, F_SETFL, O_NONBLOCK), 0, "fcntl")
                 var output = ByteOutput(descriptor: writing, bufferByteCount: 1 << 20)
                 try (start + String(repeating: character, count: 100_000)).withUTF8Span { try output.append($0) }
                 expectThrows(StreamError.self, "flush") { try output.flush() }
-                // SAFETY: all that was appended is UTF-8.
+                // SAFETY: all appended bytes are UTF-8.
                 let text = unsafe output.text
                 let expected = String(repeating: character, count: output.count / character.utf8.count)
                 expectTrue(text == expected, "the rest of \(character) after \(start)")
@@ -355,7 +355,7 @@ extension ByteOutputTests: SelfTesting {
 
     private static func withPipe(_ body: (_ read: Int32, _ write: Int32) throws -> Void) throws {
         var ends: [Int32] = [-1, -1]
-        // SAFETY: the array has room for the two descriptors.
+        // SAFETY: the array has two elements for the descriptors.
         try requireEqual(unsafe pipe(&ends), 0, "pipe")
         defer { for end in ends { close(end) } }
         try body(ends[0], ends[1])

@@ -1,4 +1,4 @@
-// Large pages for memory that is about to be filled, where the system has them.
+// Large pages for memory that is about to be filled, if the system supports them.
 
 #if canImport(Darwin)
 import Darwin
@@ -10,27 +10,28 @@ import Glibc
 
 /// Memory in large pages.
 package enum LargePages {
-    /// The size of large pages on the machines where this is known to help.
+    /// The size of large pages on machines where they are known to improve performance.
     package static let byteCount = 2 << 20
 
     // PERF: JSONRecords/structures, JSONRecords/writing; a page of 4 KiB costs 2 µs on its first touch, 16 of 50 ms for 32 MB.
-    /// A capacity, for at least so many bytes, with which `malloc` asks for whole large pages, which the system aligns.
+    /// Returns a capacity of at least a number of bytes. For this capacity `malloc` allocates whole large pages, which the
+    /// system aligns.
     package static func capacity(for count: Int) -> Int {
         // 64 bytes are left for `malloc` itself.
         (count + 64 + byteCount - 1) / byteCount * byteCount - 64
     }
 
-    /// Asks the system for large pages in memory that will be filled; a wish, which changes no value.
+    /// Asks the system for large pages in memory that will be filled. This is a hint and doesn't change the contents.
     package static func use(_ start: UnsafeMutableRawPointer?, _ count: Int) {
         #if os(Linux)
         guard let start = unsafe start, count >= byteCount else { return }
-        // From the page that has the first byte to the one that has the last: `malloc` puts a few bytes of its own before the
-        // first one, in an area it asked for. A page that is left out would part the area, and `realloc` moves only pages
-        // of areas that are whole; others it copies.
+        // From the page of the first byte to the page of the last byte. `malloc` stores a few bytes of its own before the first
+        // byte, in a mapping that it created. If a page were left out, the mapping would be split, and `realloc` would copy it.
+        // It moves only the pages of complete mappings.
         let first = Int(bitPattern: start) & ~4095
         let end = (Int(bitPattern: start) + count + 4095) & ~4095
         guard let address = unsafe UnsafeMutableRawPointer(bitPattern: first) else { return }
-        // SAFETY: pages that hold memory of the caller; the call changes no content, not of a neighbour either.
+        // SAFETY: the pages contain memory of the caller. The call doesn't change any contents, including those of neighbors.
         _ = unsafe madvise(address, end - first, 14 /* MADV_HUGEPAGE */)
         #endif
     }
@@ -59,7 +60,7 @@ extension LargePages: SelfTesting {
         }
     }
 
-    /// The areas of the process that a range of addresses touches, where the system tells.
+    /// Returns the memory mappings of the process in a range of addresses, if the system lists them.
     private static func areas(_ addresses: Range<UInt>) throws -> [Substring] {
         var text: [UInt8] = []
         try InputFile(path: "/proc/self/maps").readChunks { (chunk) throws(StreamError) in
@@ -72,14 +73,14 @@ extension LargePages: SelfTesting {
         }
     }
 
-    // What is in two areas is copied as it grows, and comes to pages that nobody asked to be large.
+    // Memory in two mappings is copied when it grows, and the new pages are not large.
     private static func testLeavesAnAreaWhole() throws {
         #if os(Linux)
-        // As `malloc` asks for them, with a few bytes of its own before the first one; others have no part in these.
+        // Mapped as by `malloc`, with a few bytes of its own before the first one. No other code uses this memory.
         let areaByteCount = 3 * byteCount
         for count in [capacity(for: areaByteCount - 64), areaByteCount - 4_095, areaByteCount - 16] {
             let access = PROT_READ | PROT_WRITE
-            // SAFETY: memory of its own, which nobody else has the address of.
+            // SAFETY: no other code has the address of this memory.
             let area = try unsafe requireNotNil(mmap(nil, areaByteCount, access, MAP_PRIVATE | MAP_ANON, -1, 0))
             try requireFalse(UInt(bitPattern: area) == .max, "memory for an area")
             defer { unsafe munmap(area, areaByteCount) }
@@ -94,7 +95,7 @@ extension LargePages: SelfTesting {
     }
 
     private static func testChangesNoByte() {
-        // A length that divides no page, so that no two pages are alike.
+        // A length that doesn't divide the size of a page, so that all pages differ.
         let piece = (0..<4_099).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 11) }
         var bytes: [UInt8] = []
         while bytes.count < 3 * byteCount { bytes += piece }

@@ -1,7 +1,7 @@
-// The unchecked loads of scanners, whose callers check bounds once per run, on the screen where they load; and the comparison of
-// bytes, which is made of them.
+// The unchecked loads of scanners, and the comparison of bytes, which uses them. Callers check the bounds once for each run,
+// close to the loads.
 
-// PERF: inlinable and always inlined; each is one machine instruction in the specialised loop of a scanner.
+// PERF: inlinable and always inlined; each is a single machine instruction in the specialized loop of a scanner.
 extension RawSpan {
     /// The byte at an offset that the caller has checked.
     @inlinable @inline(__always)
@@ -11,7 +11,7 @@ extension RawSpan {
         return unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt8.self)
     }
 
-    /// Four bytes from an offset on, the first in the low bits; the caller has checked all four.
+    /// Four bytes starting at an offset, the first in the low bits; the caller has checked all four.
     @inlinable @inline(__always)
     package func uncheckedHalf(_ offset: Int) -> UInt32 {
         assert(offset >= 0 && offset + 4 <= byteCount, "byte offset out of bounds")
@@ -19,7 +19,7 @@ extension RawSpan {
         return UInt32(littleEndian: unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self))
     }
 
-    /// Eight bytes from an offset on, the first in the low bits; the caller has checked all eight.
+    /// Eight bytes starting at an offset, the first in the low bits; the caller has checked all eight.
     @inlinable @inline(__always)
     package func uncheckedWord(_ offset: Int) -> UInt64 {
         assert(offset >= 0 && offset + 8 <= byteCount, "byte offset out of bounds")
@@ -35,7 +35,7 @@ extension RawSpan {
     public func hasSameBytes(as other: RawSpan) -> Bool {
         let count = byteCount
         guard count == other.byteCount else { return false }
-        // Each load is of bytes below the count of both; the last ones may be loaded twice in part.
+        // Each load reads only bytes below the count of both. The last two loads may overlap.
         if count < 8 {
             if count >= 4 {
                 return uncheckedHalf(0) == other.uncheckedHalf(0)

@@ -1,4 +1,4 @@
-// How much stack the thread has left, for what can only recurse: types that code themselves, and values within values.
+// The remaining stack of the thread, for code that must recurse: types that encode themselves, and nested values.
 
 import CStackAddress
 
@@ -10,19 +10,19 @@ import Musl
 import Glibc
 #endif
 
-/// The stack of the thread that asks.
+/// The stack of the current thread.
 @safe
 package enum StackBounds {
-    // SAFETY: made once; a key of threads is a number.
+    // SAFETY: created once; the key of thread-specific data is a number.
     private static let key: pthread_key_t? = {
         var key = pthread_key_t()
         return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
     }()
 
-    /// The address below which recursion must end on this thread, 0 where that is not known.
+    /// The lowest address that recursion may reach on this thread, or 0 if it is unknown.
     ///
-    /// It leaves what some levels of recursion and their error need: half of the stack, and at most 128 KiB. A thread asks
-    /// the system once.
+    /// It reserves stack for some levels of recursion and their error: half of the stack, but at most 128 KiB. Each thread
+    /// queries the system once.
     package static var limit: UInt {
         guard let key else { return 0 }
         // SAFETY: the value of the key is a number, never an address to load from.
@@ -32,15 +32,16 @@ package enum StackBounds {
         return limit
     }
 
-    /// A Boolean value that indicates whether recursion must end, for those who do not keep the limit.
+    /// A Boolean value that indicates whether recursion must end, for callers that do not store the limit.
     package static var isNearEnd: Bool { isBeyond(limit) }
 
-    // PERF: JSONTyped; the address of the frame and a comparison, once a container.
-    /// Returns whether the stack has grown below an address: not far, else this is another stack than the thread's own.
+    // PERF: JSONTyped; the address of the frame and a comparison, once for each container.
+    /// Returns whether the stack has grown below an address. A large distance means that the code runs on another stack than
+    /// the thread's own, and returns false.
     @inline(__always)
     package static func isBeyond(_ limit: UInt) -> Bool { limit &- UInt(cstack_address()) &- 1 < largestReserve }
 
-    /// As much is left at most to what some levels of recursion and their error need.
+    /// The maximum stack that is reserved for some levels of recursion and their error.
     @usableFromInline static var largestReserve: UInt { 128 << 10 }
 
     @inline(never)
@@ -51,7 +52,7 @@ package enum StackBounds {
 
     /// The lowest address of the stack and its size.
     private static func bounds() -> (lowest: UInt, byteCount: UInt)? {
-        // SAFETY: the functions fill local variables; addresses are used as numbers.
+        // SAFETY: the functions set local variables; addresses are used only as numbers.
         #if canImport(Darwin)
         let size = unsafe UInt(pthread_get_stacksize_np(pthread_self()))
         return unsafe (UInt(bitPattern: pthread_get_stackaddr_np(pthread_self())) &- size, size)
@@ -70,7 +71,7 @@ package enum StackBounds {
 }
 
 #if !canImport(Darwin)
-// The headers have it under a condition that Swift does not set; its arguments are a number and an address.
+// The headers declare it under a condition that Swift does not set. Its arguments are a number and an address.
 @_silgen_name("pthread_getattr_np")
 private func threadAttributes(_ thread: pthread_t, _ attributes: UnsafeMutablePointer<pthread_attr_t>) -> CInt
 #endif
@@ -88,7 +89,7 @@ extension StackBounds: SelfTesting {
         ]
     }
 
-    /// Runs a closure on a thread with a stack of so many bytes, and waits for its end.
+    /// Runs a closure on a thread with a stack of a number of bytes, and waits for its end.
     package static func run(onStackOf byteCount: Int, _ body: @escaping () -> Void) {
         final class Work {
             let body: () -> Void
@@ -130,7 +131,8 @@ extension StackBounds: SelfTesting {
         for size in [64 << 10, 128 << 10, 512 << 10, 4 << 20] {
             run(onStackOf: size) {
                 guard let (lowest, byteCount) = bounds() else { return fail("the stack is not known") }
-                // The stack of a thread that has ended may be up to four times as large, and a sanitizer adds what it needs.
+                // The system may reuse the stack of a thread that has ended, up to four times as large, and a sanitizer needs
+                // more stack.
                 expectTrue(
                     byteCount > UInt(size) * 7 / 8 && byteCount <= UInt(size) * 4 + (128 << 10),
                     "\(byteCount) of \(size) bytes")
@@ -145,7 +147,7 @@ extension StackBounds: SelfTesting {
     }
 
     private static func testEndsRecursionInTime() {
-        // Work after the call, or the optimiser makes a loop of it, which needs no stack.
+        // Work after the call; otherwise the optimizer converts the recursion to a loop, which needs no stack.
         @inline(never) @Sendable
         func depth(_ levels: inout [Int]) -> Int {
             levels.append(levels.count)

@@ -15,7 +15,7 @@ import Glibc
 package enum OutputPlace: Equatable {
     /// A descriptor of this process, such as `/dev/stdout`.
     case descriptor(Int32)
-    /// A special file, or a file that was opened by a process. It is overwritten in place.
+    /// A special file, or a file that another process has opened. It is overwritten in place.
     case special(path: String)
     /// A regular file.
     case file(path: String, FileState)
@@ -92,7 +92,7 @@ package enum OutputPlace: Equatable {
         return result == 0 && status.st_mode & S_IFMT == S_IFREG ? FileState(status) : state
     }
 
-    /// Recognizes the paths of opened files in `/proc`, which look like links.
+    /// Recognizes the paths of opened files in `/proc` and `/dev/fd`, which look like links.
     private static func openedFile(_ path: String) -> OutputPlace? {
         let (directory, name) = split(path)
         guard let resolved = unsafe realpath(directory, nil) else { return nil }

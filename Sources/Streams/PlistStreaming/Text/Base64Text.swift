@@ -1,4 +1,4 @@
-// Data as Base64 text, RFC 4648 section 4, which is how formats carry it that have nothing but text.
+// Data as Base64 text, RFC 4648 section 4, for formats that support only text.
 
 /// The Base64 text of data.
 package enum Base64Text {
@@ -31,12 +31,12 @@ package enum Base64Text {
     /// The text of bytes, as a string.
     package static func string(of bytes: RawSpan) -> String {
         var output = ByteOutput(capacity: (bytes.byteCount + 2) / 3 * 4)
-        // Memory refuses nothing.
+        // An output in memory doesn't throw for small data.
         do throws(StreamError) { try write(bytes, to: &output) } catch { assertionFailure("\(error)") }
         return output.withBytes { String(validating: $0) ?? "" }
     }
 
-    /// The bytes of a text in which whitespace counts for nothing; nil for text that is not Base64 with its padding.
+    /// Returns the bytes of a text, ignoring whitespace, or nil for text that is not Base64 with its padding.
     package static func decoded(_ text: RawSpan) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.byteCount / 4 * 3 + 3)

@@ -1,8 +1,8 @@
-// The numbers of characters: where a byte is one, as hexadecimal digits and as UTF-8.
+// Conversion of character codes: bytes of Windows-1252, hexadecimal digits and UTF-8.
 
-/// What is known of characters by their numbers.
+/// Functions for characters and their codes.
 package enum CharacterCode {
-    // SPEC: https://encoding.spec.whatwg.org/index-windows-1252.txt, from 0x80 on; what is no character there is a control.
+    // SPEC: https://encoding.spec.whatwg.org/index-windows-1252.txt, from 0x80 on. Unassigned bytes are control characters.
     @usableFromInline
     static let windowsCharacters: [UInt16] = [
         0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D,
@@ -10,7 +10,7 @@ package enum CharacterCode {
         0x0153, 0x009D, 0x017E, 0x0178,
     ]
 
-    // PERF: inlinable as all here, because it runs once a byte.
+    // PERF: this and the functions below are inlinable, because they run once for each byte.
     /// The character of a byte in Windows-1252.
     @inlinable
     package static func ofWindows1252(_ byte: UInt8) -> UInt16 {
@@ -28,7 +28,7 @@ package enum CharacterCode {
         }
     }
 
-    /// Calls a closure with the bytes of a character in UTF-8; it is not a surrogate, nor beyond U+10FFFF.
+    /// Calls a closure with the bytes of a character in UTF-8. The code must not be a surrogate or greater than U+10FFFF.
     @inlinable @inline(__always)
     package static func encode(_ scalar: UInt32, _ append: (UInt8) -> Void) {
         func next(_ shift: UInt32) { append(UInt8(truncatingIfNeeded: 0x80 | scalar >> shift & 0x3F)) }
@@ -49,7 +49,7 @@ package enum CharacterCode {
         }
     }
 
-    /// A character in words that show it by its number, such as `U+000A`.
+    /// Returns the notation of a character by its code, such as `U+000A`.
     package static func name(of scalar: UInt32) -> String {
         let digits = String(scalar, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits

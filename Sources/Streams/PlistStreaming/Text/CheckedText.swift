@@ -1,9 +1,9 @@
-// Making strings of bytes that were found to be UTF-8, which the standard library checks again otherwise, byte by byte.
+// Creation of strings from bytes that were already checked. The standard library would check the UTF-8 again, byte by byte.
 
-/// Makes strings of bytes that are known to be UTF-8.
+/// Creates strings from bytes that are known to be UTF-8.
 package enum CheckedText {
-    // PERF: SQLite/read-non-ASCII; String(decoding:as:) goes through every character beyond ASCII, 60 of 230 ns a row.
-    /// Returns a string of a copy of bytes, which must be UTF-8.
+    // PERF: SQLite/read-non-ASCII; String(decoding:as:) checks every character beyond ASCII, 60 of 230 ns for each row.
+    /// Returns a string with a copy of bytes, which must be UTF-8.
     ///
     /// - Complexity: O(bytes), one allocation beyond 15 bytes.
     package static func string(_ utf8: UnsafeRawBufferPointer) -> String {
@@ -12,7 +12,7 @@ package enum CheckedText {
     }
 
     // PERF: SQLite/read-non-ASCII; the new pages of a large text cost as much as its copy.
-    /// Returns a long string, made in large pages and of pieces that end with a character.
+    /// Returns a long string, built in large pages from pieces of whole characters.
     private static func longString(_ utf8: UnsafeRawBufferPointer, pieceByteCount: Int) -> String {
         var string = ""
         string.reserveCapacity(utf8.count)
@@ -33,7 +33,7 @@ package enum CheckedText {
         }
         guard utf8.count > 0 else { return "" }
         // Strings that are known to be ASCII are compared and hashed faster.
-        // SAFETY: whoever calls knows that the bytes are UTF-8, and the span does not leave this function.
+        // SAFETY: the caller has checked that the bytes are UTF-8, and the span does not leave this function.
         return unsafe String(
             copying: UTF8Span(
                 unchecked: utf8.assumingMemoryBound(to: UInt8.self).span, isKnownASCII: UTF8Check.isASCII(utf8)))

@@ -1,13 +1,14 @@
-// Dates as text, in the form of SQLite's date functions and as RFC 3339 has them, without a calendar library.
+// Dates as text, in the form of SQLite's date functions and of RFC 3339, without a calendar library.
 
 /// The number of seconds from 1970 to 2001.
 package let secondsFrom1970To2001: Double = 978_307_200.0
 
 /// Dates as text in UTC, without a calendar library.
 public enum DateText {
-    /// Writes a date as `2026-11-21 06:38:16.250`: three digits of a second at least, nine at most, as few as read back the same.
+    /// Writes a date as `2026-11-21 06:38:16.250`. The fraction has the fewest digits, from three to nine, that are read back
+    /// as the same date.
     ///
-    /// - Returns: nil for dates outside the years 0 to 9999, which the form cannot hold, and for what is no number.
+    /// - Returns: nil for dates outside the years 0 to 9999, which the form cannot represent, and for NaN.
     package static func text(secondsSince2001 seconds: Double) -> String? {
         // SPEC: https://sqlite.org/lang_datefunc.html, valid from 0000-01-01 to 9999-12-31.
         guard seconds >= -63_145_526_400, seconds < 252_423_993_600 else { return nil }
@@ -15,7 +16,8 @@ public enum DateText {
         return text(total, separator: " ").map { "\($0).\(padded(fraction, width))" }
     }
 
-    /// Whole seconds, and the fraction of one in as few decimal digits as read back the same, from three to nine.
+    /// Returns the whole seconds, and the fraction with the fewest decimal digits, from three to nine, that are read back as
+    /// the same date.
     private static func parts(_ seconds: Double) -> (total: Int, fraction: Int, width: Int) {
         let whole = seconds.rounded(.down)
         var scale = 1e3
@@ -29,19 +31,19 @@ public enum DateText {
         return (Int(whole), 0, 3)
     }
 
-    /// Writes a date as RFC 3339 has it, such as `2001-01-01T00:00:00Z`, with a fraction of a second when it is not zero: of three
-    /// digits at least, nine at most, as few as read back the same.
+    /// Writes a date in the form of RFC 3339, such as `2001-01-01T00:00:00Z`. If the fraction of a second is not zero, it is
+    /// written with the fewest digits, from three to nine, that are read back as the same date.
     ///
-    /// - Returns: nil for dates outside the years 0 to 9999, and for what is no number.
+    /// - Returns: nil for dates outside the years 0 to 9999, and for NaN.
     public static func rfc3339(secondsSince2001 seconds: Double) -> String? {
-        // 63,113,904,000 seconds are 2,000 years of 365.2425 days; the year's own test follows.
+        // 63,113,904,000 seconds are 2,000 years of 365.2425 days. The exact test of the year follows.
         guard seconds.isFinite, abs(seconds) < 400_000_000_000 else { return nil }
         let (total, fraction, width) = parts(seconds)
         guard let text = text(total, separator: "T") else { return nil }
         return fraction == 0 ? text + "Z" : "\(text).\(padded(fraction, width))Z"
     }
 
-    /// The date and time of whole seconds since 2001, or nil outside the years 0 to 9999.
+    /// Returns the date and time of whole seconds since 2001, or nil outside the years 0 to 9999.
     private static func text(_ total: Int, separator: String) -> String? {
         let day = total.floorDivided(by: 86_400)
         let second = total - day * 86_400
@@ -51,7 +53,7 @@ public enum DateText {
             + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
     }
 
-    /// Reads a date and time such as `2026-11-21T06:38:16.25+01:00`; without an offset it is in UTC.
+    /// Reads a date and time such as `2026-11-21T06:38:16.25+01:00`. Without an offset, the time is in UTC.
     ///
     /// - Returns: The seconds since 2001-01-01 00:00:00 UTC, or nil for any other text.
     public static func secondsSince2001(_ text: RawSpan) -> Double? {
@@ -59,7 +61,7 @@ public enum DateText {
         unsafe text.withUnsafeBytes { unsafe secondsSince2001($0) }
     }
 
-    /// Reads a date and time, as above.
+    /// Reads a date and time in UTF-8; see `secondsSince2001(_:)` for a span.
     package static func secondsSince2001(_ text: UnsafeRawBufferPointer) -> Double? {
         var cursor = unsafe Cursor(text)
         guard let year = cursor.digits(4), cursor.skip(0x2D), let month = cursor.digits(2), cursor.skip(0x2D),
@@ -92,17 +94,18 @@ public enum DateText {
         return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
-    /// The days from 2001-01-01 to a date of the Gregorian calendar: months count from March, so that a leap day is last.
+    /// Returns the days from 2001-01-01 to a date of the Gregorian calendar. Months are counted from March, so that a leap day
+    /// is last.
     private static func days(_ year: Int, _ month: Int, _ date: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let era = shifted.floorDivided(by: 400)
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + date - 1
-        // 730,791 days are from 0000-03-01 to 2001-01-01.
+        // From 0000-03-01 to 2001-01-01 are 730,791 days.
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 730_791
     }
 
-    /// The date of the Gregorian calendar some days after 2001-01-01, by the same count.
+    /// Returns the date of the Gregorian calendar a number of days after 2001-01-01; the inverse of `days`.
     private static func civil(daysSince2001 days: Int) -> (Int, Int, Int) {
         let shifted = days + 730_791
         let era = shifted.floorDivided(by: 146_097)
@@ -144,7 +147,7 @@ public enum DateText {
             return true
         }
 
-        /// Any number of digits; those behind the ninth count for nothing.
+        /// Reads any number of digits, and ignores those after the ninth.
         mutating func fraction() -> Double? {
             guard var value = digit() else { return nil }
             var scale = 10.0
@@ -154,7 +157,7 @@ public enum DateText {
             return Double(value) / scale
         }
 
-        /// `Z`, `+01:00` or nothing, in seconds.
+        /// Reads `Z`, `+01:00` or an empty offset, in seconds.
         mutating func offset() -> Int? {
             if isAtEnd || skip(0x5A) { return 0 }
             let sign = skip(0x2D) ? -1 : skip(0x2B) ? 1 : 0
@@ -167,7 +170,7 @@ public enum DateText {
 }
 
 extension Int {
-    /// The quotient rounded down.
+    /// Returns the quotient, rounded down.
     fileprivate func floorDivided(by divisor: Int) -> Int {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient
@@ -224,11 +227,11 @@ extension DateText: SelfTesting {
     }
 
     private static func testReadsBackExactly() throws {
-        // Steps that meet every month, leap days, and fractions of any kind.
+        // The steps cover every month, leap days, and fractions of any kind.
         var seconds = -30_000_000_000.0
         while seconds < 200_000_000_000 {
             let text = try requireNotNil(text(secondsSince2001: seconds), "text")
-            // Nearer to 2001 than 100 days, doubles are finer than nanoseconds.
+            // Within 100 days of 2001, doubles have a higher precision than nanoseconds.
             if abs(seconds) > 8_640_000 {
                 expectEqual(read(text), seconds, text)
                 let short = try requireNotNil(rfc3339(secondsSince2001: seconds), "text of RFC 3339")

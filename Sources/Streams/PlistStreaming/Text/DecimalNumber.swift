@@ -1,27 +1,29 @@
-// The grammar of numbers in text and their digits, in one pass: for integers, reals, and numbers of any length.
+// The parser of numbers in text, which checks the grammar and reads the digits in one pass: integers, reals, and numbers of any
+// length.
 
-/// A decimal number in text, taken apart: sign, leading digits, power of ten.
+/// The parts of a decimal number in text: sign, leading digits, power of ten.
 ///
 /// SPEC: RFC 8259 section 6.
 package struct DecimalNumber {
-    /// The offset behind the number.
+    /// The offset after the number.
     package let end: Int
     package let isNegative: Bool
     /// A Boolean value that indicates whether the number is spelled with neither a fraction nor an exponent.
     package let isInteger: Bool
-    /// The first significant digits: 19, or as many as 64 bits hold; all of them, unless the number is truncated.
+    /// The first significant digits: 19, or as many as fit into 64 bits. If the number is not truncated, these are all digits.
     package private(set) var mantissa: UInt64 = 0
-    /// The power of ten to multiply the mantissa with.
+    /// The power of ten that multiplies the mantissa.
     package private(set) var exponent: Int = 0
-    /// A Boolean value that indicates whether there are digits behind those of the mantissa, other than zeros of a fraction.
+    /// A Boolean value that indicates whether the number has more digits than the mantissa, except for zeros of a fraction.
     package private(set) var isTruncated: Bool = false
-    /// The offsets of the digits, with the point among them, and of the point, or else of what is behind the digits.
+    /// The offsets of the digits, including the point, and the offset of the point, or of the end of the digits without a
+    /// point.
     package let digits: Range<Int>
     private let point: Int
-    /// The power of ten that is written.
+    /// The exponent as written in the text.
     private let power: Int
 
-    /// Takes apart a text that is a number from its first to its last byte; nil for any other text.
+    /// Parses a text that consists of one number, or returns nil for any other text.
     ///
     /// - Complexity: O(*n*) in the bytes.
     package init?(_ text: RawSpan) {
@@ -29,14 +31,14 @@ package struct DecimalNumber {
         guard end == text.byteCount else { return nil }
     }
 
-    /// Takes apart the number that begins at an offset; nil where none does.
+    /// Parses the number that begins at an offset, or returns nil if the text there is not a number.
     ///
-    /// - Complexity: O(*n*) in its bytes.
+    /// - Complexity: O(*n*) in the bytes of the number.
     package init?(_ text: RawSpan, from start: Int) {
         isNegative = Self.byte(text, start) == UInt8(ascii: "-")
         let first = start + (isNegative ? 1 : 0)
         var end = Self.endOfDigits(text, from: first, adding: &mantissa)
-        // 0 only alone.
+        // A leading 0 must be the only digit.
         guard end > first, end == first + 1 || Self.byte(text, first) != UInt8(ascii: "0") else { return nil }
         point = end
         if Self.byte(text, end) == UInt8(ascii: ".") {
@@ -51,7 +53,7 @@ package struct DecimalNumber {
             let firstOfPower = end + (sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") ? 2 : 1)
             end = firstOfPower
             while case let digit = Self.byte(text, end) &- 0x30, digit <= 9 {
-                // No text has as many digits as this limit.
+                // No text has as many digits as this limit, so the sum below can't overflow.
                 power = min(power * 10 + Int(digit), 1 << 56)
                 end += 1
             }
@@ -65,7 +67,7 @@ package struct DecimalNumber {
         if digits.count > 19 { readLeadingDigits(of: text) }
     }
 
-    /// Reads as many digits as fit, where there may be more.
+    /// Reads as many digits as fit into the mantissa, if the number has more.
     @inline(never)
     private mutating func readLeadingDigits(of text: RawSpan) {
         var zero = digits.lowerBound
@@ -76,7 +78,7 @@ package struct DecimalNumber {
         for offset in digits where offset != point {
             let digit = UInt64(Self.byte(text, offset) &- 0x30)
             let isFraction = offset > point
-            // 20 digits fit for integers up to 2^64 - 1; what is not an integer is rounded from 19 or 20 alike.
+            // 20 digits fit for integers up to 2^64 - 1. For other numbers, 19 and 20 digits are rounded to the same result.
             if !isFull {
                 let (product, overflow) = mantissa.multipliedReportingOverflow(by: 10)
                 let (sum, carry) = product.addingReportingOverflow(digit)
@@ -92,7 +94,7 @@ package struct DecimalNumber {
         }
     }
 
-    /// The offset of the last digit that is not 0, and the power of ten it is multiplied with; nil for zero.
+    /// Returns the offset of the last digit that is not 0, and its power of ten, or nil for zero.
     package func lastDigit(in text: RawSpan) -> (offset: Int, power: Int)? {
         var last = digits.upperBound - 1
         while last >= digits.lowerBound, Self.isZeroOrPoint(Self.byte(text, last)) { last -= 1 }
@@ -100,11 +102,11 @@ package struct DecimalNumber {
         return (last, power + (last < point ? point - 1 - last : point - last))
     }
 
-    /// The offset behind digits, which are added to a value, modulo 2^64.
+    /// Adds digits to a value, modulo 2^64, and returns the offset after them.
     private static func endOfDigits(_ text: RawSpan, from start: Int, adding value: inout UInt64) -> Int {
         var offset = start
         while offset <= text.byteCount - 8 {
-            // SAFETY: the line above compares with the count; offsets are not negative.
+            // SAFETY: the line above compares the offset with the count; offsets are not negative.
             let word = unsafe text.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
             let run = DigitRun(word.littleEndian)
             guard run.areAllDigits else {
@@ -121,7 +123,7 @@ package struct DecimalNumber {
         return offset
     }
 
-    /// The byte at an offset, or 0 behind the end, which belongs to no number.
+    /// Returns the byte at an offset, or 0 after the end, because a number can't contain 0.
     @inline(__always)
     private static func byte(_ text: RawSpan, _ offset: Int) -> UInt8 {
         offset < text.byteCount ? text.byte(at: offset) : 0
@@ -155,7 +157,7 @@ extension DecimalNumber: SelfTesting {
         }
     }
 
-    /// Numbers of many lengths before whatever may follow, and at the end of the text.
+    /// Tests numbers of many lengths before other text, and at the end of the text.
     private static func testFindsTheEnd() {
         let digits = "1234567890123456789012345"
         for whole in [1, 2, 7, 8, 9, 16, 17, 20] {
@@ -196,7 +198,7 @@ extension DecimalNumber: SelfTesting {
         }
     }
 
-    /// Both sides of the number of digits that fit, with the point at each place and zeros before the first digit.
+    /// Tests numbers with slightly fewer and more digits than fit, with the point at each position and leading zeros.
     private static func testReadsAsManyDigitsAsFit() {
         for count in 17...22 {
             let digits = "9876543219876543219876".prefix(count)

@@ -1,30 +1,30 @@
-// Decimal digits of text, eight bytes at a time: how many there are, and which number they spell.
+// Decimal digits of text, eight bytes at a time: their count and their value.
 
 /// The digits at the beginning of a word.
 @usableFromInline
 package struct DigitRun {
-    /// The bytes as values, of which those from 0 to 9 at the beginning are digits.
+    /// The bytes as values. Values from 0 to 9 at the beginning are digits.
     @usableFromInline package let digits: UInt64
-    /// The lowest set bit marks the first byte that is no digit.
+    /// A word whose lowest set bit marks the first byte that is not a digit.
     @usableFromInline package let others: UInt64
 
     // PERF: JSONReader/coordinates, JSONReader/catalogue; inlined throughout into the loops that scan numbers.
-    /// Finds the digits of a word whose lowest byte comes first.
+    /// Finds the digits of a word, starting with the lowest byte.
     @inlinable @inline(__always)
     package init(_ word: UInt64) { self.init(digits: word ^ 0x3030_3030_3030_3030) }
 
     @inlinable @inline(__always)  // PERF: see above.
     package init(digits: UInt64) {
         self.digits = digits
-        // What is added carries into a byte only behind the first one that is no digit.
+        // The addition can carry only into bytes after the first one that is not a digit.
         others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
     }
 
-    /// How many are digits, up to eight.
+    /// The number of digits, up to eight.
     @inlinable @inline(__always)
     package var count: Int { others.trailingZeroBitCount &>> 3 }
 
-    /// A Boolean value that indicates whether all eight are digits.
+    /// A Boolean value that indicates whether all eight bytes are digits.
     @inlinable @inline(__always)
     package var areAllDigits: Bool { others == 0 }
 
@@ -32,10 +32,10 @@ package struct DigitRun {
     @inlinable @inline(__always)
     package var startsWithZero: Bool { digits & 0xFF == 0 }
 
-    /// The number that up to seven digits spell, 0 for none.
+    /// The value of up to seven digits, or 0 without digits.
     @inlinable @inline(__always)
     package var value: UInt64 {
-        // Zeros move in before the first digit; what follows the last one moves out. A shift is below 64 bits.
+        // The shift adds zeros before the first digit, and removes the bytes after the last one. It is below 64 bits.
         DigitWords.value(ofDigits: (digits &<< 8) &<< UInt64(truncatingIfNeeded: 56 &- count &* 8))
     }
 
@@ -48,7 +48,7 @@ package struct DigitRun {
     /// 10^count for a count of up to seven.
     @inlinable @inline(__always)
     package static func powerOfTen(_ count: Int) -> UInt64 {
-        // A table becomes a branch at times.
+        // The compiler may convert a table to a branch.
         let power = smallPowerOfTen(count & 3)
         return count & 4 == 0 ? power : power &* 10_000
     }
@@ -58,21 +58,22 @@ package struct DigitRun {
 @usableFromInline
 package enum DigitWords {
     // PERF: a dozen instructions for up to seven digits without a branch.
-    /// The number that one to seven digits spell, given as values from 0 to 9 in the lowest bytes, the first lowest.
+    /// Returns the number with one to seven digits, given as values from 0 to 9 in the lowest bytes, the first digit in the
+    /// lowest.
     @inlinable @inline(__always)
     package static func integer(of digits: UInt64, count: Int) -> Int64 {
-        // Zeros move in before the first digit; what follows the last one moves out.
+        // The shift adds zeros before the first digit, and removes the bytes after the last one.
         Int64(bitPattern: value(ofDigits: digits &<< UInt64(truncatingIfNeeded: 64 &- count &* 8)))
     }
 
     // PERF: three multiplications for eight digits; pairs, then fours, then all, each in its lane.
-    /// The number that eight digits spell, the first byte the most significant.
+    /// Returns the number with eight digits as text, with the most significant digit in the first byte.
     @inlinable @inline(__always)
     package static func value(of word: UInt64) -> UInt64 {
         value(ofDigits: word &- 0x3030_3030_3030_3030)
     }
 
-    /// The number that eight values from 0 to 9 spell, the first the most significant.
+    /// Returns the number with eight digits as values from 0 to 9, with the most significant digit in the first byte.
     @inlinable @inline(__always)
     package static func value(ofDigits digits: UInt64) -> UInt64 {
         var lanes = digits
@@ -95,7 +96,7 @@ extension DigitRun: SelfTesting {
         ["testCountsAndReadsDigits": testCountsAndReadsDigits, "testReadsEightDigits": testReadsEightDigits]
     }
 
-    /// The word of the first eight bytes.
+    /// Returns a word with the first eight bytes.
     private static func word(_ bytes: some Sequence<UInt8>) -> UInt64 {
         bytes.prefix(8).reversed().reduce(0) { word, byte in word << 8 | UInt64(byte) }
     }

@@ -1,9 +1,9 @@
-// How far the lines of an input are counted, for the positions of errors: many bytes at once, or line by line.
+// Counting of lines in an input, for the positions of errors: many bytes at once, or line by line.
 
-/// A place in an input, and the line that it is in, as ``StreamPosition`` counts lines.
+/// An offset in an input, with its line. Lines are counted as in ``StreamPosition``.
 @usableFromInline
 package struct LinePlace: Sendable, Equatable {
-    /// The number of bytes before it, and before its line.
+    /// The number of bytes before this place, and before its line.
     @usableFromInline package var offset: Int
     @usableFromInline package var lineOffset: Int
     @usableFromInline package var line: Int = 1
@@ -11,13 +11,14 @@ package struct LinePlace: Sendable, Equatable {
     /// The beginning of an input, or of a part that begins with a line.
     package init(offset: Int = 0) { (self.offset, lineOffset) = (offset, offset) }
 
-    // PERF: CSV/slices, OpenStepPropertyList; what follows is inlinable, as it is done for tokens, rows and lines.
+    // PERF: CSV/slices, OpenStepPropertyList; the following functions are inlinable, because they are called for tokens, rows
+    // and lines.
     /// The position of the place.
     @inlinable package var position: StreamPosition {
         StreamPosition(byteOffset: offset, line: line, column: offset - lineOffset + 1)
     }
 
-    /// Another place on the line.
+    /// Returns another place on the same line.
     @inlinable
     package func at(_ offset: Int) -> LinePlace {
         var place = self
@@ -25,14 +26,14 @@ package struct LinePlace: Sendable, Equatable {
         return place
     }
 
-    /// Goes on by so many lines, the last of which begins at an offset.
+    /// Advances by a number of lines. The last one begins at an offset.
     @inlinable
     package mutating func beginLine(at start: Int, count: Int = 1) {
         line += count
         if count > 0 { lineOffset = start }
     }
 
-    /// Goes over bytes.
+    /// Advances over bytes and counts their lines.
     ///
     /// - Complexity: O(*n*) in the bytes.
     package mutating func advance(over bytes: RawSpan) {
@@ -41,13 +42,13 @@ package struct LinePlace: Sendable, Equatable {
         offset += bytes.byteCount
     }
 
-    /// The number of LFs, and the offset of the last one.
+    /// Returns the number of LFs, and the offset of the last one.
     private static func count(in bytes: RawSpan) -> (count: Int, last: Int) {
         let end = bytes.byteCount
         var count = 0
         var offset = 0
         let newlines = SIMD16<UInt8>(repeating: 0x0A)
-        // PERF: JSONReader in chunks, XML; four sums that do not wait for each other, each lane of which holds 255.
+        // PERF: JSONReader in chunks, XML; four independent sums. Each lane can count up to 255.
         while offset &+ 64 <= end {
             var lanes = (SIMD16<UInt8>(), SIMD16<UInt8>(), SIMD16<UInt8>(), SIMD16<UInt8>())
             let stop = offset &+ min((end &- offset) &>> 6, 255) &<< 6

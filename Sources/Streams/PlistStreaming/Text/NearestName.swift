@@ -1,15 +1,15 @@
-// The known name that someone most likely meant.
+// The known name that is most similar to an unknown name, for error messages.
 
 /// A search for the known name with the fewest edits.
 package enum NearestName {
-    /// The nearest of some names, or nil when none is within a third of the word's length.
+    /// Returns the nearest of several names, or nil if the distance of all names exceeds a third of the word's length.
     package static func find(_ word: String, among names: [String]) -> String? {
         let ranked = names.map { (distance(Array(word.utf8), Array($0.utf8)), $0) }.min { $0.0 < $1.0 }
         guard let ranked, ranked.0 <= max(1, word.utf8.count / 3) else { return nil }
         return ranked.1
     }
 
-    /// The number of insertions, deletions, replacements and swaps of neighbours between two words.
+    /// Returns the number of insertions, deletions, replacements and swaps of adjacent letters between two words.
     package static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, letter) in left.enumerated() {

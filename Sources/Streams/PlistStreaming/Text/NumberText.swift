@@ -1,8 +1,8 @@
-// The values of numbers that go by their text, because no double stands for them: exact integers, rounded reals.
+// The values of numbers that are sent as text, because a double can't represent them: exact integers, rounded reals.
 
-/// What the text of a number is as an integer or as a real.
+/// Conversion of the text of a number to an integer or a real.
 package enum NumberText {
-    /// The integer that a number is exactly, or nil for a fraction, an integer out of range and text that is no number.
+    /// Returns the exact integer, or nil for a fraction, an integer out of range and text that is not a number.
     ///
     /// - Complexity: O(*n*) in the bytes.
     package static func integer<Value: FixedWidthInteger>(_ text: RawSpan, as type: Value.Type) -> Value? {
@@ -15,12 +15,12 @@ package enum NumberText {
             if byte == UInt8(ascii: ".") { continue }
             guard append(byte &- 0x30, number.isNegative, to: &value) else { return nil }
         }
-        // The value is not 0, so that this overflows soon.
+        // The value is not 0, so this overflows after few iterations.
         for _ in 0..<last.power { guard append(0, number.isNegative, to: &value) else { return nil } }
         return value
     }
 
-    /// The integer of up to 18 digits that a text is, without zeros before them; nil for any other text.
+    /// Returns the value of an integer of up to 18 digits without leading zeros, or nil for any other text.
     package static func shortInteger(_ text: RawSpan) -> Int64? {
         let isNegative = text.byteCount > 0 && text.uncheckedByte(0) == UInt8(ascii: "-")
         var offset = isNegative ? 1 : 0
@@ -37,7 +37,7 @@ package enum NumberText {
         return isNegative ? -value : value
     }
 
-    /// Returns whether a number has no fraction, whatever its spelling.
+    /// Returns whether a number is an integer, in any spelling.
     package static func isWhole(_ text: RawSpan) -> Bool {
         guard let number = DecimalNumber(text) else { return false }
         return number.lastDigit(in: text).map { $0.power >= 0 } ?? true
@@ -46,7 +46,7 @@ package enum NumberText {
     /// Returns whether a number is spelled with neither a fraction nor an exponent.
     package static func isInteger(_ text: RawSpan) -> Bool { DecimalNumber(text)?.isInteger ?? false }
 
-    /// The nearest value of a type, rounded once, or nil where that is none and for text that is no number.
+    /// Returns the nearest value of a type, rounded once, or nil if it is not finite or the text is not a number.
     package static func real<Value: BinaryFloatingPoint>(_ text: RawSpan, as type: Value.Type) -> Value? {
         guard DecimalNumber(text) != nil, let text = String(validating: text) else { return nil }
         let value: Value? =
@@ -57,16 +57,16 @@ package enum NumberText {
     }
 
     // PERF: CSV, XML; not generic, and without the standard library for few digits.
-    /// The nearest double, or nil where that is none and for text that is no number.
+    /// Returns the nearest double, or nil if it is not finite or the text is not a number.
     package static func real(_ text: RawSpan, as type: Double.Type) -> Double? {
         guard let number = DecimalNumber(text) else { return nil }
         let magnitude = nearest(to: number, text: text)
         return magnitude.isFinite ? number.isNegative ? -magnitude : magnitude : nil
     }
 
-    /// The fewest digits that read back as the same finite double, always with a point or an exponent.
+    /// Returns the fewest digits that are read back as the same finite double, always with a point or an exponent.
     package static func text(of value: Double) -> String {
-        // Of a large whole number the fewest digits are those of another one.
+        // The fewest digits of a large integer may be those of another integer.
         let isLarge = value.magnitude > 0x1p53 && value.magnitude < 0x1p64
         return isLarge ? "\(value < 0 ? "-" : "")\(UInt64(value.magnitude)).0" : value.description
     }
@@ -114,16 +114,16 @@ package enum NumberText {
         return normalized(number) == normalized(shortest)
     }
 
-    /// The digits without zeros at their end, and the power of ten.
+    /// Returns the digits without trailing zeros, and the power of ten.
     private static func normalized(_ number: DecimalNumber) -> SIMD2<Int64> {
         var (mantissa, exponent) = (number.mantissa, number.exponent)
         while mantissa != 0, mantissa % 10 == 0 { (mantissa, exponent) = (mantissa / 10, exponent + 1) }
         return SIMD2(Int64(bitPattern: mantissa), Int64(exponent))
     }
 
-    /// The magnitude of the double nearest to a number with a text; infinite above the largest.
+    /// Returns the magnitude of the double nearest to a number, or infinity above the greatest double.
     package static func nearest(to number: DecimalNumber, text: RawSpan) -> Double {
-        // Both operands are exact, so that IEEE rounds the exact result.
+        // Both operands are exact, so IEEE arithmetic rounds the exact result.
         guard number.mantissa <= 1 << 53, !number.isTruncated, number.exponent.magnitude <= 22 else {
             return String(validating: text).flatMap { Double($0) }?.magnitude ?? .infinity
         }
@@ -131,7 +131,7 @@ package enum NumberText {
         return number.exponent < 0 ? Double(number.mantissa) / power : Double(number.mantissa) * power
     }
 
-    /// The powers of ten that are doubles exactly.
+    /// The powers of ten that are exact as doubles.
     private static let exactPowers: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,

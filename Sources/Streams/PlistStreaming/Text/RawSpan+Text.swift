@@ -1,7 +1,7 @@
-// The doors between raw spans and the strings and arrays of the standard library.
+// Conversions between raw spans and the strings and arrays of the standard library.
 
 extension RawSpan {
-    // PERF: inlinable, because it runs once a byte in plain code paths.
+    // PERF: inlinable, because it runs once for each byte in plain code paths.
     /// Returns the byte at an offset; an offset out of bounds traps.
     @inlinable
     public func byte(at offset: Int) -> UInt8 {
@@ -10,25 +10,25 @@ extension RawSpan {
         return unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt8.self)
     }
 
-    /// Returns whether the span holds exactly the UTF-8 text of a string.
+    /// Returns whether the span contains exactly the UTF-8 text of a string.
     public func equals(_ text: String) -> Bool { text.withUTF8Span { hasSameBytes(as: $0) } }
 
-    /// A Boolean value that indicates whether the bytes are valid UTF-8, as sinks expect of keys and strings.
+    /// A Boolean value that indicates whether the bytes are valid UTF-8, which sinks expect for keys and strings.
     ///
     /// - Complexity: O(*n*), without an allocation.
     public var isValidUTF8: Bool {
-        // PERF: most keys and strings are short and ASCII, which is found in fewer instructions.
+        // PERF: most keys and strings are short and ASCII, and the check for ASCII needs fewer instructions.
         // SAFETY: the bytes are read only within the closure.
         unsafe withUnsafeBytes { unsafe UTF8Check.isASCII($0) || UTF8Check.isValid($0) }
     }
 }
 
 extension String {
-    /// Creates a string from UTF-8 bytes, or nil when they are not valid.
+    /// Creates a string from UTF-8 bytes, or returns nil if they are invalid.
     ///
     /// - Complexity: O(*n*), one allocation beyond 15 bytes.
     public init?(validating utf8: RawSpan) {
-        // SAFETY: the buffer is read only within the closure, and what it holds was found to be UTF-8.
+        // SAFETY: the buffer is read only within the closure, and its bytes were checked to be UTF-8.
         let text = unsafe utf8.withUnsafeBytes { bytes in
             unsafe UTF8Check.isValid(bytes) ? CheckedText.string(bytes) : nil
         }
@@ -36,7 +36,7 @@ extension String {
         self = text
     }
 
-    // PERF: inlinable, because encoders call it once a string and the closure must specialise.
+    // PERF: inlinable, because encoders call it once for each string and the closure must be specialized.
     /// Calls a closure with the string's UTF-8 bytes.
     @inlinable
     public func withUTF8Span<Value, Failure: Error>(
@@ -63,8 +63,8 @@ extension Array where Element == UInt8 {
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
     }
 
-    // PERF: inlinable, because the doors of readers are, and the closure must specialise.
-    /// Calls a closure with the bytes; their `span` is not there on each system that the package is for.
+    // PERF: inlinable, because the entry points of readers are, and the closure must be specialized.
+    /// Calls a closure with the bytes. Some systems that the package supports don't have the property `span`.
     @inlinable
     package func withRawSpan<Value, Failure: Error>(
         _ body: (RawSpan) throws(Failure) -> Value

@@ -1,7 +1,7 @@
-// Whether bytes are UTF-8, sixteen at a time and without a branch for each character. The readers of formats find the ends
-// of strings meanwhile and have checks of their own.
+// The check of UTF-8, sixteen bytes at a time and without a branch for each character. The readers of formats have their own
+// checks, which also find the ends of strings.
 
-/// Checks bytes that come from elsewhere before they are called text.
+/// Checks whether untrusted bytes are text.
 @usableFromInline
 package enum UTF8Check {
     private typealias Lanes = SIMD16<UInt8>
@@ -10,13 +10,12 @@ package enum UTF8Check {
 
     /// Returns whether bytes are ASCII.
     ///
-    /// - Complexity: O(bytes) up to the first that is not.
+    /// - Complexity: O(bytes) up to the first byte that is not ASCII.
     @inlinable @inline(__always)  // PERF: SQLite/reading, JSONTyped/documents; once a text, mostly short.
     package static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let count = bytes.count
         var offset = 0
-        // SAFETY: each load is of eight bytes, or one, below the count that was just compared; the last eight may be loaded
-        // twice in part.
+        // SAFETY: each load reads eight bytes, or one, below the count that was just compared. The last loads may overlap.
         while offset &+ 8 <= count {
             if unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
                 return false
@@ -34,14 +33,14 @@ package enum UTF8Check {
         return true
     }
 
-    // PERF: SQLite/read-non-ASCII, JSONWriter; 40 instructions for sixteen bytes, whatever they are.
+    // PERF: SQLite/read-non-ASCII, JSONWriter; 40 instructions for any sixteen bytes.
     /// Returns whether bytes are UTF-8.
     ///
     /// - Complexity: O(bytes).
     package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let count = bytes.count
         guard let start = bytes.baseAddress, count > 0 else { return true }
-        // SAFETY: each load is of bytes below the count, which the conditions around it compare.
+        // SAFETY: each load reads only bytes below the count, which the surrounding conditions compare.
         guard count >= 16 else { return unsafe isShortValid(start, count) }
         let first = unsafe start.loadUnaligned(as: UInt64.self).littleEndian
         var wrong = unsafe errors(
@@ -59,7 +58,7 @@ package enum UTF8Check {
             offset &+= 16
         }
         if offset < count {
-            // The last bytes, of which some were checked already.
+            // The last bytes; some of them were already checked.
             if count >= 24 {
                 let end = unsafe start + (count - 16)
                 wrong = unsafe wrong .| errors(load(end), after: load(end - 1), load(end - 2), load(end - 3))
@@ -71,12 +70,12 @@ package enum UTF8Check {
                         lanes(word(end - 3), 0))
             }
         }
-        // No character may be cut off.
+        // The last character must be complete.
         let (last, second, third) = unsafe (byte(start, count - 1), byte(start, count - 2), byte(start, count - 3))
         return !isAny(wrong) && last < 0xC0 && second < 0xE0 && third < 0xF0
     }
 
-    /// Checks up to 15 bytes; the zeros behind them cut off what is incomplete.
+    /// Checks up to 15 bytes. The zeros after them make an incomplete character invalid.
     private static func isShortValid(_ start: UnsafeRawPointer, _ count: Int) -> Bool {
         var (low, high): (UInt64, UInt64) = (0, 0)
         // SAFETY: each branch loads only below the count it has just checked.
@@ -95,20 +94,20 @@ package enum UTF8Check {
     }
 
     // SPEC: The Unicode Standard, table 3-7, well-formed UTF-8 byte sequences.
-    /// The bytes that may not be where they are, after those that are one, two and three places before each.
+    /// Returns the bytes that are not allowed after the bytes one, two and three positions before them.
     @inline(__always)
     private static func errors(_ block: Lanes, after first: Lanes, _ second: Lanes, _ third: Lanes) -> Mask {
         let signed = unsafe unsafeBitCast(block, to: SignedLanes.self)
-        // Continuation bytes are the lowest of the signed ones, and are there exactly where a character needs them.
+        // Continuation bytes are the lowest signed bytes, and must be exactly where a character needs them.
         let isContinuation = signed .< SignedLanes(repeating: -64)
         let isNeeded =
             (first .>= Lanes(repeating: 0xC0)) .| (second .>= Lanes(repeating: 0xE0))
             .| (third .>= Lanes(repeating: 0xF0))
-        // Overlong forms of two bytes, and what would be above U+13FFFF.
+        // Overlong forms of two bytes, and codes above U+13FFFF.
         var wrong =
             (isContinuation .^ isNeeded) .| ((block & Lanes(repeating: 0xFE)) .== Lanes(repeating: 0xC0))
             .| (block .>= Lanes(repeating: 0xF5))
-        // Overlong forms of three bytes, surrogates, overlong forms of four, what is above U+10FFFF.
+        // Overlong forms of three bytes, surrogates, overlong forms of four bytes, and codes above U+10FFFF.
         let isBelowA0 = signed .< SignedLanes(repeating: -96)
         let isBelow90 = signed .< SignedLanes(repeating: -112)
         wrong = wrong .| ((first .== Lanes(repeating: 0xE0)) .& isBelowA0)
@@ -129,7 +128,7 @@ package enum UTF8Check {
         return words[0] | words[1] != 0
     }
 
-    /// The lanes of two words whose lowest byte comes first.
+    /// Returns the lanes of two words, starting with the lowest byte.
     @inline(__always)
     private static func lanes(_ low: UInt64, _ high: UInt64) -> Lanes {
         unsafe unsafeBitCast(SIMD2(low.littleEndian, high.littleEndian), to: Lanes.self)
@@ -219,7 +218,7 @@ extension UTF8Check: SelfTesting {
                     check(
                         Array(repeating: 0x61, count: place) + sequence + Array(repeating: 0x62, count: count - place))
                 }
-                // Among characters of two and of three bytes.
+                // Surrounded by characters of two and of three bytes.
                 check(Array(repeating: [0xC3, 0xA9], count: count).joined() + sequence)
                 check(sequence + Array(repeating: [0xE2, 0x82, 0xAC], count: count).joined())
             }

@@ -1,4 +1,4 @@
-// A database in which each item is a row.
+// A database that stores each item as a row.
 
 import JSONStreaming
 import PlistBuilding

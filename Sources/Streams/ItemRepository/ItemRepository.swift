@@ -60,7 +60,7 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
     /// The number of items.
     public var count: Int { contents.count }
 
-    /// The items in the order in which they were added.
+    /// The items in the order of insertion.
     ///
     /// - Complexity: O(*n*).
     public var items: [Item] { contents.items }

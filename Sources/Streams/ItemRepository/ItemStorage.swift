@@ -10,7 +10,7 @@ public enum ItemFileFormat: Sendable, Hashable, CaseIterable {
     /// A binary property list, an array of dictionaries: the smallest and fastest format, exact for every type. A member that
     /// is nil is written as null, which some readers of such lists don't support.
     case binaryPropertyList
-    /// JSON, an array of objects: a readable format, in which dates, to a nanosecond, and data are strings.
+    /// JSON, an array of objects: a readable format. Dates, to a nanosecond, and data are strings.
     case json
     /// A database with a table `items`, in which each item is a row with its JSON in a column. Only changed rows are written.
     ///

@@ -67,22 +67,22 @@ public struct StringTable<Value> {
 
     // MARK: Look-up
 
-    /// The value for the key, or the default value if the key is unknown, which may be nil.
+    /// The value for the key, or the default value, which may be nil, if the key is unknown.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(key: String) -> Value? { value(at: keys.index(of: key)) }
 
-    /// The value for the key with these bytes, or the default value if the key is unknown, which may be nil.
+    /// The value for the key with these bytes, or the default value, which may be nil, if the key is unknown.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(utf8 key: RawSpan) -> Value? { value(at: keys.index(of: key)) }
 
-    /// The value for the key with the bytes of the buffer, or the default value if the key is unknown, which may be nil.
+    /// The value for the key with the bytes of the buffer, or the default value, which may be nil, if the key is unknown.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(utf8 key: UnsafeRawBufferPointer) -> Value? { unsafe value(at: keys.index(of: key)) }
 
-    /// The value for a literal key, or the default value if the key is unknown, which may be nil.
+    /// The value for a literal key, or the default value, which may be nil, if the key is unknown.
     /// - Complexity: O(*n*) in the length of the key. No allocation.
     @inlinable  // PERF: see value(at:).
     public subscript(constant key: StaticString) -> Value? { value(at: keys.index(ofConstant: key)) }

@@ -213,7 +213,7 @@ public struct ByteOutput: ~Copyable {
 
     /// Transfers the memory, without unused capacity, to the caller. The output is empty afterwards.
     ///
-    /// - Returns: A block of `malloc` with all bytes, or nil if there are none. The caller frees it.
+    /// - Returns: A block of `malloc` with all bytes, or nil without bytes. The caller frees it.
     @unsafe
     package mutating func takeMemory() -> UnsafeMutableRawBufferPointer? {
         guard count > 0 else { return nil }

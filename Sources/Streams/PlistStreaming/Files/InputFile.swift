@@ -42,7 +42,7 @@ package struct InputFile: ~Copyable {
     /// The size of a regular file in bytes, nil for pipes and terminals.
     package var byteCount: Int? {
         var status = stat()
-        // SAFETY: the structure lives on the stack for the call.
+        // SAFETY: the structure is on the stack during the call.
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(status.st_size)
     }

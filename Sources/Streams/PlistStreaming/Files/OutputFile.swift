@@ -143,7 +143,7 @@ package struct OutputFile: ~Copyable {
         if options.isDurable { try synchronizeDirectory() }
     }
 
-    /// Returns the name of the file, and gives it a temporary name if it has none.
+    /// Returns the name of the file, and gives an unnamed file a temporary name.
     private borrowing func temporaryName() throws(StreamError) -> String {
         if case .named(let name) = storage { return name }
         let temporary = Self.temporaryPath(besides: path)

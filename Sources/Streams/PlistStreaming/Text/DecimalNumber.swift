@@ -16,8 +16,8 @@ package struct DecimalNumber {
     package private(set) var exponent: Int = 0
     /// A Boolean value that indicates whether the number has more digits than the mantissa, except for zeros of a fraction.
     package private(set) var isTruncated: Bool = false
-    /// The offsets of the digits, including the point, and the offset of the point, or of the end of the digits without a
-    /// point.
+    /// The offsets of the digits, including the point. The next property is the offset of the point, or of the end of the
+    /// digits.
     package let digits: Range<Int>
     private let point: Int
     /// The exponent as written in the text.

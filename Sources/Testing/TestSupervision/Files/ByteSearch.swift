@@ -17,6 +17,14 @@ enum ByteSearch {
     static func offset(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int? {
         offset(of: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), in: bytes)
     }
+
+    /// Finds the ends of all places of a text.
+    static func ends(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> [Int] {
+        let pattern = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        var ends: [Int] = []
+        while let found = offset(of: pattern, in: bytes, from: ends.last ?? 0) { ends.append(found + pattern.count) }
+        return ends
+    }
 }
 
 // MARK: - In-class tests

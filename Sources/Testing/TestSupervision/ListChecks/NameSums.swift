@@ -41,8 +41,8 @@ enum NameSums {
             guard functions == entries else { return nil }
             declared &+= functions
             bytes.withUnsafeBytes {
-                declared &+= UInt64(count(of: "testSelectors:", in: $0)) &* unitListWeight
-                declared &+= UInt64(count(of: "testSelectorsByType:", in: $0)) &* otherListsWeight
+                declared &+= UInt64(ByteSearch.ends(of: "testSelectors:", in: $0).count) &* unitListWeight
+                declared &+= UInt64(ByteSearch.ends(of: "testSelectorsByType:", in: $0).count) &* otherListsWeight
             }
         }
         return declared
@@ -52,26 +52,9 @@ enum NameSums {
     private static let unitListWeight: UInt64 = 0x9FB2_1C65_1E98_DF25
     private static let otherListsWeight: UInt64 = 0xD6E8_FEB8_6659_FD93
 
-    private static func count(of marker: StaticString, in bytes: UnsafeRawBufferPointer) -> Int {
-        let pattern = UnsafeRawBufferPointer(start: marker.utf8Start, count: marker.utf8CodeUnitCount)
-        var (count, offset) = (0, 0)
-        while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
-            count += 1
-            offset = found + pattern.count
-        }
-        return count
-    }
-
     /// Adds up the hashes of all names that begin with `test` at the end of a marker.
     private static func sum(of marker: StaticString, in bytes: UnsafeRawBufferPointer) -> UInt64 {
-        let pattern = UnsafeRawBufferPointer(start: marker.utf8Start, count: marker.utf8CodeUnitCount)
-        var sum: UInt64 = 0
-        var offset = 0
-        while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
-            offset = found + pattern.count
-            sum &+= hash(bytes, from: offset)
-        }
-        return sum
+        ByteSearch.ends(of: marker, in: bytes).reduce(0) { $0 &+ hash(bytes, from: $1) }
     }
 
     /// Hashes the word from an offset on, by FNV-1a with a final mix; `testFixture` counts as nothing.

@@ -34,15 +34,12 @@ enum OutputFileMap {
         // PERF: a debug build that looks at every byte itself takes longer here than for running a hundred tests.
         text.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
-            let pattern = UnsafeRawBufferPointer(start: keyEnd.utf8Start, count: keyEnd.utf8CodeUnitCount)
-            var offset = 0
-            while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
-                offset = found + pattern.count
+            for offset in ByteSearch.ends(of: keyEnd, in: bytes) {
                 let isValue = { (byte: UInt8) in byte > 0x20 }
                 guard let colon = bytes[offset...].firstIndex(where: isValue), bytes[colon] == UInt8(ascii: ":"),
                     let value = bytes[(colon + 1)...].firstIndex(where: isValue), bytes[value] == first
                 else { continue }
-                visitor(bytes, found, value)
+                visitor(bytes, offset - keyEnd.utf8CodeUnitCount, value)
             }
         }
     }

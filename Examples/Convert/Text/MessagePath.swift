@@ -11,27 +11,39 @@ struct MessagePath {
         var isDictionary = false
         /// The index of the current element of an array.
         var index = -1
-        var key: [UInt8] = []
+        /// The key of a dictionary if it isn't the last one of `keys`.
+        var otherKey: [UInt8]?
         /// The different keys of the dictionary, and behind `keyCount` those of the one before it at this depth.
         var keys: [[UInt8]] = []
         var keyCount = 0
         /// The same keys as a set, once one differs from those of the dictionary before.
         var set: Set<[UInt8]>?
 
+        /// The key of a dictionary, empty before the first one.
+        var key: [UInt8] { otherKey ?? (keyCount > 0 ? keys[keyCount - 1] : []) }
+
+        mutating func begin(isDictionary: Bool) {
+            self.isDictionary = isDictionary
+            (index, keyCount) = (-1, 0)
+            if set != nil { set = nil }
+            if otherKey != nil { otherKey = nil }
+        }
+
         /// Sets the key, and returns whether the dictionary already has it.
         mutating func setKey(_ utf8: RawSpan) -> Bool {
             if set == nil, keyCount < keys.count, utf8.hasBytes(keys[keyCount]) {
-                key = keys[keyCount]
                 keyCount += 1
                 return false
             }
-            key = Array(copying: utf8)
+            let key = Array(copying: utf8)
+            otherKey = key
             guard keyCount < MessagePath.keyLimit else { return false }
             if set == nil {
                 keys.removeSubrange(keyCount...)
                 set = Set(keys)
             }
             guard set?.insert(key).inserted ?? false else { return true }
+            otherKey = nil
             keys.append(key)
             keyCount += 1
             return false
@@ -47,8 +59,7 @@ struct MessagePath {
 
     mutating func begin(isDictionary: Bool) {
         if depth == levels.count { levels.append(Level()) }
-        levels[depth].isDictionary = isDictionary
-        (levels[depth].index, levels[depth].key, levels[depth].keyCount, levels[depth].set) = (-1, [], 0, nil)
+        levels[depth].begin(isDictionary: isDictionary)
         depth += 1
     }
 

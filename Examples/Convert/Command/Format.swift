@@ -34,6 +34,8 @@ enum Format: String, CaseIterable {
 
     /// Whether a document is any number of values, and not one.
     var isSequence: Bool { self == .jsonLines }
+    /// Whether a document is JSON or a sequence of such.
+    var isJSON: Bool { self == .json || self == .jsonLines }
     /// Whether a document is of records and fields.
     var isDelimited: Bool { self == .csv || self == .tsv }
 }

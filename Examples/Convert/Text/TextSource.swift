@@ -64,10 +64,7 @@ struct TextSource: ValueSource {
         defer { progress.finish() }
         var sink = sink
         switch arguments.from {
-        case .json, .jsonLines:
-            var options = JSONReaderOptions(allowsMultipleValues: arguments.from.isSequence)
-            options.keepsDigits = true
-            try sink.readJSON(file, options: options)
+        case .json, .jsonLines: try sendJSON(to: &sink)
         case .csv, .tsv: try sink.readCSV(file, options: arguments.readerOptions)
         case .propertyList:
             let input = try InputWithBeginning(file, byteCount: 1_024)
@@ -78,6 +75,14 @@ struct TextSource: ValueSource {
         case .xml: try sendXML(to: sink)
         case .sqlite: throw StreamError(.misuse, "a database is no text")
         }
+    }
+
+    /// Sends JSON to a sink that the reader is specialized for.
+    func sendJSON<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        defer { progress.finish() }
+        var options = JSONReaderOptions(allowsMultipleValues: arguments.from.isSequence)
+        options.keepsDigits = true
+        try sink.readJSON(file, options: options)
     }
 
     private func sendXML(to sink: ValueSink) throws(StreamError) {

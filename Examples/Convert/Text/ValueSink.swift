@@ -59,8 +59,11 @@ struct FormatGaps {
 }
 
 /// A sink before a writer that says what the format of the writer does not have.
-final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
+struct GapFilter<Writer: TextWriter & ~Copyable>: ScalarSink, ~Copyable {
     private var writer: Writer
+    /// What a dictionary at the root is.
+    var rootDictionary = ValueSink.RootDictionary.value
+    private let isSequence: Bool
     private let gaps: FormatGaps
     private let warnings: Warnings
     /// How the warnings call data.
@@ -95,18 +98,24 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         passesElements = arguments.to == .jsonLines
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
         columnCount = columns?.count
-        super.init()
+        // The values of a sequence are the elements of one array.
+        isSequence = arguments.from.isSequence && arguments.records == nil
         if gaps.hasColumns { rootDictionary = .records }
     }
 
-    func finish() throws(StreamError) {
+    /// Begins before the first message.
+    mutating func begin() throws(StreamError) { if isSequence { try beginArray() } }
+
+    /// Ends after the last message.
+    mutating func finish() throws(StreamError) {
+        if isSequence { try endArray() }
         progress?.finish()
         try writer.finish()
     }
 
     // MARK: Containers
 
-    override func beginArray() throws(StreamError) {
+    mutating func beginArray() throws(StreamError) {
         isBeginningArray = true
         defer { isBeginningArray = false }
         try beginValue()
@@ -118,13 +127,13 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         if isRoot, passesElements { isInRootArray = true } else { try writer.beginArray() }
     }
 
-    override func endArray() throws(StreamError) {
+    mutating func endArray() throws(StreamError) {
         path.end()
         let isRoot = path.depth == (isInRootMember ? 1 : 0)
         if isRoot, isInRootArray { isInRootArray = false } else { try writer.endArray() }
     }
 
-    override func beginDictionary() throws(StreamError) {
+    mutating func beginDictionary() throws(StreamError) {
         try beginValue()
         let isRoot = path.depth == 0
         path.begin(isDictionary: true)
@@ -136,7 +145,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         try writer.beginDictionary()
     }
 
-    override func endDictionary() throws(StreamError) {
+    mutating func endDictionary() throws(StreamError) {
         if isInRootMember, path.depth == 1 { return try endRootMember() }
         if gaps.hasColumns {
             if let columnCount, memberCount < columnCount {
@@ -152,7 +161,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     }
 
     /// Begins a member of the root: the array that has the records.
-    private func beginRootMember() throws(StreamError) {
+    private mutating func beginRootMember() throws(StreamError) {
         let key = path.keyText
         guard rootMember == nil else {
             throw StreamError(
@@ -162,7 +171,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         warnings.add("the records do not keep their name, \(key)")
     }
 
-    private func endRootMember() throws(StreamError) {
+    private mutating func endRootMember() throws(StreamError) {
         path.end()
         isInRootMember = false
         guard rootMember == nil else { return }
@@ -175,7 +184,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         }
     }
 
-    override func writeKey(_ utf8: RawSpan) throws(StreamError) {
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         let isRepeated = path.setKey(utf8)
         if isInRootMember, path.depth == 1 { return try beginRootMember() }
         if isRepeated {
@@ -194,7 +203,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         }
     }
 
-    private func beginValue() throws(StreamError) {
+    private mutating func beginValue() throws(StreamError) {
         if isInRootMember, path.depth == 1, !isBeginningArray {
             throw StreamError(.unrepresentable, "expected an array of records", path: path.streamPath)
         }
@@ -206,7 +215,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
 
     // MARK: Values
 
-    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         if case .null = copy scalar, gaps.nulls == .leftOut { return try leaveNullOut() }
         try beginValue()
         switch copy scalar {
@@ -226,7 +235,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         try scalar.send(to: &writer)
     }
 
-    private func leaveNullOut() throws(StreamError) {
+    private mutating func leaveNullOut() throws(StreamError) {
         guard hasKey else {
             path.beginValue()
             throw StreamError(
@@ -247,13 +256,36 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         }
     }
 
-    override func expectColumns(_ names: [String]) throws(StreamError) {
+    mutating func expectColumns(_ names: [String]) throws(StreamError) {
         if columnCount == nil, path.depth == 0 { columnCount = names.count }
         try writer.expectColumns(names)
     }
 
-    override func cancel(with error: StreamError) {
+    mutating func cancel(with error: StreamError) {
         progress?.finish()
         writer.cancel(with: error)
     }
+}
+
+/// A filter that is called by reference.
+final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
+    var filter: GapFilter<Writer>
+
+    init(_ filter: consuming GapFilter<Writer>) {
+        self.filter = filter
+        super.init()
+    }
+
+    override var rootDictionary: RootDictionary {
+        get { filter.rootDictionary }
+        set { filter.rootDictionary = newValue }
+    }
+    override func beginArray() throws(StreamError) { try filter.beginArray() }
+    override func endArray() throws(StreamError) { try filter.endArray() }
+    override func beginDictionary() throws(StreamError) { try filter.beginDictionary() }
+    override func endDictionary() throws(StreamError) { try filter.endDictionary() }
+    override func writeKey(_ utf8: RawSpan) throws(StreamError) { try filter.writeKey(utf8) }
+    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try filter.write(scalar) }
+    override func expectColumns(_ names: [String]) throws(StreamError) { try filter.expectColumns(names) }
+    override func cancel(with error: StreamError) { filter.cancel(with: error) }
 }

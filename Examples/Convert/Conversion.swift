@@ -9,7 +9,7 @@ import SQLiteStreaming
 struct Conversion {
     let arguments: Arguments
     let warnings = Warnings()
-    /// Whether the end waits for the disk.
+    /// A Boolean value that indicates whether the end waits for the disk.
     private let isDurable: Bool
 
     init(_ arguments: Arguments, isDurable: Bool = true) {

@@ -20,7 +20,7 @@ enum Convert {
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Whether Swift's strings have the bytes of the command line.
+    /// A Boolean value that indicates whether Swift's strings have the bytes of the command line.
     private static var isCommandLineText: Bool {
         // SAFETY: the system's arguments are as many strings as it says, and stay.
         (0..<Int(CommandLine.argc)).allSatisfy { index in

@@ -32,11 +32,11 @@ enum Format: String, CaseIterable {
         self = format
     }
 
-    /// Whether a document is any number of values, and not one.
+    /// A Boolean value that indicates whether a document is any number of values, and not one.
     var isSequence: Bool { self == .jsonLines }
-    /// Whether a document is JSON or a sequence of such.
+    /// A Boolean value that indicates whether a document is JSON or a sequence of such.
     var isJSON: Bool { self == .json || self == .jsonLines }
-    /// Whether a document is of records and fields.
+    /// A Boolean value that indicates whether a document is of records and fields.
     var isDelimited: Bool { self == .csv || self == .tsv }
 }
 

@@ -154,7 +154,7 @@ final class AppendedTable: RowTable {
 }
 
 extension SQLiteColumn {
-    /// Whether 0 and 1 are false and true, as `SQLiteReadingOptions` has it.
+    /// A Boolean value that indicates whether 0 and 1 are false and true, as `SQLiteReadingOptions` has it.
     var isBoolean: Bool { ["BOOL", "BOOLEAN"].contains(declaredType.uppercased()) }
 }
 

@@ -131,8 +131,8 @@ struct DatabaseCopy {
 }
 
 extension SQLiteConnection {
-    /// Whether the file has a table or view of a name: not one that is attached, nor SQLite itself, which has tables such as
-    /// `json_each` in every database.
+    /// Returns whether the file has a table or view of a name: not one that is attached, nor SQLite itself, which has tables
+    /// such as `json_each` in every database.
     ///
     /// - Parameter orTemporary: Whether the temporary database counts as well.
     func isInFile(_ table: String, orTemporary: Bool = false) throws(StreamError) -> Bool {

@@ -71,7 +71,7 @@ final class DatabaseInput {
         if fcntl(file, F_SETLK, &lock) == 0 { unlink(index) }
     }
 
-    /// Whether a file with these first bytes is a database.
+    /// Returns whether a file with these first bytes is a database.
     static func isDatabase(_ header: [UInt8]) -> Bool { header.starts(with: "SQLite format 3\0".utf8) }
 
     /// The first bytes of a file.

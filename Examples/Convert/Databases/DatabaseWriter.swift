@@ -12,7 +12,7 @@ final class DatabaseWriter: ValueSink {
     private let warnings: Warnings
     /// The table of the rows of an array, also where that is the only member of a dictionary; nil for `rows`, or its key.
     private let chosenTable: String?
-    /// Whether dictionaries at the root are rows.
+    /// A Boolean value that indicates whether dictionaries at the root are rows.
     private let isSequence: Bool
     /// Those that are made at the end.
     private var tables: [StagedTable] = []
@@ -30,7 +30,7 @@ final class DatabaseWriter: ValueSink {
     private var depth = 0
     private var rowDepth = 0
     private var isInTables = false
-    /// Whether the array that is open, or was last, has rows.
+    /// A Boolean value that indicates whether the array that is open, or was last, has rows.
     private var hasRows = false
     private var tableName = ""
     private var key = ""
@@ -49,7 +49,7 @@ final class DatabaseWriter: ValueSink {
     /// The names of the columns, if they are known before the rows.
     private var expectedColumns: [String] = []
 
-    /// Whether the values are fields, which have a text, as integers beyond 64 bits with a sign.
+    /// A Boolean value that indicates whether the values are fields, which have a text, as integers beyond 64 bits with a sign.
     private let isOfFields: Bool
 
     init(

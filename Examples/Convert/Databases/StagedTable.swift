@@ -39,7 +39,7 @@ final class StagedTable: RowTable {
         /// A column of reals would make 0.0 of it.
         static let negativeZero = Kinds(rawValue: 32)
 
-        /// Whether no type has them all, and text has them if they are fields.
+        /// A Boolean value that indicates whether no type has them all, and text has them if they are fields.
         var needText: Bool {
             let others = subtracting(contains(.text) ? .text : .bool)
             return !others.isEmpty && !isDisjoint(with: [.text, .bool])

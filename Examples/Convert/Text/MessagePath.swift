@@ -54,7 +54,7 @@ struct MessagePath {
     private var levels: [Level] = []
     private(set) var depth = 0
 
-    /// Whether the innermost container is a dictionary.
+    /// A Boolean value that indicates whether the innermost container is a dictionary.
     var isInDictionary: Bool { depth > 0 && levels[depth - 1].isDictionary }
 
     mutating func begin(isDictionary: Bool) {

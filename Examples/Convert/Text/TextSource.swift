@@ -40,7 +40,7 @@ struct TextSource: ValueSource {
     private let arguments: Arguments
     private let warnings: Warnings
     private let progress: Progress
-    /// Whether the file can be read more than once.
+    /// A Boolean value that indicates whether the file can be read more than once.
     private let isRegular: Bool
 
     init(_ arguments: Arguments, _ warnings: Warnings) throws(StreamError) {

@@ -40,11 +40,12 @@ struct FormatGaps {
 
     var nulls = Nulls.kept
     var dates = Dates.kept
-    /// Whether data become text.
+    /// A Boolean value that indicates whether data become text.
     var hasData = true
-    /// Whether all records have the same members, so that one that is missing becomes null.
+    /// A Boolean value that indicates whether all records have the same members, so that one that is missing becomes null.
     var hasColumns = false
-    /// Whether numbers with a fraction or an exponent become doubles, also where no double stands for them.
+    /// A Boolean value that indicates whether numbers with a fraction or an exponent become doubles, also where no double
+    /// stands for them.
     var roundsNumbers = false
 
     static func of(_ format: Format) -> FormatGaps {
@@ -68,19 +69,19 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: ScalarSink, ~Copyable {
     private let warnings: Warnings
     /// How the warnings call data.
     private let isOfDatabase: Bool
-    /// Whether the records get a header only by the names of their members.
+    /// A Boolean value that indicates whether the records get a header only by the names of their members.
     private let needsNames: Bool
     /// Shows the rows of a database, of which nobody knows how many bytes they are.
     private let progress: Progress?
-    /// Whether the elements of the array at the root, or of that of all records, are roots.
+    /// A Boolean value that indicates whether the elements of the array at the root, or of that of all records, are roots.
     private let passesElements: Bool
     private var isInRootArray = false
-    /// Whether the root is a dictionary, of which only the one member is written.
+    /// A Boolean value that indicates whether the root is a dictionary, of which only the one member is written.
     private var isInRootMember = false
     private var rootMember: String?
     private var isBeginningArray = false
     private var path = MessagePath()
-    /// Whether the key of the value to come was not sent yet, since that may be null.
+    /// A Boolean value that indicates whether the key of the value to come was not sent yet, since that may be null.
     private var hasKey = false
     /// The columns that are asked for.
     private let columns: Set<[UInt8]>?

@@ -9,11 +9,11 @@ import XMLStreaming
 struct XMLValues: XMLSink, ~Copyable {
     private var messages: XMLRecordAdapter<ValueSink>
     private var representation: RepresentationState
-    /// Whether the document is a representation of values, once its root has come.
+    /// A Boolean value that indicates whether the document is a representation of values, once its root has come.
     private var isRepresentation: Bool?
     private let arguments: Arguments
     private let warnings: Warnings
-    /// Whether the children of the root are records.
+    /// A Boolean value that indicates whether the children of the root are records.
     private let hasRecords: Bool
     private let keepsRootName: Bool
     /// What of the document is no value.

@@ -208,7 +208,7 @@ struct TestLogger {
         return SubjectFinder.here.root
     }
 
-    /// Whether a variable of the environment says yes: it is there, and its value is no way to say no.
+    /// Returns whether a variable of the environment says yes: it is there, and its value is no way to say no.
     static func isOn(_ variable: String) -> Bool {
         guard let value = Environment.value(of: variable)?.lowercased() else { return false }
         return !["", "0", "false", "no", "off"].contains(value)

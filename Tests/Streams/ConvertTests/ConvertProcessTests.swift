@@ -5,7 +5,7 @@ import SQLiteStreaming
 import Testing
 
 @Suite(.serialized) struct ConvertProcessTests {
-    /// Whether another file has a megabyte at least.
+    /// Returns whether another file has a megabyte at least.
     private func hasMegabyte(besides name: String, in directory: URL) throws -> Bool {
         try files(in: directory).contains { other in
             // It may have got another name meanwhile.

@@ -113,9 +113,9 @@ indirect enum PlistValue: Equatable {
     struct Choices {
         /// The dates, in seconds; those of XML are whole, those of Python have microseconds.
         var dateStep = 0.0
-        /// Whether text may have control characters.
+        /// A Boolean value that indicates whether text may have control characters.
         var hasControls = true
-        /// Whether zeros with a sign and other numbers are kept that Foundation does not write.
+        /// A Boolean value that indicates whether zeros with a sign and other numbers are kept that Foundation does not write.
         var hasSpecialReals = true
     }
 

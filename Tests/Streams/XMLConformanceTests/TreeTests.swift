@@ -20,7 +20,7 @@ struct TreeTests {
         }
     }
 
-    /// Whether a tag has a value of which a part is not in the document, so that it is not written anew.
+    /// Returns whether a tag has a value of which a part is not in the document, so that it is not written anew.
     static func lacksValues(_ test: XMLCase, _ bytes: [UInt8]) throws -> Bool {
         var finder = EntityFinder()
         try finder.readXML(bytes, options: XMLConformanceTests.options(test))

@@ -15,7 +15,7 @@ struct XMLCase: Sendable, CustomStringConvertible {
     var file: URL
     var output: URL?
     var knowsNamespaces: Bool
-    /// Whether it is of this version and edition of the recommendations.
+    /// A Boolean value that indicates whether it is of this version and edition of the recommendations.
     var isCurrent: Bool
 
     var description: String { id }

@@ -50,7 +50,7 @@ private enum Outcome: Equatable, CustomStringConvertible {
     case made([String])
     case refused(StreamError, after: [String])
 
-    /// Whether both have the same values, or errors of one kind in one place: the words name the type.
+    /// Returns whether both have the same values, or errors of one kind in one place: the words name the type.
     func isLike(_ other: Outcome) -> Bool {
         switch (self, other) {
         case (.refused(let error, _), .refused(let other, _)):

@@ -78,14 +78,14 @@ extension PlistSink where Self: ~Copyable {
 
 /// A sink that looks for names that come twice in one dictionary, for which builders and trees may differ.
 public struct DuplicateFinder: PlistSink {
-    /// Whether there was one.
+    /// A Boolean value that indicates whether there was one.
     public var hasDuplicates = false
     private var open: [Set<[UInt8]>] = []
 
     /// Makes a sink.
     public init() {}
 
-    /// Whether a valid document has names that come twice.
+    /// Returns whether a valid document has names that come twice.
     public static func hasDuplicates(_ document: [UInt8]) -> Bool {
         var finder = DuplicateFinder()
         do { try finder.readJSON(document) } catch { return finder.hasDuplicates }

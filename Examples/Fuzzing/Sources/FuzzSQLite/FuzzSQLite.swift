@@ -53,7 +53,7 @@ private struct Outcome: CustomStringConvertible {
     var changedRowCount: Int?
     /// The ids that SQLite has chosen, by row.
     var ids: [Int64?]?
-    /// Whether an id belongs to a row that was there before.
+    /// A Boolean value that indicates whether an id belongs to a row that was there before.
     var isOfOthers: [Bool] = []
     /// The row that was refused, and why.
     var failure: (row: Int?, code: SQLiteResultCode)?

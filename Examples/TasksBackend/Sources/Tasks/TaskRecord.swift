@@ -10,7 +10,7 @@ public struct TaskRecord: StreamObject, Equatable, Sendable {
     public var id: Int? = nil
     /// What is to be done.
     public var title: String = ""
-    /// Whether it is done.
+    /// A Boolean value that indicates whether it is done.
     public var done: Bool = false
 
     /// Makes a task without a title.

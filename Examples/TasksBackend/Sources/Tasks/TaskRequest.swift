@@ -23,7 +23,7 @@ public struct TaskRequest: Sendable {
         (self.head, self.body, self.isLocal) = (head, body, isLocal)
     }
 
-    /// Whether the body is read at all.
+    /// Returns whether the body is read at all.
     public static func readsBody(_ method: HTTPRequest.Method) -> Bool { [.post, .put, .patch].contains(method) }
 
     /// What a request wants.
@@ -37,7 +37,7 @@ public struct TaskRequest: Sendable {
         case change(id: Int, TaskDraft)
         case delete(id: Int)
 
-        /// Whether it may change a task.
+        /// A Boolean value that indicates whether it may change a task.
         var writes: Bool {
             switch self {
             case .page, .methods, .list, .fetch: false
@@ -72,7 +72,7 @@ public struct TaskRequest: Sendable {
         }
     }
 
-    /// Whether a host, with or without a port, is `localhost` or an address, which nobody else can have as a name.
+    /// Returns whether a host, with or without a port, is `localhost` or an address, which nobody else can have as a name.
     private static func isLocal(_ authority: String) -> Bool {
         if authority.first == "[" { return true }
         let host = authority.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased() ?? ""
@@ -92,7 +92,7 @@ public struct TaskRequest: Sendable {
         return try TaskDraft(json: Array(body.readableBytesView), id: id)
     }
 
-    /// Whether the body says that it is JSON, in the only encoding that JSON has.
+    /// A Boolean value that indicates whether the body says that it is JSON, in the only encoding that JSON has.
     private var isJSON: Bool {
         let parts = (head.headerFields[.contentType] ?? "").lowercased().split(separator: ";")
             .map { $0.filter { !" \t\"".contains($0) } }
@@ -123,7 +123,7 @@ public struct TaskRequest: Sendable {
         return .holds
     }
 
-    /// Whether a list of entity tags names one. Ours have no comma.
+    /// Returns whether a list of entity tags names one. Ours have no comma.
     private static func names(_ list: String, _ entityTag: String, weakly: Bool) -> Bool {
         list.split(separator: ",").contains { item in
             var tag = item.drop { $0 == " " || $0 == "\t" }

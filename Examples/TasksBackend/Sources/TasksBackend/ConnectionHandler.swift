@@ -17,7 +17,8 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     static let takeTimeLimit = TimeAmount.seconds(20)
 
     private var isWaiting = false
-    /// Whether the channel was writable since the wait began: more may have been written again since then.
+    /// A Boolean value that indicates whether the channel was writable since the wait began: more may have been written again
+    /// since then.
     private var hasTaken = false
 
     /// Adds the check of heads where they still are as they came.

@@ -13,7 +13,8 @@ final class HeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private var isRefused = false
-    /// Whether an answer has told the client that there will be no other one, and whether that is written.
+    /// A Boolean value that indicates whether an answer has told the client that there will be no other one, and whether that
+    /// is written.
     private var isEnding = false
     private var isOver = false
 

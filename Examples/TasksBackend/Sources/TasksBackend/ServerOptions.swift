@@ -23,7 +23,7 @@ struct ServerOptions {
     var isInMemory = false
     var logLevel = Logger.Level.info
 
-    /// Whether only programs of this machine reach the server.
+    /// A Boolean value that indicates whether only programs of this machine reach the server.
     var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
     init(_ words: [String]) throws(UsageError) {

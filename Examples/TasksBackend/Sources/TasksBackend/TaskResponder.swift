@@ -16,7 +16,8 @@ struct TaskContext: InitializableFromSource {
 /// Answers requests from a store of tasks.
 struct TaskResponder: HTTPResponder {
     let store: TaskStore
-    /// Whether only names of this machine are served: what resolves to it by another name may be a page of somebody else.
+    /// A Boolean value that indicates whether only names of this machine are served: what resolves to it by another name may be
+    /// a page of somebody else.
     let isLocal: Bool
     /// The time for a body to come, and for what is too long to be thrown away.
     static let bodyTimeLimit = TimeAmount.seconds(10)

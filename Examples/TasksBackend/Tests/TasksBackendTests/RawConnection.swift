@@ -94,7 +94,7 @@ final class RawConnection {
         return Answer(status: status, fields: fields, body: String(decoding: received.prefix(length), as: UTF8.self))
     }
 
-    /// Whether the server ends the connection and says nothing more.
+    /// Returns whether the server ends the connection and says nothing more.
     func isEnded() throws -> Bool { try received.isEmpty && !receive() }
 
     private func receive() throws -> Bool {

@@ -73,7 +73,7 @@ final class RunningServer {
         return process.terminationReason == .exit ? process.terminationStatus : -1
     }
 
-    /// Whether it has ended within so many seconds.
+    /// Returns whether it has ended within so many seconds.
     func hasEnded(within seconds: Int) -> Bool {
         for _ in 0..<seconds * 10 where process.isRunning { usleep(100_000) }
         return !process.isRunning

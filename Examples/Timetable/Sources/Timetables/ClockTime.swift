@@ -49,7 +49,7 @@ public struct ClockTime: StreamRepresentable, Comparable, Hashable, Sendable, Cu
     /// The text.
     public var description: String { representation }
 
-    /// Whether one is before the other.
+    /// Returns whether one is before the other.
     public static func < (one: ClockTime, other: ClockTime) -> Bool { one.seconds < other.seconds }
 }
 

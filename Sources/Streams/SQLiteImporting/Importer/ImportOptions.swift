@@ -28,8 +28,8 @@ public struct ImportOptions: Sendable {
 
     /// The number of records of the first batch; each batch is one transaction, or one savepoint within the caller's.
     public var batchSize: Int
-    /// Whether batches grow while committing them takes more than a tenth of the time, and shrink when writing the records
-    /// of one takes more than half a second, so that others wait for the database no longer.
+    /// A Boolean value that indicates whether batches grow while committing them takes more than a tenth of the time, and
+    /// shrink when writing the records of one takes more than half a second, so that others wait for the database no longer.
     public var adaptsBatchSize: Bool
     /// The largest batch that adapting makes.
     public var batchSizeLimit: Int
@@ -41,7 +41,8 @@ public struct ImportOptions: Sendable {
     public var rootPath: [String]
     /// What becomes of members without a column.
     public var unknownMembers: UnknownMembers
-    /// Whether tables that do not exist are created, with keys, foreign keys and indexes for them.
+    /// A Boolean value that indicates whether tables that do not exist are created, with keys, foreign keys and indexes for
+    /// them.
     public var createsTables: Bool
     /// The record of how far the import came; nil keeps none. Without it, an import that was killed is run again: what is
     /// there already is compared and not written.

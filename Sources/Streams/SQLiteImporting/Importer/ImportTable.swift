@@ -86,7 +86,8 @@ public struct ImportColumn: Sendable {
     public var key: String?
     /// What its values are.
     public var type: ValueType
-    /// Whether each record must have a value for it that is not null. Those of unique keys always must.
+    /// A Boolean value that indicates whether each record must have a value for it that is not null. Those of unique keys
+    /// always must.
     public var isRequired: Bool
     var checks: [Check] = []
 

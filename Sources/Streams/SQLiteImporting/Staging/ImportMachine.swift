@@ -24,8 +24,8 @@ struct ImportMachine {
     let root: ImportNode
     /// All tables, the root first.
     let nodes: [ImportNode]
-    /// Whether a table of the database is in more than one place of a record. Its rows are then written record after record:
-    /// table after table, those of one place would come before those of the other.
+    /// A Boolean value that indicates whether a table of the database is in more than one place of a record. Its rows are then
+    /// written record after record: table after table, those of one place would come before those of the other.
     let hasRepeatedTables: Bool
     /// The longest text or blob.
     let lengthLimit: Int
@@ -33,9 +33,9 @@ struct ImportMachine {
     // The document above the records.
     /// The dictionaries of the root path that are open.
     private var pathDepth = 0
-    /// Whether the key of the root path was named last.
+    /// A Boolean value that indicates whether the key of the root path was named last.
     private var isOnPath = false
-    /// Whether the array of records is open.
+    /// A Boolean value that indicates whether the array of records is open.
     private var isInRecords = false
     var hasFoundRecords = false
 
@@ -60,7 +60,7 @@ struct ImportMachine {
     /// The records that earlier runs imported.
     var resumedCount = 0
     var report = ImportReport()
-    /// Whether an error ended the import.
+    /// A Boolean value that indicates whether an error ended the import.
     var isBroken = false
     var isFinished = false
 
@@ -196,7 +196,7 @@ struct ImportMachine {
 
     // MARK: The document above the records
 
-    /// Whether a value now is the records.
+    /// A Boolean value that indicates whether a value now is the records.
     var expectsRecords: Bool {
         isInRecords || (pathDepth == options.rootPath.count && (pathDepth == 0 || isOnPath))
     }

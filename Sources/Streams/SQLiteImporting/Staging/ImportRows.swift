@@ -88,7 +88,7 @@ final class ImportRows {
     /// What the upsert that runs found.
     var found = Found()
 
-    /// Whether statements leave alone the rows that have another parent in the table.
+    /// A Boolean value that indicates whether statements leave alone the rows that have another parent in the table.
     var holdsMoved = false
 
     /// The rows that an upsert found in the table, those of them that differed, those that it left to another one, and those

@@ -120,7 +120,7 @@ extension ScalarMessage {
         .refusal(.unrepresentable, "expected a number that a real holds, found an integer with more digits")
     }
 
-    /// Whether the text of a finite number, when it is an integer, is one of at most 53 bits and zeros behind them.
+    /// Returns whether the text of a finite number, when it is an integer, is one of at most 53 bits and zeros behind them.
     static func isExactReal(_ text: UnsafeRawBufferPointer) -> Bool {
         // The lowest limb first; a finite number has at most 309 digits.
         var limbs: [UInt64] = []

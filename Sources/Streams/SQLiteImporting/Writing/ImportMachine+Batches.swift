@@ -209,7 +209,8 @@ extension ImportMachine {
 }
 
 extension SQLiteError {
-    /// Whether a statement was refused for what a record holds, so that the others can be written without it.
+    /// A Boolean value that indicates whether a statement was refused for what a record holds, so that the others can be
+    /// written without it.
     fileprivate var isOfValues: Bool { [.constraint, .mismatch, .tooBig].contains(code) }
 
     /// This error without a statement that reads the staged rows, which users do not know.
@@ -219,7 +220,7 @@ extension SQLiteError {
 }
 
 extension SQLiteConnection {
-    /// Whether foreign keys that are checked at the end of the transaction lead nowhere now.
+    /// A Boolean value that indicates whether foreign keys that are checked at the end of the transaction lead nowhere now.
     var hasForeignKeyViolations: Bool {
         guard let handle = unsafe handle else { return false }
         var (current, highest): (Int32, Int32) = (0, 0)

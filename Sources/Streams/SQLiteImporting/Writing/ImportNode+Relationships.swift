@@ -93,7 +93,7 @@ extension ImportNode {
         return parts
     }
 
-    /// Whether two rows have one key.
+    /// Returns whether two rows have one key.
     private func hasRepeatedKeys(in range: Range<Int>) -> Bool {
         var table = ImportKeyTable(minimumCapacity: range.count)
         return range.contains { table.insert($0, of: rows, slots: keySlots) != nil }

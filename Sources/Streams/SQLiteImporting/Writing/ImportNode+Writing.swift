@@ -33,7 +33,7 @@ final class ImportStatements {
         let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
         let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
         let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
-        /// Whether a row that is there has another parent.
+        /// Returns whether a row that is there has another parent.
         func isMoved(_ value: (Int) -> String) -> String {
             let isLinked = node.movedSlots.map { "t.\(name($0)) IS NOT NULL" }.joined(separator: " AND ")
             let differs = node.movedSlots.map { "t.\(name($0)) IS NOT \(value($0)) COLLATE BINARY" }

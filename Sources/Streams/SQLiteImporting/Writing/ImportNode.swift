@@ -66,7 +66,7 @@ final class ImportNode {
     var heldCount = 0
     /// The last row of each key in the range that was written last.
     var keyTable = ImportKeyTable(minimumCapacity: 0)
-    /// Whether that range had several rows with one key.
+    /// A Boolean value that indicates whether that range had several rows with one key.
     var hasRepeatedKeys = false
 
     /// Columns that others of the tree need of a table.

@@ -22,7 +22,8 @@ enum ImportSchema {
 
     /// What of a table decides how rows are put into it.
     struct Traits {
-        /// Whether an upsert does something else than finding the row first: fires triggers, or takes a number for nothing.
+        /// A Boolean value that indicates whether an upsert does something else than finding the row first: fires triggers, or
+        /// takes a number for nothing.
         var refusesUpserts = false
         /// The columns, by folded name, that are NOT NULL and have no default.
         var mandatoryColumns: Set<SQLiteName.Folded> = []
@@ -30,18 +31,19 @@ enum ImportSchema {
         var columns: Set<SQLiteName.Folded> = []
         /// The columns, by folded name, that do not compare text by its bytes.
         var collatedColumns: Set<SQLiteName.Folded> = []
-        /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
+        /// A Boolean value that indicates whether it has CHECK constraints, which an upsert evaluates with defaults for columns
+        /// that are not given.
         var hasChecks = false
         /// The columns, by folded name, that indexes and foreign keys are of: to set them, even to what they are, costs more
         /// than to set all others.
         var indexedColumns: Set<SQLiteName.Folded> = []
-        /// Whether no two rows can be in each other's way but by the unique key, so that the order in which they are updated
-        /// does not matter.
+        /// A Boolean value that indicates whether no two rows can be in each other's way but by the unique key, so that the
+        /// order in which they are updated does not matter.
         var isUniqueByKeyOnly = false
-        /// Whether the unique key is the row id, which no index is of.
+        /// A Boolean value that indicates whether the unique key is the row id, which no index is of.
         var isKeyedByRowID = false
 
-        /// Whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
+        /// Returns whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
         func allowUpserts(of names: [String]) -> Bool {
             guard !refusesUpserts else { return false }
             let missing = columns.subtracting(names.map(SQLiteName.folded))
@@ -122,7 +124,7 @@ enum ImportSchema {
         SQLiteName.folded(collation) == SQLiteName.folded("BINARY")
     }
 
-    /// Whether a column compares text by its bytes unless it is told otherwise.
+    /// Returns whether a column compares text by its bytes unless it is told otherwise.
     private static func comparesByBytes(
         _ column: String, of table: String, inSchema schema: String, _ connection: SQLiteConnection
     ) throws(SQLiteError) -> Bool {

@@ -37,7 +37,7 @@ public final class SQLiteConnection {
     private(set) lazy var rowModule = RowModule()
     /// Why the open transaction, or a part of it, could not be rolled back; until ``rollBack()`` does, nothing else runs.
     public internal(set) var rollbackFailure: SQLiteError?
-    /// Whether the file could not be written since it was read after a rollback.
+    /// A Boolean value that indicates whether the file could not be written since it was read after a rollback.
     var hasFailedToWrite = false
     /// The transactions and savepoints that are open through `beginScope`, by their numbers, the innermost last.
     var openScopes: [Int] = []
@@ -270,7 +270,7 @@ public final class SQLiteConnection {
     /// The number of rows that the last INSERT, UPDATE or DELETE changed, without those that triggers changed.
     public var changeCount: Int { unsafe openHandle.map { unsafe Int(sqlite3_changes64($0)) } ?? 0 }
 
-    /// Whether a transaction is open.
+    /// A Boolean value that indicates whether a transaction is open.
     public var isInTransaction: Bool { unsafe openHandle.map { unsafe sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Returns a bound of this connection.

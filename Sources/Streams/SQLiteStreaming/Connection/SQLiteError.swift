@@ -123,7 +123,7 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(cause.extendedCode, message, sql: cause.sql, byteOffset: cause.byteOffset)
     }
 
-    /// Whether the file cannot be written, as on a full disk, whatever the row is.
+    /// A Boolean value that indicates whether the file cannot be written, as on a full disk, whatever the row is.
     var isOfFile: Bool { [.full, .io, .readOnly, .cannotOpen].contains(code) }
 
     /// This error with other SQL, for a statement that reads a table of this library.

@@ -50,11 +50,12 @@ public struct SQLiteOptions: Sendable {
     public var journalMode: JournalMode?
     /// When changes are forced to the disk; nil leaves SQLite's default, which survives loss of power.
     public var synchronization: Synchronization?
-    /// Whether foreign keys are enforced.
+    /// A Boolean value that indicates whether foreign keys are enforced.
     public var enforcesForeignKeys: Bool
-    /// Whether a name in double quotes that is no column is a string, a quirk of SQLite that hides mistakes.
+    /// A Boolean value that indicates whether a name in double quotes that is no column is a string, a quirk of SQLite that
+    /// hides mistakes.
     public var allowsDoubleQuotedStrings: Bool
-    /// Whether errors show statements with the values bound to them.
+    /// A Boolean value that indicates whether errors show statements with the values bound to them.
     public var showsBoundValues: Bool
     /// The number of prepared statements that are kept for their next use.
     public var statementCacheSize: Int

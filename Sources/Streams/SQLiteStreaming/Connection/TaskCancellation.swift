@@ -11,9 +11,10 @@ final class TaskCancellation {
     private struct State {
         /// The statement that is stepped, if one is.
         var running: OpaquePointer?
-        /// Whether it is to end whatever happens.
+        /// A Boolean value that indicates whether it is to end whatever happens.
         var isDeferred = false
-        /// Whether the next one is not to be stepped, since the handler was asked when one had ended.
+        /// A Boolean value that indicates whether the next one is not to be stepped, since the handler was asked when one had
+        /// ended.
         var isPending = false
     }
 

@@ -27,7 +27,7 @@ struct RowIDSequence {
         isEmpty = false
     }
 
-    /// Whether SQLite chooses this id for the row to come.
+    /// Returns whether SQLite chooses this id for the row to come.
     @inline(__always)  // PERF: SQLite/insert; once a row.
     mutating func isChosen(_ id: Int64) -> Bool {
         if id == next, id != .max {

@@ -26,7 +26,7 @@ final class RowInserter {
     private var selects: [RowIDPart.Kind: SQLiteStatement] = [:]
     /// The statement that finds the row which another one would have become.
     private var finding: SQLiteStatement?
-    /// Whether rows may be refused only after all rows of a statement are there.
+    /// A Boolean value that indicates whether rows may be refused only after all rows of a statement are there.
     private var hasForeignKeys = false
     /// The way that was taken last.
     private(set) var path = SQLiteInsertPath.automatic
@@ -34,7 +34,7 @@ final class RowInserter {
     private(set) var changedRowCount = 0
     /// What is in the column that is read back, row by row; nil for null, and where there is no such row.
     private(set) var ids: [Int64?] = []
-    /// Whether the table is known to take rows, after one that changed nothing.
+    /// A Boolean value that indicates whether the table is known to take rows, after one that changed nothing.
     private var isAccepted = false
 
     /// - Parameters:
@@ -107,7 +107,7 @@ final class RowInserter {
     // PERF: SQLite/small-batches; below, asking for the largest id costs more than telling ids.
     private static let smallestSequence = 256
 
-    /// Whether SQLite was built with virtual tables.
+    /// A Boolean value that indicates whether SQLite was built with virtual tables.
     private static let hasVirtualTables = unsafe sqlite3_compileoption_used("OMIT_VIRTUALTABLE") == 0
 
     /// Inserts all rows of a buffer.

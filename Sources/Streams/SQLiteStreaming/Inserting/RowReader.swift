@@ -20,7 +20,7 @@ final class RowReader {
 
     deinit { unsafe source.deallocate() }
 
-    /// Whether there are rows, which are being inserted.
+    /// A Boolean value that indicates whether there are rows, which are being inserted.
     var isReading: Bool { unsafe source.pointee.kind != .none }
 
     /// Sets where the rows come from.

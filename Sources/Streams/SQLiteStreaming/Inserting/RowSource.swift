@@ -27,7 +27,7 @@ struct RowSource {
     var firstRow = 0
     /// The number of cells of a row; -1 without rows.
     private(set) var columnCount = -1
-    /// Whether a statement is reading the rows from the virtual table, or has done so.
+    /// A Boolean value that indicates whether a statement is reading the rows from the virtual table, or has done so.
     var isScanned = false
     /// Which ids are left to SQLite.
     var rowIDs = RowIDSequence()
@@ -69,7 +69,7 @@ struct RowSource {
 }
 
 extension RowSource {
-    /// Whether a column can have nothing but integers.
+    /// Returns whether a column can have nothing but integers.
     func hasOnlyIntegers(_ column: Int) -> Bool {
         guard let columns = unsafe columns, column >= 0 else { return false }
         return unsafe columns[column].storage == .integer

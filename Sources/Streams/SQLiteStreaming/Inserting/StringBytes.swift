@@ -3,7 +3,7 @@
 
 /// Finds the UTF-8 of native strings in memory.
 enum StringBytes {
-    /// Whether strings of the standard library look in memory the way `find` takes them to.
+    /// A Boolean value that indicates whether strings of the standard library look in memory the way `find` takes them to.
     static let isLayoutKnown = agreesWithStandardLibrary()
 
     // PERF: SQLite/insert; counting the references of a long title cost 445 of 2,857 instructions a row, and a write to the
@@ -24,7 +24,7 @@ enum StringBytes {
         return unsafe (start + 32, Int(first & countBits))
     }
 
-    /// Whether the optional string at an address is nil. Only where `isLayoutKnown`.
+    /// Returns whether the optional string at an address is nil. Only where `isLayoutKnown`.
     @inline(__always)  // PERF: SQLite/insert; once a cell.
     static func isNil(_ string: UnsafeRawPointer) -> Bool {
         // SAFETY: an optional string has 16 bytes.
@@ -58,7 +58,7 @@ enum StringBytes {
         #endif
     }
 
-    /// Whether the bytes of a string are where `find` says.
+    /// Returns whether the bytes of a string are where `find` says.
     private static func agrees(_ string: String) -> Bool {
         var string = string
         let count = string.utf8.count

@@ -112,7 +112,7 @@ extension RowCursor {
         return false
     }
 
-    /// Whether a cell that no one wants could be sent.
+    /// Returns whether a cell that no one wants could be sent.
     @inline(never)
     private func isValid(_ index: Int) -> Bool {
         if case nil = try? unsafe cell(at: index) { false } else { true }

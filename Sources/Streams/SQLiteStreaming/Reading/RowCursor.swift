@@ -29,7 +29,8 @@ struct RowState {
     struct Column {
         /// The UTF-8 of the key.
         @usableFromInline let key: UnsafeRawBufferPointer
-        /// Whether cells are mapped to other values than the stored ones, and whether these are Booleans.
+        /// A Boolean value that indicates whether cells are mapped to other values than the stored ones, and whether these are
+        /// Booleans.
         let isMapped: Bool
         let isBoolean: Bool
     }
@@ -42,7 +43,7 @@ struct RowState {
     /// The number of columns; known from the first row on.
     @usableFromInline var columnCount = 0
     @usableFromInline var columns: UnsafeMutablePointer<Column>
-    /// Whether the sink may lend memory for rows, and whether it has.
+    /// A Boolean value that indicates whether the sink may lend memory for rows, and whether it has.
     @usableFromInline var mayBorrow = true
     @usableFromInline var isLent = false
     /// What is left of a row that was to be stored in lent memory.

@@ -15,7 +15,7 @@ final class RowScan {
     private let columns: RowColumns
     /// The statement that gives the rows when it is stepped.
     private let plain: () throws(SQLiteError) -> SQLiteStatement
-    /// Whether names and types of columns may change with the schema.
+    /// A Boolean value that indicates whether names and types of columns may change with the schema.
     private let isChecked: Bool
     /// What is called with each row, while the query runs, and what it threw.
     private var body: (() throws(StreamError) -> Void)?
@@ -142,7 +142,7 @@ final class RowScan {
         }
     }
 
-    /// Whether the columns are still those that were prepared for, in the schema that the rows are read with.
+    /// Returns whether the columns are still those that were prepared for, in the schema that the rows are read with.
     private func isCurrent() -> Bool {
         guard isChecked else { return true }
         guard let statement = try? cursor.statement.connection.prepare(cursor.statement.sql) else { return false }

@@ -17,7 +17,7 @@ struct RowScanChoice {
     private static let pause: UInt8 = 100
     private static let limits = (queryCount: 256, byteCount: 4_096)
 
-    /// Whether to scan for a query now.
+    /// Returns whether to scan for a query now.
     mutating func accepts(_ sql: String) -> Bool {
         guard let pause = pauses[sql] else {
             guard sql.utf8.count <= Self.limits.byteCount else { return false }
@@ -58,7 +58,7 @@ struct RowScanChoice {
         "OVER", "WITH", "COUNT", "SUM", "TOTAL", "AVG", "MIN", "MAX",
     ]
 
-    /// Whether a query reads a whole table, or several, and in no order that must be kept.
+    /// Returns whether a query reads a whole table, or several, and in no order that must be kept.
     ///
     /// The words may as well be within strings or names: then the statement is stepped without need.
     static func isWholeScan(_ sql: String) -> Bool {

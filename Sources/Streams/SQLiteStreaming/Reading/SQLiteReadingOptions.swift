@@ -36,7 +36,7 @@ public struct SQLiteReadingOptions: Sendable {
 
     /// What columns hold, by name; a value that does not fit is an error.
     public var mappings: [String: ColumnMapping]
-    /// Whether 0 and 1 in a column declared `BOOL` or `BOOLEAN` are sent as Booleans.
+    /// A Boolean value that indicates whether 0 and 1 in a column declared `BOOL` or `BOOLEAN` are sent as Booleans.
     public var mapsDeclaredBooleans: Bool
     /// How text and numbers in columns declared `DATETIME` or `TIMESTAMP` are read as dates; nil sends what is stored.
     ///

@@ -27,7 +27,7 @@ public final class SQLiteRows<Row> {
     /// Makes what reads a value of a row, with the first one.
     private let makeReader: () throws(StreamError) -> Reader
     private var reader: Reader?
-    /// Whether a row is being read: the user's own code may be asked for a part of it.
+    /// A Boolean value that indicates whether a row is being read: the user's own code may be asked for a part of it.
     private var isReading = false
     private var failure: SQLiteError?
 

@@ -42,7 +42,8 @@ extension SQLiteColumn.Affinity {
         case anything
     }
 
-    /// Whether all such values come back as equal ones; a column of numbers is none of dates as text, though it would keep them.
+    /// Returns whether all such values come back as equal ones; a column of numbers is none of dates as text, though it would
+    /// keep them.
     package func keeps(_ content: Content) -> Bool {
         switch content {
         case .integers: self != .text && self != .real
@@ -57,20 +58,20 @@ extension SQLiteColumn.Affinity {
 
 /// Texts that SQLite takes for numbers.
 package enum NumericText {
-    /// Whether a text is an integer of 64 bits the way SQLite writes it.
+    /// Returns whether a text is an integer of 64 bits the way SQLite writes it.
     static func isInteger(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= 20, let value = unsafe Int64(String(decoding: text, as: UTF8.self)) else { return false }
         return unsafe text.elementsEqual("\(value)".utf8)
     }
 
-    /// Whether SQLite takes all of a text for a number.
+    /// Returns whether SQLite takes all of a text for a number.
     package static func isNumber(_ text: String) -> Bool {
         // SAFETY: the bytes do not leave the closure.
         text.withUTF8Span { span in unsafe span.withUnsafeBytes { unsafe isNumber($0) } }
     }
 
     // SPEC: sqlite3AtoF of sqlite/src/util.c: spaces, a sign, digits with a point among them, an exponent, spaces.
-    /// Whether SQLite takes all of a text for a number.
+    /// Returns whether SQLite takes all of a text for a number.
     static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {
         var index = text.startIndex
         func isAt(_ bytes: StaticString) -> Bool {

@@ -17,7 +17,7 @@ final class InsertTarget {
     /// The columns of the primary key, and those without an affinity, by their folded names.
     let primaryKey: Set<SQLiteName.Folded>
     let untyped: Set<SQLiteName.Folded>
-    /// Whether it is a table that SQLite itself stores.
+    /// A Boolean value that indicates whether it is a table that SQLite itself stores.
     let isOrdinary: Bool
     private let versionQuery: String
     private var known: (facts: InsertFacts, versions: [Int64])?
@@ -73,7 +73,7 @@ final class InsertTarget {
         return made
     }
 
-    /// Whether the schema says what it said when names were compared last.
+    /// Returns whether the schema says what it said when names were compared last.
     private func isComparedAsBefore() throws(SQLiteError) -> Bool {
         guard let count = comparisons.versions.first else { return false }
         // To ask for the version is to read, and a transaction that reads first is refused when others write meanwhile.
@@ -81,12 +81,12 @@ final class InsertTarget {
         return try versions() == comparisons.versions
     }
 
-    /// Whether a transaction is open that has neither read nor written the schema yet.
+    /// A Boolean value that indicates whether a transaction is open that has neither read nor written the schema yet.
     private var hasOnlyBegun: Bool {
         connection.isInTransaction && transactionState == SQLITE_TXN_NONE
     }
 
-    /// Whether the open transaction writes to the schema already.
+    /// A Boolean value that indicates whether the open transaction writes to the schema already.
     var isBeingWritten: Bool { transactionState == SQLITE_TXN_WRITE }
 
     private var transactionState: Int32? {
@@ -115,12 +115,12 @@ final class InsertTarget {
 
 /// What a schema says of putting rows into a table.
 struct InsertFacts: Equatable {
-    /// Whether it is an ordinary table without triggers, in which nothing but the statement decides what becomes of a row that
-    /// has the same unique values as another one.
+    /// A Boolean value that indicates whether it is an ordinary table without triggers, in which nothing but the statement
+    /// decides what becomes of a row that has the same unique values as another one.
     private(set) var isPlain = false
-    /// Whether a foreign key of the table is to the table itself.
+    /// A Boolean value that indicates whether a foreign key of the table is to the table itself.
     private(set) var refersToItself = false
-    /// Whether the table has foreign keys, or is referred to by some.
+    /// A Boolean value that indicates whether the table has foreign keys, or is referred to by some.
     private(set) var hasForeignKeys = false
     /// The column that is the row id, if inserting a row without it does nothing but to choose the largest id plus one.
     private(set) var rowIDColumn: String?
@@ -163,7 +163,7 @@ struct InsertFacts: Equatable {
         }
     }
 
-    /// Whether one statement for many rows does the same as one for each of them, up to the first row that is refused.
+    /// Returns whether one statement for many rows does the same as one for each of them, up to the first row that is refused.
     ///
     /// SQLite checks foreign keys at the end of a statement: of many rows one may mend what another one broke.
     func allowsManyRows(_ conflict: SQLiteConflict) -> Bool {

@@ -23,15 +23,16 @@ public struct SQLiteColumn: Sendable, Hashable {
     public let name: String
     /// The declared type; empty when there is none.
     public let declaredType: String
-    /// Whether null is refused.
+    /// A Boolean value that indicates whether null is refused.
     public let isNotNull: Bool
     /// The SQL of the default; nil when that is null.
     public let defaultExpression: String?
     /// The place in the primary key from 1; 0 outside.
     public let primaryKeyIndex: Int
-    /// Whether the value is computed, so that it cannot be inserted.
+    /// A Boolean value that indicates whether the value is computed, so that it cannot be inserted.
     public let isGenerated: Bool
-    /// Whether the table is STRICT, so that the column holds its declared type only, or anything when that is `ANY`.
+    /// A Boolean value that indicates whether the table is STRICT, so that the column holds its declared type only, or anything
+    /// when that is `ANY`.
     public internal(set) var isStrict: Bool = false
 
     // SPEC: https://sqlite.org/datatype3.html section 3.1, in this order; https://sqlite.org/stricttables.html for ANY.
@@ -59,7 +60,7 @@ extension [SQLiteColumn] {
 /// An index of a table, as the schema has it.
 package struct SQLiteIndex {
     package let isUnique: Bool
-    /// Whether it is the one that the primary key needs.
+    /// A Boolean value that indicates whether it is the one that the primary key needs.
     package let isPrimaryKey: Bool
     package let isPartial: Bool
     /// The columns that are compared, each with its collation; an expression has an empty name.
@@ -174,7 +175,7 @@ extension SQLiteConnection {
         return sql
     }
 
-    /// Whether there is a table or view with this name, in which ASCII case does not count.
+    /// Returns whether there is a table or view with this name, in which ASCII case does not count.
     ///
     /// - Throws: What reading the schema throws.
     public func hasTable(_ name: String) throws(SQLiteError) -> Bool { try !columns(ofTable: name).isEmpty }

@@ -75,7 +75,7 @@ extension SQLiteStatement {
         unsafe CellType(rawValue: sqlite3_column_type(handle, cell(column))) ?? .null
     }
 
-    /// Whether a cell is null.
+    /// Returns whether a cell is null.
     public func isNull(at column: Int) -> Bool { type(at: column) == .null }
 
     /// A cell as an integer, by SQLite's conversion: text is read as far as it is a number, null is 0.

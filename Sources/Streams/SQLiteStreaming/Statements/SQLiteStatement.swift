@@ -20,13 +20,13 @@ public final class SQLiteStatement {
     public let sql: String
     // SAFETY: valid as long as this object, which alone finalizes it, or gives it back to the connection.
     package let handle: OpaquePointer
-    /// Whether the connection keeps the handle when this object is gone.
+    /// A Boolean value that indicates whether the connection keeps the handle when this object is gone.
     private let isKept: Bool
     /// The bytes of `sql` before this statement.
     let baseOffset: Int
-    /// Whether there is a row whose cells can be read.
+    /// A Boolean value that indicates whether there is a row whose cells can be read.
     public private(set) var isOnRow = false
-    /// Whether `send` is going through the rows.
+    /// A Boolean value that indicates whether `send` is going through the rows.
     private var isSending = false
     /// The cells that closures are reading, whose memory stays until they return: each may be there more than once.
     private(set) var lentColumns: [Int] = []
@@ -52,7 +52,7 @@ public final class SQLiteStatement {
     /// The number of columns of its rows; 0 for statements that give none.
     public var columnCount: Int { unsafe Int(sqlite3_column_count(handle)) }
 
-    /// Whether the statement changes nothing in the database file by itself.
+    /// A Boolean value that indicates whether the statement changes nothing in the database file by itself.
     public var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
 
     /// Moves to the next row.

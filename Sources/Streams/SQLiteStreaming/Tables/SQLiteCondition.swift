@@ -59,17 +59,18 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         SQLiteCondition(.sql(text, values))
     }
 
-    /// Whether a column matches a pattern of SQL, in which `%` is any text and `_` any character; ASCII case is ignored.
+    /// Returns whether a column matches a pattern of SQL, in which `%` is any text and `_` any character; ASCII case is
+    /// ignored.
     public static func like(_ property: KeyPath<Row, String>, _ pattern: String) -> SQLiteCondition {
         SQLiteCondition(.like(SQLiteMember(property), pattern))
     }
 
-    /// Whether a column matches a pattern of SQL; never for nil.
+    /// Returns whether a column matches a pattern of SQL; never for nil.
     public static func like(_ property: KeyPath<Row, String?>, _ pattern: String) -> SQLiteCondition {
         SQLiteCondition(.like(SQLiteMember(property), pattern))
     }
 
-    /// Whether the value of a column is one of some; each is a parameter.
+    /// Returns whether the value of a column is one of some; each is a parameter.
     public static func isIn<Value: StreamValue>(
         _ property: KeyPath<Row, Value>, _ values: some Sequence<Value>
     ) -> SQLiteCondition {
@@ -80,7 +81,7 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         }
     }
 
-    /// Whether the value of a column is within a range, ends included.
+    /// Returns whether the value of a column is within a range, ends included.
     public static func between<Value: StreamValue & Comparable>(
         _ property: KeyPath<Row, Value>, _ range: ClosedRange<Value>
     ) -> SQLiteCondition {
@@ -91,68 +92,68 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         }
     }
 
-    /// Whether both conditions hold.
+    /// Returns whether both conditions hold.
     public static func && (left: SQLiteCondition, right: SQLiteCondition) -> SQLiteCondition {
         SQLiteCondition(.and(left.node, right.node), over: max(left.depth, right.depth))
     }
 
-    /// Whether one of the conditions holds.
+    /// Returns whether one of the conditions holds.
     public static func || (left: SQLiteCondition, right: SQLiteCondition) -> SQLiteCondition {
         SQLiteCondition(.or(left.node, right.node), over: max(left.depth, right.depth))
     }
 
-    /// Whether the condition does not hold; for values that are nil, neither may.
+    /// Returns whether the condition does not hold; for values that are nil, neither may.
     public static prefix func ! (condition: SQLiteCondition) -> SQLiteCondition {
         SQLiteCondition(.not(condition.node), over: condition.depth)
     }
 }
 
-/// Whether a column has a value; nil is a value like any other.
+/// Returns whether a column has a value; nil is a value like any other.
 public func == <Row: StreamObject, Value: StreamValue>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "IS", value) }
 
-/// Whether a column has another value; nil is a value like any other.
+/// Returns whether a column has another value; nil is a value like any other.
 public func != <Row: StreamObject, Value: StreamValue>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "IS NOT", value) }
 
-/// Whether a column has a smaller value.
+/// Returns whether a column has a smaller value.
 public func < <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<", value) }
 
-/// Whether a column has a smaller value or this one.
+/// Returns whether a column has a smaller value or this one.
 public func <= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<=", value) }
 
-/// Whether a column has a greater value.
+/// Returns whether a column has a greater value.
 public func > <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">", value) }
 
-/// Whether a column has a greater value or this one.
+/// Returns whether a column has a greater value or this one.
 public func >= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">=", value) }
 
-/// Whether a column has a smaller value; never for nil.
+/// Returns whether a column has a smaller value; never for nil.
 public func < <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<", value) }
 
-/// Whether a column has a smaller value or this one; never for nil.
+/// Returns whether a column has a smaller value or this one; never for nil.
 public func <= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<=", value) }
 
-/// Whether a column has a greater value; never for nil.
+/// Returns whether a column has a greater value; never for nil.
 public func > <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">", value) }
 
-/// Whether a column has a greater value or this one; never for nil.
+/// Returns whether a column has a greater value or this one; never for nil.
 public func >= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">=", value) }

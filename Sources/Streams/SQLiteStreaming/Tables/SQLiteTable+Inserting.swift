@@ -30,7 +30,7 @@ extension SQLiteTable {
     }
 
     // PERF: others are read and written again, which takes longer than to check that they can be read.
-    /// Whether all values of a type are those of the messages that it is read from.
+    /// Returns whether all values of a type are those of the messages that it is read from.
     private static func keepsValues(_ type: ObjectIdentifier) -> Bool {
         let types: [Any.Type] = [
             String.self, Bool.self, Double.self, Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self,

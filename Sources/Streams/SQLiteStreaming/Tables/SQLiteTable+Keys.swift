@@ -151,7 +151,7 @@ extension SQLiteTable {
 }
 
 extension MemberColumn.Kind {
-    /// Whether a value may be equal to one of a column of this kind.
+    /// Returns whether a value may be equal to one of a column of this kind.
     fileprivate func mayBe(_ value: ScalarValue) -> Bool {
         switch (self, value) {
         case (.any, _), (_, .null): true

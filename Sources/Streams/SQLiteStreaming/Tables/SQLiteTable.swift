@@ -181,7 +181,7 @@ public struct SQLiteTable<Row: StreamObject> {
         }
     }
 
-    /// Whether values of a kind are stored unchanged in a column.
+    /// Returns whether values of a kind are stored unchanged in a column.
     private func accepts(_ kind: MemberColumn.Kind, _ affinity: SQLiteColumn.Affinity) -> Bool {
         switch kind {
         case .integer, .bool: affinity.keeps(.integers)

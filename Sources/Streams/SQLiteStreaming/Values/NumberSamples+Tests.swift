@@ -65,7 +65,7 @@ package enum NumberSamples {
         return .real(real)
     }
 
-    /// Whether a stored value is what a number is.
+    /// Returns whether a stored value is what a number is.
     package static func isEqual(_ found: SQLiteValue?, _ expected: SQLiteValue?) -> Bool {
         switch (found, expected) {
         case (.integer(let found), .real(let expected)): Double(exactly: found) == expected

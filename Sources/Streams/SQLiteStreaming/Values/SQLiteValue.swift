@@ -18,7 +18,7 @@ public enum SQLiteValue: Sendable, Hashable {
     /// What is wrong with NaN.
     package static let foundNaN = "expected a number, found NaN, which SQLite has not"
 
-    /// Whether the value is null.
+    /// A Boolean value that indicates whether the value is null.
     public var isNull: Bool { self == .null }
     /// The integer; nil for other values.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }

@@ -31,7 +31,7 @@ package enum TextCheck {
             "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it")
     }
 
-    /// Whether bytes are UTF-8.
+    /// Returns whether bytes are UTF-8.
     @inline(__always)  // PERF: SQLite/reading; once a text, mostly short and ASCII.
     static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
         unsafe UTF8Check.isASCII(bytes) || UTF8Check.isValid(bytes)

@@ -25,13 +25,14 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// A column that rows have.
     struct Column {
         let name: String
-        /// Whether the default is another value than null, so that a missing key is not the same as null.
+        /// A Boolean value that indicates whether the default is another value than null, so that a missing key is not the same
+        /// as null.
         let hasDefault: Bool
         /// What messages must bring; nil for anything.
         let kind: MemberColumn.Kind?
-        /// Whether the plan of the member checks the value.
+        /// A Boolean value that indicates whether the plan of the member checks the value.
         let isChecked: Bool
-        /// Whether the member may hold something else than what a message brings.
+        /// A Boolean value that indicates whether the member may hold something else than what a message brings.
         var isConverted = false
         /// What the column makes of values of any type; `blob` where members decide.
         let affinity: SQLiteColumn.Affinity
@@ -53,7 +54,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     /// The open arrays, with their transactions.
     private var arrays: ArrayTransactions
-    /// Whether a dictionary is open that is a row.
+    /// A Boolean value that indicates whether a dictionary is open that is a row.
     var isInRow = false
     /// The column of the value to come: -1 before a key, -2 for one that is ignored.
     var column = -1

@@ -120,7 +120,7 @@ package enum GitHubAnnotations {
         return ["::stop-commands::\(free)"] + lines + ["::\(free)::"]
     }
 
-    /// Whether a line holds a text, whatever characters its ends are parts of.
+    /// Returns whether a line holds a text, whatever characters its ends are parts of.
     private static func contains(_ line: String, _ text: String) -> Bool { line.utf8.contains(text.utf8) }
 }
 

@@ -31,8 +31,8 @@ package enum Severity: String, Sendable { case error, warning, note }
 
 package struct DiagnosticText: Sendable {
     package var paths: PathStyle
-    /// Whether a failed comparison with a literal is followed by the line that replaces it, which only Xcode reads:
-    /// Emacs takes `x.swift:3:5-3` for a file, Vim loses the column.
+    /// A Boolean value that indicates whether a failed comparison with a literal is followed by the line that replaces it,
+    /// which only Xcode reads: Emacs takes `x.swift:3:5-3` for a file, Vim loses the column.
     private let showsReplacements: Bool
 
     package init(paths: PathStyle, showsReplacements: Bool = false) {
@@ -117,7 +117,7 @@ package struct DiagnosticText: Sendable {
         return looksLikeDiagnostic(line) ? "'\(line)'" : line
     }
 
-    /// Whether a pattern of Swift Build's would find the start of a diagnostic in the text: a severity between colons
+    /// Returns whether a pattern of Swift Build's would find the start of a diagnostic in the text: a severity between colons
     /// with no quote before it.
     static func looksLikeDiagnostic(_ text: String) -> Bool {
         let unquoted = text.prefix { $0 != "'" && $0 != "\"" }
@@ -178,7 +178,7 @@ package struct DiagnosticText: Sendable {
 
     private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
-    /// Whether the number that ends here stands between the marks of a place.
+    /// Returns whether the number that ends here stands between the marks of a place.
     private static func isLine(endingAt index: Int, in scalars: [Unicode.Scalar]) -> Bool {
         let rest = scalars[(index + 1)...]
         guard [":", "|", "):"].contains(where: { rest.starts(with: $0.unicodeScalars) }) else { return false }

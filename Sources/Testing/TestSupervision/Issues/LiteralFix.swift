@@ -152,7 +152,7 @@ private enum LiteralKind: Equatable {
         }
     }
 
-    /// Whether a literal of the source is the value that a text says.
+    /// Returns whether a literal of the source is the value that a text says.
     func writes(_ literal: String, _ text: String) -> Bool {
         if literal == text { return true }
         switch self {

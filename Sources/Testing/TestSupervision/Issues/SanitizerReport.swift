@@ -9,7 +9,8 @@ struct SanitizerReport: Equatable {
     var text: String
     /// The places of the frames that have one, innermost first.
     var places: [SourcePlace]
-    /// Whether the first place is where it happened, and not in the sanitizer's or the system's own code.
+    /// A Boolean value that indicates whether the first place is where it happened, and not in the sanitizer's or the system's
+    /// own code.
     var isAtFirstPlace = false
 
     /// Reads the last report of an output.

@@ -34,7 +34,7 @@ struct StringLiteral {
         self.text = text
     }
 
-    /// Whether this is the text, byte for byte.
+    /// Returns whether this is the text, byte for byte.
     func says(_ other: String) -> Bool { text.utf8.elementsEqual(other.utf8) }
 
     /// Writes a literal in the same form that says another text.

@@ -127,12 +127,12 @@ extension SourceScan {
         return evident
     }
 
-    /// Whether both are of one `#if`, of whose branches each is written with those before it.
+    /// Returns whether both are of one `#if`, of whose branches each is written with those before it.
     private static func areBranches(_ one: String, _ other: String) -> Bool {
         one.hasPrefix("\(other)else") || other.hasPrefix("\(one)else")
     }
 
-    /// Whether a condition holds wherever there are tests.
+    /// Returns whether a condition holds wherever there are tests.
     private static func isAlwaysTrue(_ condition: String) -> Bool {
         let words = Set(condition.split(separator: " ").dropFirst())
         return words == ["DEBUG", "|", "IN_CLASS_TESTS"] || words == ["true"]

@@ -4,7 +4,7 @@
 import TestEvents
 
 enum NameSums {
-    /// Whether the sources declare, list and plan the same names: in each file as many functions `test…` as entries
+    /// Returns whether the sources declare, list and plan the same names: in each file as many functions `test…` as entries
     /// `"test…"` of the same names, and in all files together those that are planned; and as many lists.
     ///
     /// False is no verdict: an entry may be a closure, a function somebody's helper.

@@ -55,7 +55,7 @@ struct CompilerOutputs {
         String(FileAccess.name(of: source).dropLast(".swift".count))
     }
 
-    /// Whether the compiler writes such a file only when there is nothing wrong with a source.
+    /// Returns whether the compiler writes such a file only when there is nothing wrong with a source.
     private static func comesOfSuccess(_ name: String) -> Bool {
         [".o", ".swiftdeps", ".d"].contains(where: name.hasSuffix) && !name.hasSuffix("emit-module.d")
     }

@@ -37,9 +37,10 @@ package struct ModuleDescription: Equatable, Sendable {
     package var image = ""
     /// The C compiler of the toolchain that compiled the objects.
     package var clang = ""
-    /// Whether C++ is among the objects.
+    /// A Boolean value that indicates whether C++ is among the objects.
     package var usesCPlusPlus = false
-    /// Whether the module depends on InClassTesting through other targets only, most of which have no tests.
+    /// A Boolean value that indicates whether the module depends on InClassTesting through other targets only, most of which
+    /// have no tests.
     package var isIndirect = false
     /// A diagnostic for a module whose tests no build can run, if it lists any.
     package var advice = ""
@@ -145,7 +146,7 @@ extension ModuleDescription {
         return found.filter { seen.insert($0).inserted }
     }
 
-    /// Whether a name is Swift Build's for an executable's object: a hash follows the name of the target.
+    /// Returns whether a name is Swift Build's for an executable's object: a hash follows the name of the target.
     private static func isHashed(_ name: String, after prefix: String, ending: String = "-testable.o") -> Bool {
         guard name.hasPrefix(prefix), name.hasSuffix(ending) else { return false }
         return name.dropFirst(prefix.count).dropLast(ending.count).allSatisfy(\.isHexDigit)
@@ -169,10 +170,12 @@ extension ModuleDescription {
     /// All Swift sources that the image is made of, as far as they are known.
     package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
 
-    /// Whether Swift Build compiles the module twice: for the program, and with the tests for what depends on the module.
+    /// A Boolean value that indicates whether Swift Build compiles the module twice: for the program, and with the tests for
+    /// what depends on the module.
     private var isSwiftBuildProgram: Bool { executables.contains { FileAccess.name(of: $0) == "\(target)-" } }
 
-    /// Whether the last build has compiled the module for its program only, and so not its tests.
+    /// A Boolean value that indicates whether the last build has compiled the module for its program only, and so not its
+    /// tests.
     package var isBuiltWithoutTests: Bool {
         guard isSwiftBuildProgram else { return false }
         let objects = FileAccess.names(in: "\(bundleFolder)/ExecutableModules")

@@ -1,7 +1,8 @@
 // Whether a module has tests, told without linking it.
 
 extension ModuleDescription {
-    /// Whether the module's own objects name a type of InClassTesting, as those of every module with tests do.
+    /// A Boolean value that indicates whether the module's own objects name a type of InClassTesting, as those of every module
+    /// with tests do.
     package var usesLibrary: Bool {
         var own = self
         own.fileMaps = Array(fileMaps.prefix(1))
@@ -12,12 +13,12 @@ extension ModuleDescription {
         return objects.contains { Self.file($0, holds: "14InClassTesting") }
     }
 
-    /// Whether the module passes InClassTesting on to others, and so needs no tests of its own.
+    /// A Boolean value that indicates whether the module passes InClassTesting on to others, and so needs no tests of its own.
     package var isTestKit: Bool {
         sources.contains { Self.file($0, holds: "@_exported import InClassTesting") }
     }
 
-    /// Whether a source declares a list of tests.
+    /// A Boolean value that indicates whether a source declares a list of tests.
     package var listsTests: Bool {
         SourceScan(sources: sources, module: module).types.values.contains { !$0.lists.isEmpty }
     }

@@ -5,7 +5,7 @@
 struct MutantCompiler {
     /// What has a shell compile each source by itself, but for where the object goes, by path.
     private let jobs: [String: Substring]
-    /// Whether tests run under a sanitizer, which takes more memory than there is.
+    /// A Boolean value that indicates whether tests run under a sanitizer, which takes more memory than there is.
     let isSanitized: Bool
 
     /// Asks the compiler how it compiles the sources of a module.
@@ -54,7 +54,7 @@ struct MutantCompiler {
         self.jobs = jobs
     }
 
-    /// Whether an option of a build is about what else it writes, or about doing it all at once.
+    /// Returns whether an option of a build is about what else it writes, or about doing it all at once.
     private static func isOfOutput(_ word: String) -> Bool {
         let others: Set<String> = [
             "-output-file-map", "-index-store-path", "-incremental", "-enable-batch-mode", "-serialize-diagnostics",
@@ -83,7 +83,7 @@ struct MutantCompiler {
         return try ChildProcess.startInSilence(words)
     }
 
-    /// Whether the compiler has said what is wrong with a source, when there is no object.
+    /// Returns whether the compiler has said what is wrong with a source, when there is no object.
     static func hasRefused(_ object: String) -> Bool {
         let output = String(decoding: (try? FileAccess.contents(of: "\(object).err")) ?? [], as: UTF8.self)
         return [": error: ", "Stack dump:"].contains(where: output.contains) && !output.contains("No space left")

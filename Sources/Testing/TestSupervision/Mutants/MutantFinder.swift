@@ -15,7 +15,7 @@ struct MutantFinder {
         let column: Int
         /// As it is written, quotes included.
         var text: String
-        /// Whether no other brackets are within the braces that it is in.
+        /// A Boolean value that indicates whether no other brackets are within the braces that it is in.
         let isInBraces: Bool
     }
 
@@ -253,10 +253,10 @@ struct MutantFinder {
     private func byte(before index: Int) -> UInt8 { pieces[index].start > 0 ? source[pieces[index].start - 1] : 0 }
     private func byte(behind index: Int) -> UInt8 { pieces[index].end < source.count ? source[pieces[index].end] : 0 }
 
-    /// Whether a word is a member, which may be called like a keyword or be a number.
+    /// Returns whether a word is a member, which may be called like a keyword or be a number.
     private func isMember(_ index: Int) -> Bool { text(index - 1).hasSuffix(".") && text(index - 1) != "..." }
 
-    /// Whether a piece is an operator with space on both sides.
+    /// Returns whether a piece is an operator with space on both sides.
     private func isInfix(_ index: Int) -> Bool {
         isOperator(index) && byte(before: index) <= 0x20 && byte(behind: index) <= 0x20
     }

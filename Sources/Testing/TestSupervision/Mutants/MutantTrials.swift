@@ -27,7 +27,8 @@ package final class MutantTrials {
     private var contents: [String: [UInt8]] = [:]
     /// The tests that have noticed a mutant, and run first.
     private var noticing: Set<String> = []
-    /// Whether tests have failed without a mutant because others ran first; all run in the order of their list then.
+    /// A Boolean value that indicates whether tests have failed without a mutant because others ran first; all run in the order
+    /// of their list then.
     package private(set) var needsOrder = false
     /// How long the longest test takes, or making the lists, in nanoseconds.
     private var longest = 0

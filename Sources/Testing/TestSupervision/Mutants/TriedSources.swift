@@ -19,7 +19,7 @@ package struct TriedSources {
         lines = Set(text.split(separator: "\n").map(String.init))
     }
 
-    /// Whether all mutants of a source have been tried since it was written.
+    /// Returns whether all mutants of a source have been tried since it was written.
     package func contains(_ source: String) -> Bool { lines.contains(current[source] ?? source) }
 
     /// Remembers that all mutants of sources as they were found here have been tried.

@@ -17,7 +17,7 @@ struct LastRun: Equatable {
     /// The paths of the sources that have changed since they were compiled for it, or before without all of their tests
     /// having run since then.
     var changed: Set<String> = []
-    /// Whether there was a run before.
+    /// A Boolean value that indicates whether there was a run before.
     var isThere = false
 
     init() {}

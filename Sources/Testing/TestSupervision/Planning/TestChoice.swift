@@ -89,10 +89,10 @@ package struct ChosenLine: Equatable, Sendable {
         self.line = line
     }
 
-    /// Whether a source's absolute path is meant.
+    /// Returns whether a source's absolute path is meant.
     package func names(_ source: String) -> Bool { Self.path(path, names: source) }
 
-    /// Whether it is one of some lines of a source.
+    /// Returns whether it is one of some lines of a source.
     func isIn(_ source: String, _ first: Int, _ last: Int) -> Bool {
         first <= line && line <= last && names(source)
     }
@@ -117,22 +117,23 @@ package struct TestChoice: Sendable {
     package var isChangedOnly = false
     /// Only a part of what is left, for one of several machines.
     package var shard: TestShard?
-    /// Whether the test types and exclusions are what the package itself has chosen for every run.
+    /// A Boolean value that indicates whether the test types and exclusions are what the package itself has chosen for every
+    /// run.
     package var isUsual = false
 
     package init() {}
 
-    /// Whether the choice is other than every unit test.
+    /// A Boolean value that indicates whether the choice is other than every unit test.
     private var isRestricted: Bool {
         !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || !lines.isEmpty || isFailedOnly || isChangedOnly
             || shard != nil || names != nil
     }
 
-    /// Whether a run of this choice also says what is wrong with the lists: one that is of a part of the tests does not
-    /// repeat what the run of all has said, and of several machines the first does it for all.
+    /// A Boolean value that indicates whether a run of this choice also says what is wrong with the lists: one that is of a
+    /// part of the tests does not repeat what the run of all has said, and of several machines the first does it for all.
     var checksLists: Bool { isOfAll(shard: shard?.index ?? 0 == 0) }
 
-    /// Whether nothing is left out but by the package itself.
+    /// A Boolean value that indicates whether nothing is left out but by the package itself.
     var isOfAll: Bool { isOfAll(shard: shard == nil) }
 
     private func isOfAll(shard isWanted: Bool) -> Bool {
@@ -140,7 +141,7 @@ package struct TestChoice: Sendable {
             && (isUsual || testTypes.isEmpty && exclusions.isEmpty)
     }
 
-    /// Whether a filter names the type itself.
+    /// Returns whether a filter names the type itself.
     func asksFor(_ typeName: String) -> Bool { filters.contains { $0.matches(typeName) } }
 
     /// The selected tests of a plan, in its order.

@@ -20,9 +20,9 @@ package struct RunOptions: Sendable {
     package var stopsAtFirstFailure = false
     /// How often a test that failed is run again, each time in a worker of its own, until it passes.
     package var retryCount = 0
-    /// Whether the temporary directories of failed tests stay.
+    /// A Boolean value that indicates whether the temporary directories of failed tests stay.
     package var keepsDirectories = true
-    /// Whether an earlier run of this command is repeated, what that has kept included.
+    /// A Boolean value that indicates whether an earlier run of this command is repeated, what that has kept included.
     package var isRepetition = false
     /// Leave out of notes what no two runs have in common.
     package var isStable = false
@@ -36,17 +36,17 @@ package struct RunOptions: Sendable {
     package var leavesProfiles = false
     /// Report no beginnings, and nothing of tests that passed with nothing to say of them.
     package var reportsOnlyNews = false
-    /// Whether this is a step of a build: everything has just been compiled, and a test that is running when the run is
-    /// ended is not to blame, since a build ends its steps when another one fails.
+    /// A Boolean value that indicates whether this is a step of a build: everything has just been compiled, and a test that is
+    /// running when the run is ended is not to blame, since a build ends its steps when another one fails.
     package var isBuildStep = false
-    /// Whether what was got may be accepted in place of what was expected.
+    /// A Boolean value that indicates whether what was got may be accepted in place of what was expected.
     package var isAccepting = false
     /// Only announce the plan.
     package var isListing = false
 
     package init() {}
 
-    /// Whether a test that took so long is one to warn of.
+    /// Returns whether a test that took so long is one to warn of.
     package func isSlow(nanoseconds: Int) -> Bool {
         // A limit that no time reaches is one as well.
         let (limit, overflow) = slowMilliseconds.multipliedReportingOverflow(by: 1_000_000)

@@ -129,7 +129,7 @@ final class RunResults {
         attempts.removeValue(forKey: index) ?? []
     }
 
-    /// Whether some test has failed and is to run again.
+    /// A Boolean value that indicates whether some test has failed and is to run again.
     var hasOpenAttempts: Bool { !attempts.isEmpty }
 
     /// Lets the last attempt stand for each test that will not run again after all.

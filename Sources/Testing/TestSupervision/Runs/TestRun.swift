@@ -41,7 +41,7 @@ package final class TestRun {
     /// The plan with the names that workers use.
     private var announced: [PlannedTest] = []
     private lazy var lastRun = LastRun(module)
-    /// Whether nothing more is to begin.
+    /// A Boolean value that indicates whether nothing more is to begin.
     private var isStopping = false
     private var limitsChecked = ContinuousClock.now
     private var lastWake = ContinuousClock.now
@@ -208,12 +208,13 @@ package final class TestRun {
     /// The sessions that have something to do, unlike those that wait for late failures of the one test that they ran.
     private var busy: [WorkerSession] { sessions.filter { $0.state == .running || !isOver($0) } }
 
-    /// Whether a session has run the one test that it is for.
+    /// Returns whether a session has run the one test that it is for.
     private func isOver(_ session: WorkerSession) -> Bool {
         session.begunCount > 0 && (options.isolatesTests || session.attempt != nil)
     }
 
-    /// Whether a test that failed runs again, which decides whether it is the first failure and the last test.
+    /// A Boolean value that indicates whether a test that failed runs again, which decides whether it is the first failure and
+    /// the last test.
     private var isWaiting: Bool { options.stopsAtFirstFailure && (results.hasOpenAttempts || !dead.isEmpty) }
 
     private var patience: Int {
@@ -299,7 +300,7 @@ package final class TestRun {
         retries.insert(index, at: 0)
     }
 
-    /// Whether a worker was ended together with the run, for which nothing in it is to blame.
+    /// Returns whether a worker was ended together with the run, for which nothing in it is to blame.
     private func isExcused(_ death: WorkerDeath) -> Bool { options.isBuildStep && death.isInterruption }
 
     /// A test in which its worker died.

@@ -38,7 +38,7 @@ struct WrittenTable: Equatable {
     /// All words of it, among which are the functions that it runs.
     var functions: Set<String> = []
 
-    /// Whether a row is on a line.
+    /// Returns whether a row is on a line.
     func hasRow(_ index: Int, on line: Int) -> Bool {
         guard let rows, rows.indices.contains(index), line <= lastLineOfRows else { return false }
         let end = index + 1 < rows.count ? rows[index + 1].line - 1 : lastLineOfRows
@@ -47,7 +47,7 @@ struct WrittenTable: Equatable {
 }
 
 extension ListedTest {
-    /// Whether a test of the entry's type is on a line of the entry: of a table all its rows, or those on the line.
+    /// Returns whether a test of the entry's type is on a line of the entry: of a table all its rows, or those on the line.
     func isMeant(_ test: PlannedTest, on line: Int) -> Bool {
         guard let row = test.row, let table else { return test.row == nil && table == nil && test.testName == name }
         let isOfRows = line != place.line && (table.rows ?? []).indices.contains { table.hasRow($0, on: line) }
@@ -70,7 +70,7 @@ struct WrittenList: Equatable {
     var isOverride: Bool
     /// The entries whose names are literals; nil for a list that is made otherwise.
     var entries: [ListedTest]?
-    /// Whether it is of the tests that run unless others are asked for.
+    /// A Boolean value that indicates whether it is of the tests that run unless others are asked for.
     var isOfUnitTests: Bool
 }
 
@@ -241,7 +241,7 @@ struct SourceScan {
         return "no test is around line \(line.line) of \(line.path)\(rest)"
     }
 
-    /// Whether a function of its type is what a test runs, as far as the list says.
+    /// Returns whether a function of its type is what a test runs, as far as the list says.
     private func runs(_ function: DeclaredTest, _ test: PlannedTest) -> Bool {
         guard let row = test.row else { return place(of: test) == function.place }
         let table = self[test.typeName]?.listed.first { $0.name == row.table }?.table

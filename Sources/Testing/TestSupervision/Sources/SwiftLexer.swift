@@ -202,7 +202,7 @@ package struct SwiftLexer {
         readString()
     }
 
-    /// Whether three quotes begin here, and not such as in `#"""#` a literal that ends in its line.
+    /// Returns whether three quotes begin here, and not such as in `#"""#` a literal that ends in its line.
     private func isMultiline(poundCount: Int) -> Bool {
         guard byte(1) == 0x22, byte(2) == 0x22 else { return false }
         var distance = 2

@@ -24,7 +24,7 @@ final class TestedSources {
         return file
     }
 
-    /// Whether a source has not been written since it was compiled.
+    /// Returns whether a source has not been written since it was compiled.
     func isAsCompiled(_ path: String) -> Bool {
         FileAccess.modificationTime(of: path).map { $0 < compilationTime } ?? false
     }

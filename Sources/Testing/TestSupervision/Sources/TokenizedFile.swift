@@ -143,7 +143,7 @@ package struct TokenizedFile: TokenReading {
         return []
     }
 
-    /// Whether a token is the end of `each(…)`.
+    /// Returns whether a token is the end of `each(…)`.
     private func isTable(_ end: Int) -> Bool {
         mark(end) == ")" && bracket(around: end).map { mark($0 - 1) == "each" } ?? false
     }

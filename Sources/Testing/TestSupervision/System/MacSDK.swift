@@ -20,7 +20,7 @@ enum MacSDK {
         return String(line)
     }
 
-    /// Whether a path is that of an SDK for macOS: Xcode sets `SDKROOT` to that of what is built for a telephone.
+    /// Returns whether a path is that of an SDK for macOS: Xcode sets `SDKROOT` to that of what is built for a telephone.
     private static func isForMacOS(_ path: String) -> Bool { FileAccess.name(of: path).hasPrefix("MacOSX") }
 }
 

@@ -92,7 +92,7 @@ package enum ChildProcess {
         return false
     }
 
-    /// Whether a process has ended; it is still there to be waited for, and so are its number and its group's.
+    /// Returns whether a process has ended; it is still there to be waited for, and so are its number and its group's.
     static func hasEnded(_ process: pid_t) -> Bool { inclass_has_ended(process) != 0 }
 
     /// Runs a program to its end and returns what it wrote to both of its output streams.

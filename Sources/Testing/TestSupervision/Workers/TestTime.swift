@@ -43,7 +43,7 @@ struct TestTime {
         return clock - paused
     }
 
-    /// Whether a process has had a limit's time.
+    /// Returns whether a process has had a limit's time.
     mutating func isOver(_ limitMilliseconds: Int, of process: pid_t) -> Bool {
         let elapsed = elapsed(at: clock)
         guard left(of: limitMilliseconds, after: elapsed) <= 0 else { return false }

@@ -167,7 +167,7 @@ final class Worker {
         return descriptors.indices.filter { descriptors[$0].revents != 0 }
     }
 
-    /// Whether the process is gone although something it started still holds the pipe.
+    /// A Boolean value that indicates whether the process is gone although something it started still holds the pipe.
     private var hasEnded: Bool {
         if end != nil { return true }
         guard ChildProcess.hasEnded(process) else { return false }

@@ -69,7 +69,7 @@ final class WorkerSession {
     var idleTime: Duration { .now - idleSince }
     /// The test that it was started to run, and nothing else.
     let attempt: Int?
-    /// Whether it ends because a test has changed the state of its process.
+    /// A Boolean value that indicates whether it ends because a test has changed the state of its process.
     private(set) var leavesRest = false
     /// How many tests this worker has begun.
     private(set) var begunCount = 0
@@ -78,7 +78,7 @@ final class WorkerSession {
     /// The test that ran before the present one.
     var previousTest: PlannedTest? { previousIndex.map { plan[$0] } }
     private var previousIndex: Int?
-    /// Whether it may say something yet.
+    /// A Boolean value that indicates whether it may say something yet.
     private var isOpen = true
 
     /// The test that is running.

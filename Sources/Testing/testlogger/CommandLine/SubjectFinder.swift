@@ -148,7 +148,7 @@ struct SubjectFinder {
                 + (elsewhere ?? []).filter { has("root", root, $0) })
     }
 
-    /// Whether a description has a path under a key: the same place, whatever links lead there.
+    /// Returns whether a description has a path under a key: the same place, whatever links lead there.
     private func has(_ key: String, _ place: String, _ description: String) -> Bool {
         let lines = String(decoding: (try? FileAccess.contents(of: description)) ?? [], as: UTF8.self).split(
             separator: "\n")

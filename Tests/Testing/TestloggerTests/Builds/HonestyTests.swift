@@ -317,7 +317,7 @@ extension PackageTests {
             try RunningPrograms.wait(for: "the end of all processes") { try package.processes().isEmpty }
         }
 
-        /// Whether a test image runs.
+        /// Returns whether a test image runs.
         private func hasImage() throws -> Bool {
             try package.processes().contains { process in
                 let words = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline"))

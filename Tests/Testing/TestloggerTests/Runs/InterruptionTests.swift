@@ -57,7 +57,7 @@ extension TestloggerTests {
             try JUnitReader.expectValid(reports)
         }
 
-        /// Whether the waiting process, the one that runs the tests and a worker are there, or a report is already.
+        /// Returns whether the waiting process, the one that runs the tests and a worker are there, or a report is already.
         private static func hasBegun(_ assignment: String, _ report: URL? = nil) throws -> Bool {
             if let report, access(report.path, F_OK) == 0 { return true }
             return try RunningPrograms.processes(with: assignment).count > 2

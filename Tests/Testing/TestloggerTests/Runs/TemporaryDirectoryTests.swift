@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 extension FixturePackage {
-    /// Whether the test that runs until it is ended has written its file, in a temporary directory below a folder.
+    /// Returns whether the test that runs until it is ended has written its file, in a temporary directory below a folder.
     func hasBegunLongTest(in folder: URL) -> Bool {
         // The folders come and go.
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []

@@ -12,7 +12,7 @@ struct PackageShape {
     var settings: [String] = []
     /// Further arguments of the declaration, with a comma at the end.
     var more = ""
-    /// Whether the target reaches InClassTesting through another one only.
+    /// A Boolean value that indicates whether the target reaches InClassTesting through another one only.
     var isIndirect = false
     /// The source with the test; `CHECK` is its expectation.
     var source: String?

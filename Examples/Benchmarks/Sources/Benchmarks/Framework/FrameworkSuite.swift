@@ -10,7 +10,7 @@ struct FrameworkSuite {
 
     let rounds: Int
     let isSmoke: Bool
-    /// Whether a part is wanted, `Framework/edits` for example.
+    /// A Boolean value that indicates whether a part is wanted, `Framework/edits` for example.
     let wants: (String) -> Bool
 
     static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../..")

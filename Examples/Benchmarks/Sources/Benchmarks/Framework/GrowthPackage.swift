@@ -29,7 +29,7 @@ private enum Growth: String, CaseIterable {
         }
     }
 
-    /// Whether the program that is measured finds a failure.
+    /// A Boolean value that indicates whether the program that is measured finds a failure.
     var isRed: Bool {
         switch self {
         case .passing, .skipped, .types, .source: false

@@ -76,10 +76,10 @@ struct NativePeers: @unchecked Sendable {
         }
     }
 
-    /// Whether a build has a library.
+    /// Returns whether a build has a library.
     static func has(_ library: String) -> Bool { all.contains { $0.has(library) } }
 
-    /// Whether g++ takes its time to make fast code; set before the first use.
+    /// A Boolean value that indicates whether g++ takes its time to make fast code; set before the first use.
     nonisolated(unsafe) static var isOptimized = true
 
     /// All builds; the libraries that are missing are named once.

@@ -49,10 +49,10 @@ struct Options {
         if scale.isSmoke { rounds = 1 }
     }
 
-    /// Whether a group is to run, named as `suite/group`.
+    /// Returns whether a group is to run, named as `suite/group`.
     func wants(_ name: String) -> Bool { names.isEmpty || names.contains { name.hasPrefix($0) } }
 
-    /// Whether any group of a suite may be.
+    /// Returns whether any group of a suite may be.
     func wantsSome(ofSuite suite: String) -> Bool {
         names.isEmpty || names.contains { suite.hasPrefix($0.prefix(suite.count)) }
     }

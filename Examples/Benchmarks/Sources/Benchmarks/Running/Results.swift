@@ -52,7 +52,7 @@ struct GroupResult: StreamObject {
 /// What was measured of one case; all but the time is nil where nobody can tell.
 struct CaseResult: StreamObject {
     var name = ""
-    /// Whether this is what the package is compared with.
+    /// A Boolean value that indicates whether this is what the package is compared with.
     var isPeer = false
     /// The median time of a run.
     var milliseconds = 0.0

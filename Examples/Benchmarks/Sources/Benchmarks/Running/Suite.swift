@@ -17,8 +17,8 @@ struct Check: Sendable {
 
 /// How much work a run does.
 struct Scale {
-    /// Whether inputs are as small as they can be, nothing is measured, and everything is run and checked; otherwise inputs make
-    /// times meaningful.
+    /// A Boolean value that indicates whether inputs are as small as they can be, nothing is measured, and everything is run
+    /// and checked; otherwise inputs make times meaningful.
     var isSmoke = false
     /// The number of rows of databases, and of bytes of the text of `ImportMemory`, where somebody has asked for one.
     var rows: Int?

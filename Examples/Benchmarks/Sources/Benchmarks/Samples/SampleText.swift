@@ -90,6 +90,6 @@ extension SeededGenerator {
     /// A number from 0 to one less than the bound.
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Whether something that happens once in so many times happens.
+    /// Returns whether something that happens once in so many times happens.
     mutating func isOne(in count: Int) -> Bool { below(count) == 0 }
 }

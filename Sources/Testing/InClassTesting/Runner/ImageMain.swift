@@ -60,9 +60,8 @@ enum ImageMain {
         Recorder.connect(EventWriter(descriptor: events))
         notesWhatIsMet = getenv("IN_CLASS_ACCEPTING") != nil
         LastWords.install(descriptor: events)
-        let part = plan.split(separator: ":", maxSplits: 1)
-        let first = part.count == 2 ? Int(part[0]) ?? 0 : 0
-        let tests = announcePlan(module: module, isKnown: plan == "known", only: part.count == 2 ? part[1] : nil)
+        let (first, type) = part(of: plan)
+        let tests = announcePlan(module: module, isKnown: plan == "known", only: type)
         drainMainQueue {
             let loop = TestLoop(tests, first: first, commands: commands)
             // A test that cancels its task cancels only this task.
@@ -123,6 +122,12 @@ enum ImageMain {
 
     private static func isTested(_ name: String, _ module: String) -> Bool {
         module.isEmpty ? name != "InClassTesting" : name == module
+    }
+
+    /// Returns the index and the type in `FIRST:TYPE`, for which an array in `start` would be a leak.
+    private static func part(of plan: String) -> (first: Int, type: Substring?) {
+        let words = plan.split(separator: ":", maxSplits: 1)
+        return words.count == 2 ? (Int(words[0]) ?? 0, words[1]) : (0, nil)
     }
 
     /// Makes the lists of all types, or only of one, and announces what is in them.

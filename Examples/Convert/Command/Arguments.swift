@@ -148,7 +148,7 @@ struct Arguments {
                 "what is between the fields of csv in OUT, if IN has another delimiter"),
             .flag(
                 "--no-header", \.hasNoHeader, "the first record of csv and tsv has no names; records are arrays"),
-            .byte("--comment", \.comment, "what begins the lines of csv and tsv that are no records"),
+            .byte("--comment", \.comment, "the byte that begins comment lines of csv and tsv"),
             .choice(
                 "--encoding", "encoding", \.csv.encoding, shown: "NAME",
                 ["utf-8": .utf8, "latin1": .latin1, "windows-1252": .windows1252],

@@ -12,7 +12,7 @@ package struct RunOptions: Sendable {
     package var workerCountMax = 1
     /// Run each test in a worker of its own.
     package var isolatesTests = false
-    /// How long a process that ran only one test stays, so that what fails after the test's end is heard of.
+    /// The time in milliseconds for which a process waits, after its only test has ended, for failures of the test's tasks.
     package var lateMilliseconds = 100
     /// Run in a random order that this number decides.
     package var shuffleSeed: UInt64?

@@ -276,13 +276,14 @@ extension TestRun: SelfTesting {
             }, "a process of its own",
             of: {
                 try image([
-                    ("a", "{ sleep 0.02; \(stray); : > $0.late; } &"),
-                    ("b", "while [ ! -e $0.late ]; do sleep 0.01; done"),
+                    // The process of b begins when a has ended.
+                    ("a", "{ while [ ! -e $0.b ]; do sleep 0.01; done; \(stray); : > $0.late; } &"),
+                    ("b", ": > $0.b; while [ ! -e $0.late ]; do sleep 0.01; done"),
                 ])
             }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
     }
 
-    /// All lists are made once, and not for each test.
+    /// The first process makes all lists, the others only those of their test's type.
     private static func testMakesOnlyTheListsOfIsolatedTests() throws {
         let module = try image([("a", ""), ("b", "fail 1"), ("c", "")], opening: "echo $5 >> $0.plans")
         let found = try lines(module) {

@@ -138,7 +138,7 @@ package final class TestRun {
         } catch { throw .system(error) }
     }
 
-    /// The tests of the type that a test is of, which stand together.
+    /// Returns the tests of a test's type, which are consecutive.
     private func announcedTests(ofTypeAt index: Int) -> ArraySlice<PlannedTest> {
         var (start, end) = (index, index + 1)
         while start > 0, announced[start - 1].typeName == announced[index].typeName { start -= 1 }
@@ -205,10 +205,10 @@ package final class TestRun {
         }
     }
 
-    /// The sessions that have something to do, unlike those that wait for late failures of the one test that they ran.
+    /// The sessions that aren't only waiting for late failures of their one test.
     private var busy: [WorkerSession] { sessions.filter { $0.state == .running || !isOver($0) } }
 
-    /// Returns whether a session has run the one test that it is for.
+    /// Returns whether a session has run its only test.
     private func isOver(_ session: WorkerSession) -> Bool {
         session.begunCount > 0 && (options.isolatesTests || session.attempt != nil)
     }
@@ -255,7 +255,7 @@ package final class TestRun {
                 continue
             }
             let isOver = isOver(session)
-            // What the test has left running may still fail.
+            // Tasks that the test has started may still fail.
             if isOver, !isStopping, session.idleTime < .milliseconds(options.lateMilliseconds) { continue }
             let piece = isWaiting || isOver || session.attempt != nil ? [] : queue.takePiece()
             if piece.isEmpty { session.finish() } else { session.run(piece) }

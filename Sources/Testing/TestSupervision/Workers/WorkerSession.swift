@@ -65,9 +65,9 @@ final class WorkerSession {
     /// When that was.
     private(set) var assignment = ContinuousClock.now
     private var idleSince = ContinuousClock.now
-    /// How long it has had nothing to do, if it hasn't.
+    /// The time since the last test ended.
     var idleTime: Duration { .now - idleSince }
-    /// The test that it was started to run, and nothing else.
+    /// The only test that it runs, if it was started for one test.
     let attempt: Int?
     /// A Boolean value that indicates whether it ends because a test has changed the state of its process.
     private(set) var leavesRest = false
@@ -98,7 +98,7 @@ final class WorkerSession {
     /// What it must announce.
     private var expected: (count: Int, hash: Int)?
     private let part: [PlannedTest]
-    /// What it takes for its plan once it has announced its part.
+    /// The plan of all tests, which replaces the announced part.
     private var whole: [PlannedTest]?
 
     /// Starts a worker on a module's image.

@@ -1,6 +1,7 @@
-// The command: swift run -c release --package-path Examples/Benchmarks Benchmarks [NAME...] [--help]
-// To add benchmarks, write a file with a `Suite` and add it to the list below; what must hold on input too large to be run
-// eleven times is a `Check`.
+// The entry point of the benchmarks: swift run -c release --package-path Examples/Benchmarks Benchmarks [NAME...]
+// [--help]
+// To add benchmarks, write a file with a `Suite` and add it to the list below. For requirements on inputs that are too
+// large for eleven runs, use a `Check`.
 
 #if canImport(Glibc)
 import Glibc
@@ -30,7 +31,7 @@ func printError(_ message: String) {
     write(STDERR_FILENO, text, text.utf8.count)
 }
 
-/// Ends the other processes, and then this one.
+/// Ends the other processes, and then this process.
 func end(_ status: Int32) -> Never {
     PythonPeers.stop()
     exit(status)
@@ -55,7 +56,7 @@ var groupCount = 0
 var checkCount = 0
 NativePeers.isOptimized = !isSmoke
 do {
-    // Checks of memory come first, before there is any that others have left. Large ones run when they are asked for.
+    // Run memory checks first, before suites leave memory behind. Large checks run only when requested.
     for check in checks where isSmoke && options.wants(check.name) || options.names.contains(check.name) {
         print("\(check.name): \(try check.run(options.scale, options.cases))")
         checkCount += 1

@@ -1,4 +1,5 @@
-// A package with one test that meets a million expectations and writes how long one took, for each framework.
+// A package, for each framework, with one test that evaluates a million expectations and writes the time per
+// expectation.
 
 import Foundation
 
@@ -7,7 +8,7 @@ struct ExpectationPackage {
 
     let framework: Framework
     let folder: URL
-    /// Where the test writes the nanoseconds of one expectation.
+    /// The file where the test writes the nanoseconds per expectation.
     private let result: URL
 
     init(_ framework: Framework, in parent: URL) throws {
@@ -70,14 +71,15 @@ struct ExpectationPackage {
         }
     }
 
-    /// Runs the test in a configuration and returns the nanoseconds of one expectation.
+    /// Runs the test in a configuration and returns the nanoseconds per expectation.
     func nanoseconds(isRelease: Bool) throws -> Double {
         try? FileManager.default.removeItem(at: result)
         var words = framework.command
         if isRelease {
             words += ["-c", "release", "-Xswiftc", framework == .inClass ? "-DIN_CLASS_TESTS" : "-enable-testing"]
         }
-        // What has passed does not run again before its objects change; the compiler takes a file for changed by the second.
+        // Passed tests run again only after their object files change. SwiftPM detects changed files at a resolution of
+        // seconds.
         Thread.sleep(forTimeInterval: 1.2)
         let source = folder.appending(path: "Sources/Lib/File0.swift")
         let text = try String(contentsOf: source, encoding: .utf8)

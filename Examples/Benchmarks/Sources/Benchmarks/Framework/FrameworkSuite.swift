@@ -1,28 +1,30 @@
-// In-class tests beside XCTest and swift-testing on generated packages: from an edit to the result, and nothing changed;
-// many tests, one file of many tests, a crash, and one expectation. The frameworks take turns in each round, so that a
-// change of the machine's speed concerns all. Then how the time grows with what is doubled.
+// Compares in-class tests with XCTest and swift-testing on generated packages. It measures the time from an edit to the
+// result, a run without changes, many tests, one file with many tests, a crash, and one expectation.
+// The frameworks take turns in each round, so that a change of the machine's speed affects all of them. The last part
+// measures how the processor time grows with the amount of tests, output and source.
 
 import Foundation
 
-/// What `Benchmarks Framework` runs; it takes whole builds, and so runs only when it is asked for.
+/// The benchmarks of `Benchmarks Framework`. They run only when requested because they build whole packages.
 struct FrameworkSuite {
     static let name = "Framework"
 
     let rounds: Int
     let isSmoke: Bool
-    /// A Boolean value that indicates whether a part is wanted, `Framework/edits` for example.
+    /// A Boolean value that indicates whether to run a part, such as `Framework/edits`.
     let wants: (String) -> Bool
 
     static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../..")
         .standardizedFileURL
     private let parent = FileManager.default.temporaryDirectory.appending(path: "framework-benchmarks-\(getpid())")
 
-    /// Runs the parts that are wanted, prints what they find, and returns it.
+    /// Runs the requested parts, prints their results and returns them.
     func run() throws -> [GroupResult] {
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: parent) }
         var groups: [GroupResult] = []
-        // Ten types: XCTest's list of the tests of one class is an expression that takes SwiftPM minutes to compile at 1,000.
+        // Use ten types. XCTest lists the tests of one class in an expression that takes minutes to compile with 1,000
+        // tests.
         let parts: [(String, () throws -> [GroupResult])] = [
             ("edits", { try edits(fileCount: isSmoke ? 2 : 20, testCount: 10, GeneratedPackage.Edit.allCases) }),
             ("file", { try edits(fileCount: 1, typesPerFile: 10, testCount: isSmoke ? 2 : 100, [.body, .test]) }),
@@ -43,7 +45,7 @@ struct FrameworkSuite {
 
     // MARK: Parts
 
-    /// Measures from an edit to the result of all tests, and a run with nothing changed.
+    /// Measures the time from an edit to the result of all tests, and the time of a run without changes.
     private func edits(
         fileCount: Int, typesPerFile: Int = 1, testCount: Int, _ edits: [GeneratedPackage.Edit]
     ) throws -> [GroupResult] {
@@ -67,9 +69,9 @@ struct FrameworkSuite {
         return groups
     }
 
-    /// Measures a run of tests that are built already, without the package manager: each framework's own program.
+    /// Measures a run of tests that are already built, using each framework's own program instead of SwiftPM.
     ///
-    /// Not swift-testing's: as many of its tests take the compiler longer than half an hour.
+    /// swift-testing is left out because its version takes more than half an hour to compile.
     private func manyTests(fileCount: Int, testCount: Int) throws -> [GroupResult] {
         let frameworks = [Framework.inClass, .xcTest]
         let packages = try packages(for: frameworks, fileCount: fileCount, testCount: testCount)
@@ -88,7 +90,8 @@ struct FrameworkSuite {
         ]
     }
 
-    /// Measures what a crash in the middle of a run costs: containing, locating, and going on in a new process.
+    /// Measures the cost of a crash in the middle of a run: containing it, locating it, and continuing in a new
+    /// process.
     private func crash() throws -> [GroupResult] {
         var result = GroupResult(suite: Self.name, name: "200 tests in one worker", unit: "run", allocationUnit: "run")
         for (name, crashingTest) in [("all pass", nil), ("one crashes, 199 pass", 100)] {
@@ -104,13 +107,13 @@ struct FrameworkSuite {
         return [result]
     }
 
-    /// Measures one passing expectation, debug and release.
+    /// Measures one passing expectation in debug and release configuration.
     private func expectations() throws -> [GroupResult] {
         let packages = try Framework.allCases.map { ($0, try ExpectationPackage($0, in: parent)) }
         return try (isSmoke ? [false] : [false, true]).map { isRelease in
             let name = "one passing expectation, \(isRelease ? "release" : "debug")"
             return try group(name, unit: "expectation", count: ExpectationPackage.count) { framework in
-                // So many nanoseconds each are as many milliseconds for a million.
+                // Nanoseconds per expectation equal milliseconds per million expectations.
                 try packages.first { $0.0 == framework }?.1.nanoseconds(isRelease: isRelease) ?? .nan
             }
         }
@@ -118,7 +121,7 @@ struct FrameworkSuite {
 
     // MARK: Measuring
 
-    /// Writes a package for each framework.
+    /// Creates a package for each framework.
     private func packages(
         for frameworks: [Framework] = Framework.allCases, fileCount: Int, typesPerFile: Int = 1, testCount: Int
     ) throws -> [Framework: GeneratedPackage] {
@@ -130,9 +133,9 @@ struct FrameworkSuite {
         return Dictionary(uniqueKeysWithValues: packages)
     }
 
-    /// Runs a job of every framework in turns, and prints what it took.
+    /// Runs a job of each framework in turn and prints the times.
     ///
-    /// - Parameter run: does it, and returns the milliseconds of so many units.
+    /// - Parameter run: Runs the job of a framework and returns the milliseconds for `count` units.
     private func group(
         _ name: String, _ frameworks: [Framework] = Framework.allCases, unit: String = "run", count: Int = 1,
         _ run: (Framework) throws -> Double
@@ -156,7 +159,7 @@ struct FrameworkSuite {
 }
 
 extension CaseResult {
-    /// The median of times, in milliseconds, of so many units each.
+    /// Creates a result from times in milliseconds for `count` units each.
     fileprivate init(name: String, isPeer: Bool = false, times: [Double], count: Int = 1) {
         let sorted = times.sorted()
         let median = sorted.isEmpty ? .nan : (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
@@ -167,12 +170,14 @@ extension CaseResult {
     }
 }
 
-/// A command did not end as it must.
+/// The error thrown if a command doesn't exit with the expected status.
 struct FailedCommand: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Runs a command in a package, which must end with the status, and returns its time in milliseconds.
+/// Runs a command in a package and returns its time in milliseconds.
+///
+/// - Throws: `FailedCommand` if the exit status isn't the given one.
 func milliseconds(_ words: [String], in folder: URL, status: Int32 = 0) throws -> Double {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
@@ -183,7 +188,7 @@ func milliseconds(_ words: [String], in folder: URL, status: Int32 = 0) throws -
     let handle = try FileHandle(forWritingTo: log)
     process.standardOutput = handle
     process.standardError = handle
-    // Not `waitUntilExit`, which looks only now and then.
+    // `waitUntilExit` would notice the exit late because it polls.
     let exited = DispatchSemaphore(value: 0)
     process.terminationHandler = { _ in exited.signal() }
     let start = ContinuousClock.now

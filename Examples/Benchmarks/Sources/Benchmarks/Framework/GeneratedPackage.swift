@@ -1,4 +1,4 @@
-// A package with the same library and the same tests, written for one of three test frameworks.
+// A package with the same library and the same tests for each of three test frameworks.
 
 import Foundation
 
@@ -7,7 +7,8 @@ enum Framework: String, CaseIterable {
     case xcTest = "XCTest"
     case swiftTesting = "swift-testing"
 
-    /// The command that goes from an edit to the result of all tests, without the library that `swift test` would run as well.
+    /// The command that builds after an edit and runs all tests, without the other testing library that `swift test`
+    /// would also run.
     var command: [String] {
         switch self {
         case .inClass: ["swift", "build"]
@@ -17,7 +18,7 @@ enum Framework: String, CaseIterable {
     }
 }
 
-/// The dependency on this checkout in a manifest, without the tester's own tests.
+/// The manifest's dependency on this checkout, without the tests of the package itself.
 let ownDependency = ".package(name: \"InClassTesting\", path: \"\(FrameworkSuite.root.path)\", traits: [])"
 
 struct GeneratedPackage {
@@ -25,12 +26,12 @@ struct GeneratedPackage {
     let folder: URL
     let fileCount: Int
     let typesPerFile: Int
-    /// The number of tests of a type.
+    /// The number of tests per type.
     let testCount: Int
-    /// The number of a test that crashes, in the first file.
+    /// The number of a test in the first file that crashes.
     let crashingTest: Int?
 
-    /// Writes the package: types of 20 small methods, with `testCount` tests each.
+    /// Writes the package. Each type has 20 small methods and `testCount` tests.
     init(
         _ framework: Framework, in parent: URL, fileCount: Int, typesPerFile: Int = 1, testCount: Int,
         crashingTest: Int? = nil
@@ -94,7 +95,8 @@ struct GeneratedPackage {
             + texts.joined(separator: "\n")
     }
 
-    /// The library's type, with its tests where they are in-class; `edit` changes a body, an interface or a test.
+    /// Returns the source of a library type, including its tests for in-class testing. `edit` changes a body, an
+    /// interface or a test.
     private func source(_ number: Int, edit: Edit?, revision: Int) -> String {
         var text =
             "public struct Type\(number) {\n    public var value: Int\n    public init(value: Int) { self.value = value }\n"
@@ -124,7 +126,7 @@ struct GeneratedPackage {
         return text + "}\n#endif\n"
     }
 
-    /// The tests in a file of their own, for the frameworks that have them there.
+    /// Returns a file with the tests of a type, for the frameworks that keep tests in separate files.
     private func tests(ofType number: Int, edit: Edit?, revision: Int) -> String {
         let isXCTest = framework == .xcTest
         var text = isXCTest ? "final class Type\(number)Tests: XCTestCase {\n" : "struct Type\(number)Tests {\n"
@@ -147,7 +149,7 @@ struct GeneratedPackage {
         edit == .test && test == 0 ? "\"result \(revision)\"" : "\"result\""
     }
 
-    /// What a programmer changes between two runs.
+    /// An edit that a programmer makes between two runs.
     enum Edit: String, CaseIterable {
         case body = "edit of a body"
         case interface = "edit that adds a method"
@@ -163,9 +165,9 @@ struct GeneratedPackage {
         }
     }
 
-    /// The program that runs in-class tests, as the package's own build made it.
+    /// Returns the path of the program that runs in-class tests, built by the package's own build.
     ///
-    /// A failed build leaves no `.build/debug` behind, so it is looked for in every folder of products.
+    /// A failed build leaves no `.build/debug` behind, so this function searches all product folders.
     func testlogger() throws -> String { try Self.testlogger(in: folder) }
 
     static func testlogger(in folder: URL) throws -> String {

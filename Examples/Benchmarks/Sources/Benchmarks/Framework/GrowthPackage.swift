@@ -1,8 +1,9 @@
-// Twice the tests, failures, crashes, output and source, twice the time: one package whose amounts are told by variables.
+// Measures how the time grows when the number of tests, failures, crashes, or the amount of output or source doubles.
+// Environment variables set the amounts in one package.
 
 import Foundation
 
-/// What is doubled, and the smallest amount of it whose time says something.
+/// The quantity that doubles, and its smallest amount with a meaningful time.
 private enum Growth: String, CaseIterable {
     case passing = "passing tests"
     case failing = "failing tests"
@@ -29,7 +30,7 @@ private enum Growth: String, CaseIterable {
         }
     }
 
-    /// A Boolean value that indicates whether the program that is measured finds a failure.
+    /// A Boolean value that indicates whether the measured program reports failures.
     var isRed: Bool {
         switch self {
         case .passing, .skipped, .types, .source: false
@@ -66,7 +67,7 @@ private struct GrowthPackage {
         try Data(text.utf8).write(to: url)
     }
 
-    /// Writes the file of what grows in the sources.
+    /// Writes the source file for a quantity.
     private func write(_ growth: Growth, amount: Int) throws {
         var text = "#if DEBUG || IN_CLASS_TESTS\nimport InClassTesting\n"
         for number in 0..<amount {
@@ -84,7 +85,8 @@ private struct GrowthPackage {
         try write("Sources/Lib/\(growth).swift", text + "#endif\n")
     }
 
-    /// A list that is as long as `AMOUNT` says, of the kind that `GROWTH` names; green while nothing is named.
+    /// A list of tests whose kind `GROWTH` names and whose length `AMOUNT` gives. Without these variables, its tests
+    /// pass.
     private static let tests = """
         #if DEBUG || IN_CLASS_TESTS
         import Foundation
@@ -116,7 +118,7 @@ private struct GrowthPackage {
 
         """
 
-    /// The processor time of the tests of an amount, its processes included, in seconds.
+    /// Returns the processor time of a test run in seconds, including its child processes.
     func seconds(_ growth: Growth, amount: Int) throws -> Double {
         if growth == .source || growth == .types {
             try write(growth, amount: amount)
@@ -131,7 +133,7 @@ private struct GrowthPackage {
         return Self.processorTime() - start
     }
 
-    /// The time of the processor that ended children and theirs have used.
+    /// Returns the processor time used by finished child processes and their descendants.
     private static func processorTime() -> Double {
         var usage = rusage()
         #if canImport(Darwin)
@@ -144,7 +146,7 @@ private struct GrowthPackage {
     }
 }
 
-/// Doubles each amount three times, and prints by how much the time of the processor grows.
+/// Doubles each amount three times and prints how the processor time grows.
 func measureGrowth(in parent: URL, isSmoke: Bool) throws {
     let package = try GrowthPackage(in: parent)
     _ = try milliseconds(["swift", "build"], in: package.folder)

@@ -1,4 +1,4 @@
-// Running the cases of a group in turn, and what is measured of each: time, allocations, peak memory, checksum.
+// Runs the cases of a group in turn and measures the time, allocations, peak memory and checksum of each.
 
 import CAllocations
 
@@ -8,29 +8,31 @@ import Glibc
 import Darwin
 #endif
 
-/// What was measured of one case.
+/// The measurements of one case.
 struct Measurement {
     /// The median time of a run.
     let median: Duration
-    /// The time between the first and the third quarter of the runs, divided by the median.
+    /// The interquartile range of the run times, divided by the median.
     let spread: Double
-    /// Allocations of one run; nil where they cannot be counted.
+    /// The number of allocations in one run, or nil if allocations can't be counted.
     let allocations: UInt64?
-    /// By how many bytes the resident memory of the process grew at most during one run; nil where nobody can tell.
+    /// The largest growth of the process's resident memory during one run, in bytes, or nil if the system doesn't
+    /// report it.
     let peakGrowth: Int?
     /// The median time to the first object or event.
     let first: Duration
 }
 
-/// The cases of a group gave different results.
+/// The error thrown if the cases of a group give different results.
 struct DifferentResults: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Runs the cases of a group in turn, `rounds` times, after one run for warming up, counting and checking.
+/// Runs the cases of a group in turn, `rounds` times, after one untimed run for warming up, counting and checking.
 ///
-/// Taking turns spreads a disturbance of the machine over all cases, so that ratios suffer less than times; the order is
-/// another one in each round. A case of less than 10 ms runs several times in its turn; each run counts.
+/// Because the cases take turns, a disturbance of the machine affects all of them, and distorts ratios less than times.
+/// Each round uses a different order. A case that takes less than 10 ms runs several times per turn. Each of these runs
+/// counts.
 func measure(_ group: Group, rounds: Int, isSmoke: Bool) throws -> [Measurement] {
     let counts = try group.cases.map { try countedRun($0) }
     for (index, count) in counts.enumerated() where count.checksum != counts[0].checksum {
@@ -79,17 +81,17 @@ private func timedRun(_ one: Case, expecting expected: UInt64, in group: Group) 
     return elapsed
 }
 
-/// What a run gave that was not timed.
+/// The results of an untimed run.
 private struct Count {
-    /// What must be equal for all cases of a group.
+    /// The checksum that must be equal for all cases of a group.
     let checksum: UInt64
-    /// What must be equal for all runs of a case.
+    /// The checksum that must be equal for all runs of a case.
     let ownChecksum: UInt64
     let allocations: UInt64?
     let peakGrowth: Int?
 }
 
-/// Runs a case once, not timed, and counts.
+/// Runs a case without timing it, and counts its allocations and memory.
 private func countedRun(_ one: Case) throws -> Count {
     if let runElsewhere = one.runElsewhere {
         let run = try runElsewhere(true)
@@ -100,7 +102,7 @@ private func countedRun(_ one: Case) throws -> Count {
     try one.prepare?()
     _ = try one.run()
     try one.prepare?()
-    // Free memory of the heap goes back to the system, so that a run that needs some is seen to need it.
+    // Return free heap memory to the system, so that the resident memory shows the allocations of the next run.
     callocations_trim()
     let isPeakReset = resetPeakMemory()
     let resident = memory("VmRSS:")
@@ -115,17 +117,23 @@ private func countedRun(_ one: Case) throws -> Count {
         peakGrowth: peak.flatMap { peak in resident.map { max(0, peak - $0) } })
 }
 
-/// Sets the high-water mark of resident memory back to what is resident now, where the system can do it.
+/// Resets the high-water mark of resident memory to the current value.
+///
+/// - Returns: True if the system supports the reset.
 func resetPeakMemory() -> Bool {
     guard let file = fopen("/proc/self/clear_refs", "w") else { return false }
     let isWritten = fputs("5", file) >= 0
     return fclose(file) == 0 && isWritten
 }
 
-/// What a check says of what it read and of the most memory that there was, in bytes, nil where nobody can tell.
+/// Returns the message of a check with the peak memory appended.
 ///
-/// - Parameter limit: in MiB.
-/// - Throws: when there was as much or more.
+/// - Parameters:
+///   - peak: The peak memory in bytes, or nil if the system doesn't report it.
+///   - read: A description of the input.
+///   - check: The name of the check.
+///   - limit: The limit in MiB.
+/// - Throws: `DifferentResults` if the peak reaches the limit.
 func withPeak(_ peak: Int?, _ read: String, of check: String, limit: Int) throws -> String {
     guard let peak else { return read + "; nobody here can tell the resident memory" }
     guard peak < limit << 20 else {
@@ -134,8 +142,9 @@ func withPeak(_ peak: Int?, _ read: String, of check: String, limit: Int) throws
     return read + ", never more than \(fixed(Double(peak) / Double(1 << 20), 1)) MiB resident (limit \(limit))"
 }
 
-/// A line of the system's account of this process, or of another one, in bytes: `VmHWM:` is the high-water mark of resident memory, `VmRSS:`
-/// what is resident now.
+/// Returns a value from the status file of a process, in bytes.
+///
+/// `VmHWM:` is the high-water mark of resident memory, `VmRSS:` the current resident memory.
 func memory(_ name: String, of path: String = "/proc/self/status") -> Int? {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }

@@ -1,6 +1,6 @@
-// The peers in C++ and C: as the package manager built them with the toolchain's clang, and once more as g++ builds them.
-// The toolchain's clang makes RapidJSON half as fast as g++ does, with any of the options that a package may use; so where
-// there is g++, the same sources are compiled by it when benchmarks start, and the faster build is the one to beat.
+// The peers in C and C++, built twice: by SwiftPM with the toolchain's clang, and by g++ if it is installed.
+// With clang and any options that a package may use, RapidJSON is only half as fast as with g++. So the benchmarks
+// compile the same sources with g++ when they start, and compare the package with the faster build.
 
 import CJSONPeers
 import Foundation
@@ -16,7 +16,7 @@ struct NativePeers: @unchecked Sendable {
     private let find: (String) -> Function?
     private let findText: (String) -> Text?
 
-    /// The cases of a function of the peers' interface, one for each build that has the library.
+    /// Returns the cases for a function of the peers' interface, one for each build that includes the library.
     static func cases(
         _ library: String, _ name: String, _ function: String, _ sample: JSONSample, check: String? = nil,
         first: String? = nil
@@ -42,7 +42,7 @@ struct NativePeers: @unchecked Sendable {
         }
     }
 
-    /// The cases of RapidJSON, without and with its switch for SSE4.2, named as builds of the same.
+    /// Returns the cases of RapidJSON, with and without its SSE4.2 switch, named as builds of the same peer.
     static func rapidJSONCases(_ name: String, _ function: String, _ sample: JSONSample) -> [Case] {
         cases("rapidjson", name, "rapidjson_\(function)", sample, first: "rapidjson_first_event")
             + cases(
@@ -50,9 +50,9 @@ struct NativePeers: @unchecked Sendable {
                 first: "rapidjson_sse42_first_event")
     }
 
-    /// The cases of a function that writes an array, one for each build that has the library.
+    /// Returns the cases for a function that writes an array, one for each build that includes the library.
     ///
-    /// - Parameter sum: What must be the same for all texts that are written.
+    /// - Parameter sum: Returns a checksum that must be the same for all written texts.
     static func writers<Element>(
         _ library: String, _ name: String, _ function: String, _ input: NativeInput<Element>,
         sum: @escaping (Data) throws -> UInt64
@@ -76,13 +76,13 @@ struct NativePeers: @unchecked Sendable {
         }
     }
 
-    /// Returns whether a build has a library.
+    /// Returns whether a build includes a library.
     static func has(_ library: String) -> Bool { all.contains { $0.has(library) } }
 
-    /// A Boolean value that indicates whether g++ takes its time to make fast code; set before the first use.
+    /// A Boolean value that indicates whether g++ optimizes the peers. Set it before the first use.
     nonisolated(unsafe) static var isOptimized = true
 
-    /// All builds; the libraries that are missing are named once.
+    /// All builds. A message names each missing library once.
     static let all: [NativePeers] = {
         let builds = [linked] + [compiledByGCC()].compactMap { $0 }
         for (library, package) in [
@@ -151,7 +151,7 @@ struct NativePeers: @unchecked Sendable {
             }
         })
 
-    /// Compiles the sources of the peers into a library and loads it.
+    /// Compiles the sources of the peers with g++ into a library and loads it.
     private static func compiledByGCC() -> NativePeers? {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../CJSONPeers")
             .standardizedFileURL
@@ -160,7 +160,8 @@ struct NativePeers: @unchecked Sendable {
         defer { try? FileManager.default.removeItem(at: library) }
         let level = isOptimized ? ["-O3", "-march=native"] : ["-O0", "-mavx2", "-mbmi", "-mpclmul", "-mlzcnt"]
         let libraries = ["simdjson", "yyjson"].filter { FileManager.default.fileExists(atPath: "/usr/include/\($0).h") }
-        // Symbolic: otherwise templates are taken from the build of the other compiler, which is loaded already.
+        // -Bsymbolic is needed because the loader otherwise takes templates from the clang build, which is already
+        // loaded.
         let options = ["-DNDEBUG", "-std=c++17", "-shared", "-fPIC", "-fno-gnu-unique", "-Wl,-Bsymbolic"]
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -187,13 +188,13 @@ struct NativePeers: @unchecked Sendable {
     }
 }
 
-/// An array for the peers, with what its elements point to.
+/// An array for the peers, together with the strings that its elements point to.
 final class NativeInput<Element> {
     private(set) var elements: [Element] = []
     private var texts: [UnsafeMutablePointer<CChar>] = []
     var count: Int { elements.count }
 
-    /// Makes the elements of values; what a closure gets makes copies of strings that live as long as the array.
+    /// Makes an element for each value. The closure `copy` copies a string. The copies live as long as the array.
     init<Value>(_ values: [Value], _ element: (_ value: Value, _ copy: (String) -> cjsonpeers_string) -> Element) {
         elements = values.map { value in
             element(value) { text in

@@ -1,13 +1,13 @@
-// What the command line says.
+// Parses the command line.
 
 struct Options {
-    /// The beginnings of the names of what is to run; all suites and no checks when there are none.
+    /// The prefixes of the names of suites, groups and checks to run. If empty, all suites and no checks run.
     var names: [String] = []
-    /// The beginnings of the names of cases that are to run; all when there are none.
+    /// The prefixes of the names of cases to run. If empty, all cases run.
     var cases: [String] = []
     var rounds = 11
     var scale = Scale()
-    /// Where the results are written, and the folder that plots are drawn into.
+    /// The file for the results and the folder for the plots.
     var jsonPath: String?
     var plotFolder: String?
     var wantsHelp = false
@@ -16,7 +16,7 @@ struct Options {
         let description: String
     }
 
-    /// - Throws: when a word is no option, or its value is missing or wrong.
+    /// - Throws: `UsageError` if an option is unknown, or its value is missing or invalid.
     init(_ words: some Sequence<String>) throws(UsageError) {
         var words = Array(words)[...]
         while let word = words.popFirst() {
@@ -49,10 +49,10 @@ struct Options {
         if scale.isSmoke { rounds = 1 }
     }
 
-    /// Returns whether a group is to run, named as `suite/group`.
+    /// Returns whether to run a group, named as `suite/group`.
     func wants(_ name: String) -> Bool { names.isEmpty || names.contains { name.hasPrefix($0) } }
 
-    /// Returns whether any group of a suite may be.
+    /// Returns whether to run at least one group of a suite.
     func wantsSome(ofSuite suite: String) -> Bool {
         names.isEmpty || names.contains { suite.hasPrefix($0.prefix(suite.count)) }
     }

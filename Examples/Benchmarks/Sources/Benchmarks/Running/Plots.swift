@@ -1,15 +1,15 @@
-// Bar charts of results, as SVG: one picture for each suite, for a light page and, `~dark`, for a dark one, as DocC and
-// browsers tell them apart. The bars of a group have one scale; the package's own are coloured.
+// Bar charts of results as SVG. Each suite has one picture for light pages and one for dark pages, whose name ends in
+// `~dark` as DocC expects. The bars of a group share one scale. The package's own bars are colored.
 
 import Foundation
 
 struct Plot {
-    /// The file's name without its ending.
+    /// The file name without its extension.
     let name: String
     private let results: Results
     private let groups: [GroupResult]
 
-    /// The charts of all suites that were measured, each with the groups in their order.
+    /// Returns the charts of all measured suites, with the groups in their original order.
     static func all(of results: Results) -> [Plot] {
         var names: [String] = []
         for group in results.groups where !names.contains(group.suite) { names.append(group.suite) }
@@ -30,7 +30,7 @@ struct Plot {
         }
     }
 
-    /// With a page of their own, since nobody knows on which one a picture is shown.
+    /// The colors of a picture. The background is included because a picture can appear on any page.
     private struct Colors {
         let page, text, quiet, own, peer: String
 
@@ -42,7 +42,7 @@ struct Plot {
 
     // MARK: Drawing
 
-    // The lengths of the picture in its own units, which are pixels at its full size.
+    // Lengths in the picture's own units, which are pixels at full size.
     private static let width = 960.0
     private static let barStart = 330.0
     private static let barWidth = 340.0
@@ -102,7 +102,7 @@ extension GroupResult {
         return unit == "run" ? .milliseconds : .units
     }
 
-    /// What the lengths of the bars mean.
+    /// The unit of the bars' lengths.
     fileprivate var scale: String {
         switch kind {
         case .megabytes: "MB/s, longer is faster"

@@ -1,10 +1,10 @@
-// The peers that Python has: a script of ours in a process of its own, which is asked line by line and takes its own time.
+// The peers in Python. A script runs in its own process, receives one request per line, and measures its own times.
 
 import Foundation
 
-/// The conversation with `Python/json_peers.py`. One thread has it.
+/// The connection to `Python/json_peers.py`. Only one thread may use it.
 final class PythonPeers: @unchecked Sendable {
-    /// The running script; nil without Python, which is said once.
+    /// The running script, or nil if Python isn't installed. A message reports that once.
     static let shared: PythonPeers? = {
         isStarted = true
         do { return try PythonPeers() } catch {
@@ -14,7 +14,8 @@ final class PythonPeers: @unchecked Sendable {
     }()
     nonisolated(unsafe) private static var isStarted = false
 
-    /// The cases of a library, none when Python does not have it, which is said once.
+    /// Returns the cases of a library. If Python doesn't have the library, returns an empty array and reports that
+    /// once.
     static func cases(_ library: String, _ name: String, job: String, _ sample: JSONSample) throws -> [Case] {
         try shared?.cases(library, name, job: job, sample) ?? []
     }
@@ -55,7 +56,7 @@ final class PythonPeers: @unchecked Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// The version of a library, or nil when Python does not have it, which is said once.
+    /// Returns the version of a library, or nil if Python doesn't have it. A message reports that once.
     private func version(of library: String) throws -> String? {
         if let version = versions[library] { return version == "none" ? nil : version }
         let version = try ask("has \(library)")

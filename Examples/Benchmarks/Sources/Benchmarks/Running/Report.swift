@@ -1,6 +1,6 @@
-// Turning results into a table: one row for each case, ratios to the named peer, and whether the goal is met.
+// Formats results as a table with one row per case, the ratios to the named peers, and whether each goal is met.
 
-/// The heading of a group and its rows.
+/// Returns the heading of a group and its rows.
 func report(_ group: GroupResult) -> String {
     let hasBytes = group.cases.contains { $0.megabytesPerSecond != nil }
     var rows = [
@@ -14,7 +14,7 @@ func report(_ group: GroupResult) -> String {
     return "\(group.suite)/\(group.name)\n" + aligned(rows)
 }
 
-/// The row of a case, and one more for each further peer.
+/// Returns the row of a case and one more row for each further peer.
 private func tableRows(_ one: CaseResult) -> [[String]] {
     let ratios = one.ratios.map { ratio in
         [
@@ -34,7 +34,7 @@ private func tableRows(_ one: CaseResult) -> [[String]] {
     return [row] + ratios.dropFirst().map { blanks + $0 + ["", "", ""] }
 }
 
-/// Pads the cells of each column to one width: the first to the left, the others to the right.
+/// Pads the cells of each column to the same width. The first column is aligned left, the others right.
 func aligned(_ rows: [[String]]) -> String {
     let widths = (0..<rows[0].count).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in
@@ -46,13 +46,13 @@ func aligned(_ rows: [[String]]) -> String {
     }.map { row in String(row.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
 }
 
-/// Writes a goal with as many decimals as it has, two at the most.
+/// Formats a goal with one decimal, or two if the second isn't 0.
 private func shortest(_ goal: Double) -> String {
     let text = fixed(goal, 2)
     return text.hasSuffix("0") ? String(text.dropLast()) : text
 }
 
-/// Writes a number with a fixed number of decimals.
+/// Formats a number with a fixed number of decimals.
 func fixed(_ number: Double, _ decimals: Int) -> String {
     guard number.isFinite else { return "-" }
     var scale = 1.0

@@ -1,4 +1,4 @@
-// What a run has measured: what tables show, `--json` writes and plots draw.
+// The results of a run, for tables, `--json` and plots.
 
 import Foundation
 import JSONStreaming
@@ -10,11 +10,11 @@ import Glibc
 import Darwin
 #endif
 
-/// What one run of the command has measured, as `--json` writes it.
+/// The results of one run of the command, in the form that `--json` writes.
 struct Results: StreamObject {
-    /// The processor, and how many there are.
+    /// The processor model and the number of processors.
     var machine = ""
-    /// The day, as `2026-11-23`.
+    /// The date, such as `2026-11-23`.
     var date = ""
     var rounds = 0
     var groups: [GroupResult] = []
@@ -23,13 +23,13 @@ struct Results: StreamObject {
         Results(machine: currentMachine(), date: Date.now.formatted(.iso8601.year().month().day()), rounds: rounds)
     }
 
-    /// Writes them as JSON.
+    /// Writes the results as JSON.
     func write(to path: String) throws {
         let options = JSONWriterOptions(layout: .pretty(indent: 2))
         try Data(try JSON(writer: options).encode(self)).write(to: URL(filePath: path), options: .atomic)
     }
 
-    /// The processor, as far as the system tells, for the one who reads the figures later.
+    /// Returns the processor model, if the system reports it, and the number of processors.
     private static func currentMachine() -> String {
         let text = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("model name") }
@@ -38,42 +38,42 @@ struct Results: StreamObject {
     }
 }
 
-/// What was measured of a group.
+/// The results of one group.
 struct GroupResult: StreamObject {
     var suite = ""
     var name = ""
-    /// What there is a number of in each run, such as `object`; `run` where only the time counts.
+    /// The unit of the work in each run, such as `object`, or `run` if only the time counts.
     var unit = ""
-    /// What allocations are told for each of: the unit, or `event`.
+    /// The unit that allocations are divided by: `unit`, or `event`.
     var allocationUnit = ""
     var cases: [CaseResult] = []
 }
 
-/// What was measured of one case; all but the time is nil where nobody can tell.
+/// The results of one case. Everything except the time is nil if it is unknown.
 struct CaseResult: StreamObject {
     var name = ""
-    /// A Boolean value that indicates whether this is what the package is compared with.
+    /// A Boolean value that indicates whether the package is compared with this case.
     var isPeer = false
     /// The median time of a run.
     var milliseconds = 0.0
-    /// The time between the first and the third quarter of the runs, divided by the median.
+    /// The interquartile range of the run times, divided by the median.
     var spread = 0.0
     var megabytesPerSecond: Double?
     var unitsPerSecond = 0.0
-    /// Allocations for each unit.
+    /// The number of allocations per unit.
     var allocations: Double?
-    /// By how much the resident memory grew at most during a run.
+    /// The largest growth of the resident memory during a run, in MB.
     var peakMegabytes: Double?
     /// The median time to the first object or event.
     var firstMilliseconds = 0.0
     var ratios: [RatioResult] = []
 }
 
-/// How many times as fast as a peer a case is.
+/// The speed of a case as a multiple of a peer's speed.
 struct RatioResult: StreamObject {
     var peer = ""
     var ratio = 0.0
-    /// What the ratio is to be at least.
+    /// The minimum ratio to reach.
     var goal: Double?
 }
 
@@ -81,7 +81,7 @@ extension GroupResult {
     init(_ group: Group, suite: String, measurements: [Measurement]) {
         let work = group.work
         let peers = group.cases.flatMap(\.goals).map(\.peer)
-        // The package's own ways stand before what they are compared with.
+        // The package's own cases come before the peers.
         let firstPeer = group.cases.firstIndex { one in
             one.runElsewhere != nil || peers.contains { one.name == $0 || one.name.hasPrefix("\($0), ") }
         }
@@ -108,7 +108,7 @@ extension GroupResult {
             })
     }
 
-    /// The name and the time of a peer: of the case of that name, or else of the fastest of its builds.
+    /// Returns the name and time of a peer: the case with that name, or otherwise the fastest of its builds.
     private static func fastest(_ peer: String, of group: Group, _ all: [Measurement]) -> (String, Duration)? {
         let cases = zip(group.cases, all).map { (name: $0.name, median: $1.median) }
         return cases.first { $0.name == peer }

@@ -1,15 +1,17 @@
-// The order in which the cases of a group take their turns, another one in each round: what runs first, or behind a case that
-// leaves the caches and the heap as it likes, is not always the same.
+// The order in which the cases of a group take turns. It changes each round, so that no case always runs first, or
+// always after a case that leaves the caches and the heap in a bad state.
 
 /// Orders of cases.
 enum RunOrder {
-    /// The order in a round: a row of a balanced square.
+    /// Returns the order for a round: a row of a balanced Latin square.
     ///
-    /// In as many rounds as there are cases, in twice as many where their number is odd, every case is in every place
-    /// equally often, and behind every other case equally often.
+    /// The orders repeat after as many rounds as there are cases, or twice as many if that number is odd. In these
+    /// rounds, each case is in each position equally often and follows each other case equally often.
     static func indices(_ count: Int, inRound round: Int) -> [Int] {
-        // SPEC: E. J. Williams, "Experimental designs balanced for the estimation of residual effects of treatments" (1949).
-        // From one place to the next the steps are 1 back, 2 on, 3 back, …: with an even count each of them comes once.
+        // SPEC: E. J. Williams, "Experimental designs balanced for the estimation of residual effects of treatments"
+        // (1949).
+        // From one position to the next, the index moves 1 back, 2 forward, 3 back, …. With an even count, each step
+        // occurs once.
         let row = (0..<count).map { place in
             (round + (place % 2 == 0 ? place / 2 : count - (place + 1) / 2)) % count
         }
@@ -17,7 +19,7 @@ enum RunOrder {
     }
 }
 
-/// That the orders are what they are said to be.
+/// Checks that the orders are balanced.
 let runOrder = Check(name: "RunOrder") { _, _ in
     for count in 1...16 {
         let roundCount = count % 2 == 0 ? count : 2 * count

@@ -1,42 +1,45 @@
-// What a suite is: groups of cases that do the same work in different ways. A suite is one file and one line in `main`.
+// The model of a suite: groups of cases that do the same work in different ways. Each suite has its own file and one
+// line in `main.swift`.
 
 /// Benchmarks of one part of the package.
 struct Suite: Sendable {
     /// The first part of the name of every group, such as `StringTable`.
     let name: String
-    /// Makes the groups; inputs are generated here, before anything is timed.
+    /// Makes the groups and generates their inputs, before anything is timed.
     let makeGroups: @Sendable (Scale) throws -> [Group]
 }
 
-/// Something that must hold on a large input, and is no race.
+/// A requirement that is checked on a large input, without comparing times.
 struct Check: Sendable {
     let name: String
-    /// Checks the parts whose names begin with one of these, or all where there are none, and says what was found.
+    /// Checks the parts whose names begin with one of the given prefixes, or all parts if there are no prefixes, and
+    /// returns a description of the result.
     let run: @Sendable (Scale, _ beginnings: [String]) throws -> String
 }
 
 /// How much work a run does.
 struct Scale {
-    /// A Boolean value that indicates whether inputs are as small as they can be, nothing is measured, and everything is run
-    /// and checked; otherwise inputs make times meaningful.
+    /// A Boolean value that indicates whether to run and check everything once on minimal inputs, without measuring. If
+    /// false, inputs are large enough for meaningful times.
     var isSmoke = false
-    /// The number of rows of databases, and of bytes of the text of `ImportMemory`, where somebody has asked for one.
+    /// The number of rows of databases and the text size of `ImportMemory` in bytes, if given on the command line.
     var rows: Int?
     var bytes: Int?
 
-    /// Chooses the amount for this scale.
+    /// Returns the amount for this scale.
     func amount(full: Int, smoke: Int) -> Int { isSmoke ? smoke : full }
 }
 
-/// Cases that must give the same checksum, since they do the same work.
+/// Cases that must give the same checksum because they do the same work.
 struct Group {
     /// The name within the suite, such as `hit/12-keys`.
     let name: String
-    /// What one run of a case gets through.
+    /// The amount of work that one run of a case does.
     let work: Work
     let cases: [Case]
 
-    /// Returns the group with the cases whose names begin with one of these; with all of them where there are none.
+    /// Returns the group with the cases whose names begin with one of the given prefixes, or with all cases if there
+    /// are no prefixes.
     func selecting(_ beginnings: [String]) -> Group {
         guard !beginnings.isEmpty else { return self }
         return Group(
@@ -48,30 +51,31 @@ struct Group {
 struct Work {
     /// The number of operations, objects or events.
     let count: Int
-    /// What is counted, such as `look-up` or `object`.
+    /// The unit of the count, such as `look-up` or `object`.
     let unit: String
-    /// The bytes gone through, where a rate in MB/s says something.
+    /// The number of bytes processed, if a rate in MB/s is meaningful.
     var byteCount: Int?
-    /// The messages that a stream of this input consists of, where allocations are told for each of them.
+    /// The number of messages in a stream of this input, if allocations are reported per message.
     var eventCount: Int?
 }
 
 /// One way to do the work of a group.
 struct Case {
     let name: String
-    /// The cases of the same group whose times are divided by the time of this one.
+    /// The peers in the same group whose times are divided by the time of this case.
     var goals: [Goal] = []
-    /// Checks more of the result than can be done in a run that is timed; its checksum is compared instead.
+    /// Checks more of the result than a timed run can, and returns a checksum that is compared instead of the checksum
+    /// of `run`.
     var check: (() throws -> UInt64)?
-    /// Measures the time from the start to the first object or event, where that is not the whole time.
+    /// Measures the time from the start to the first object or event, if that is shorter than the whole run.
     var first: (() throws -> Duration)?
-    /// Clears what a run before has left; not timed.
+    /// Removes the results of the previous run, untimed.
     var prepare: (() throws -> Void)?
     /// Does the work once and returns a checksum of the result.
     let run: () throws -> UInt64
-    /// Reads the result of a run and returns its checksum, not timed, in the place of what the run returned.
+    /// Reads the result of a run and returns its checksum, untimed. This checksum replaces the return value of `run`.
     var verify: (() throws -> UInt64)?
-    /// Does the work in another process, which takes the time; in the place of `run`.
+    /// Does the work in another process instead of calling `run`. That process measures the time.
     var runElsewhere: ((_ isChecked: Bool) throws -> RemoteRun)?
 
     init(
@@ -84,7 +88,7 @@ struct Case {
         (self.name, self.check, self.first, self.run) = (name, check, first, run)
     }
 
-    /// A case that makes a value and releases it; what the value adds up to is checked in a run of its own.
+    /// Returns a case that makes a value and releases it. A separate run checks the sum of the value.
     static func making<Value>(
         _ name: String, peer: String? = nil, goal: Double? = nil, also: [Goal] = [],
         prepare: (() throws -> Void)? = nil, _ make: @escaping () throws -> Value,
@@ -102,20 +106,20 @@ struct Case {
     }
 }
 
-/// A peer, and what the package owes beside it.
+/// A peer and the speed that the package must reach compared with it.
 struct Goal {
-    /// A case of the same group: its name, or, where several builds of a peer run, the name before the comma; the fastest
-    /// one counts, and where there is none, there is no ratio.
+    /// The name of a case of the same group. If several builds of a peer run, this is the name before the comma, and
+    /// the fastest build counts. If the group has no such case, no ratio is reported.
     let peer: String
-    /// The least ratio of speeds, nil where none is owed.
+    /// The minimum ratio of speeds, or nil without a goal.
     var ratio: Double?
 }
 
-/// What another process says about a run.
+/// The measurements that another process reports for a run.
 struct RemoteRun {
-    /// The checksum, where it was asked for.
+    /// The checksum, if requested.
     var checksum: UInt64?
     var elapsed: Duration
-    /// By how many bytes the resident memory grew at most.
+    /// The largest growth of the resident memory, in bytes.
     var peakGrowth: Int?
 }

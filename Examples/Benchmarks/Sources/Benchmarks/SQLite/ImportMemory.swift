@@ -1,5 +1,5 @@
-// The bound on memory of the converter: gigabytes of delimited text through a pipe into a database, in a process that never holds
-// 100 MB. The text is never on the disk; the database, which needs about half of its size, is removed at the end.
+// Checks that the converter needs less than 100 MiB of memory to import gigabytes of CSV from a pipe into a database.
+// The text is never stored on disk. The database needs about half the size of the text and is removed at the end.
 //
 //     swift build -c release --product convert
 //     swift run -c release --package-path Examples/Benchmarks Benchmarks ImportMemory [--bytes N]
@@ -7,7 +7,7 @@
 import Foundation
 import SQLiteStreaming
 
-/// 10 GB through `convert`, unless `--bytes` of the command says otherwise; 2 MB in a smoke run.
+/// Imports 10 GB with `convert`, or the amount given with `--bytes`. A smoke run imports 2 MB.
 let importMemory = Check(name: "ImportMemory") { scale, _ in
     let builds = scale.isSmoke ? ["release", "debug"] : ["release"]
     let root = URL(filePath: #filePath).appending(path: "../../../../../../").standardizedFileURL
@@ -20,7 +20,8 @@ let importMemory = Check(name: "ImportMemory") { scale, _ in
     return try importText(byteCount: scale.amount(full: scale.bytes ?? 10_000_000_000, smoke: 2_000_000), by: convert)
 }
 
-/// Rows that repeat, and what is in them: numbers, texts in quotes with commas, quotes and line ends, and empty fields.
+/// Returns a block of rows for repeated use, with numbers, empty fields, and quoted texts that contain commas, quotes
+/// and line ends.
 private func block() -> (text: [UInt8], rowCount: Int, sum: Int64) {
     var random = SeededGenerator(seed: 10)
     var text: [UInt8] = []
@@ -77,9 +78,9 @@ private func importText(byteCount: Int, by convert: String) throws -> String {
     return try withPeak(peak, read, of: importMemory.name, limit: 100)
 }
 
-/// Runs a program with something to read.
+/// Runs a program and writes its standard input.
 ///
-/// - Returns: Its status, and the most memory that it had, nil where nobody can tell.
+/// - Returns: The exit status and the peak memory in bytes, or nil if the system doesn't report it.
 private func run(
     _ program: String, _ arguments: [String], _ write: (FileHandle) throws -> Void
 ) throws -> (status: Int32, peak: Int?) {
@@ -87,7 +88,7 @@ private func run(
     process.executableURL = URL(filePath: program)
     process.arguments = arguments
     process.standardInput = pipe
-    // A program that is gone is an error of writing.
+    // Let a write to a terminated program fail with an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     try process.run()
     let path = "/proc/\(process.processIdentifier)/status"
@@ -95,7 +96,7 @@ private func run(
     do { try write(pipe.fileHandleForWriting) } catch { written = error }
     try pipe.fileHandleForWriting.close()
     var peak: Int?
-    // The mark only rises; the last one that is seen is that of at most 10 ms before the end.
+    // The high-water mark only rises. The last value is read at most 10 ms before the program ends.
     while process.isRunning {
         if let now = memory("VmHWM:", of: path) { peak = now }
         usleep(10_000)

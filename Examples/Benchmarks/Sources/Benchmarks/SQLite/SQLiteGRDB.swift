@@ -1,4 +1,5 @@
-// GRDB as a peer: cached statements, records, cursors, upserts, in the ways that its documentation gives as the fast ones.
+// GRDB as a peer: cached statements, records, cursors and upserts, used in the ways that its documentation recommends
+// for speed.
 
 import Foundation
 import GRDB

@@ -1,5 +1,6 @@
-// Imports into two related tables, cold (empty) and hot (everything is there), beside a loop in C that binds and steps
-// INSERT … ON CONFLICT DO UPDATE. Goals: as fast as the loop, and hot not much slower than cold.
+// Compares imports into two related tables with a C loop that binds and steps INSERT … ON CONFLICT DO UPDATE. Cold
+// imports start with empty tables, hot imports with existing rows.
+// Goals: reach the speed of the loop, with hot imports not much slower than cold ones.
 
 import CSQLiteUpsert
 import Foundation
@@ -11,7 +12,7 @@ import SQLiteStreaming
 let sqliteImportSuite = Suite(name: "SQLiteImport") { scale in
     let count = scale.amount(full: 100_000, smoke: 300)
     var groups: [Group] = []
-    // Relaxed is without journal and without waiting for the disk; durable is what SQLite does unless told otherwise.
+    // Relaxed imports use no journal and don't wait for the disk. Durable imports use SQLite's default settings.
     for (name, isRelaxed, isShuffled) in [
         ("relaxed", true, false), ("durable", false, false), ("relaxed-shuffled", true, true),
     ] {
@@ -22,12 +23,13 @@ let sqliteImportSuite = Suite(name: "SQLiteImport") { scale in
     return groups
 }
 
-/// An upsert in C failed.
+/// The error thrown if an upsert in C fails.
 private struct PeerError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// People with a phone each, as C has them and as JSON, in two versions of which all values but the keys differ.
+/// People with one phone each, as C arrays and as JSON. The two versions have the same keys and differ in all other
+/// values.
 private final class ImportPayload {
     let json: [UInt8]
     private var strings: [[UnsafePointer<CChar>?]] = [[], [], []]
@@ -35,7 +37,7 @@ private final class ImportPayload {
     private var heights: [Double] = []
 
     init(_ count: Int, version: Int, isShuffled: Bool) {
-        // Shuffled, one place of two has a key from anywhere.
+        // If shuffled, every second position gets a key from a random position.
         var order = Array(1...count)
         var random = SeededGenerator(seed: 7)
         if isShuffled {
@@ -81,7 +83,7 @@ private final class ImportPayload {
     }
 }
 
-/// The ways to import, each with a database of its own.
+/// The ways to import. Each way has its own database.
 private final class ImportJob {
     private let payloads: [ImportPayload]
     private let directory: URL
@@ -148,7 +150,7 @@ private final class ImportJob {
         case cInBatches = "C, batches of 256"
     }
 
-    /// Everything that a database holds, in one number.
+    /// Returns the sum of everything that a database contains.
     private func checksum(_ path: String) throws -> UInt64 {
         let sum = try connection(path).value(
             """
@@ -159,7 +161,7 @@ private final class ImportJob {
         return UInt64(bitPattern: value)
     }
 
-    /// The import of a kind in one way.
+    /// Returns an import of the given kind in the given way.
     private func work(_ kind: String, _ way: Way) -> ImportWork {
         let name = "\(kind)-\(way.rawValue.filter(\.isLetter)).sqlite"
         var (path, round, content) = ("", 0, UInt64(0))
@@ -175,8 +177,8 @@ private final class ImportJob {
             },
             run: { [self] in try run(way, payloads[kind == "hot-changed" ? round % 2 : 0], path) },
             verify: { [self] in
-                // `measure` looks at a case when it has run twice, and then after each run that it times, of which the content
-                // may be of either version.
+                // `measure` verifies a case after its second run and then after each timed run. The content may be that
+                // of either version.
                 let counts = "SELECT (SELECT count(*) FROM person) * 1000003 + (SELECT count(*) FROM phone)"
                 guard case .integer(let count)? = try connection(path).value(counts), count > 0 else {
                     throw PeerError(description: "the tables of \(name) are empty")
@@ -201,9 +203,10 @@ private final class ImportJob {
             })
     }
 
-    /// Hot beside cold, each of the importer: 1 / 1.3 is owed.
+    /// Returns a group that compares a hot import with a cold one, both by the importer. The goal is 1 / 1.3 of the
+    /// cold speed.
     func hotAndCold(_ kind: String, _ name: String) -> Group {
-        // The two end with different content, which the other groups check.
+        // The two cases end with different content. The other groups check it.
         func one(_ name: String, peer: String? = nil, goal: Double? = nil) -> Case {
             let job = work(name, .importer)
             return Case(
@@ -219,7 +222,7 @@ private final class ImportJob {
     }
 }
 
-/// What a run of an import does, before the clock, by it, and behind it.
+/// The steps of an import: before, during and after the timed run.
 private struct ImportWork {
     let prepare: () throws -> Void
     let run: () throws -> Void

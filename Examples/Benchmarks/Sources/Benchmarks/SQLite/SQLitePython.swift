@@ -1,11 +1,11 @@
-// Python's sqlite3 as a peer: scripts of our own, run where there is a python3, which take their own time, without their
-// start, the sums of what they read, and the end.
+// Python's sqlite3 as a peer. If python3 is installed, scripts run the cases and measure their own times, without
+// startup, checksums and exit.
 
 import Foundation
 
 private let hasPython = (try? python("pass")) != nil
 
-/// Runs a script and returns what it prints.
+/// Runs a script and returns its output.
 private func python(_ script: String, _ arguments: [String] = []) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

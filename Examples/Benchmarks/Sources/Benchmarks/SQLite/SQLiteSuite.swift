@@ -1,7 +1,9 @@
-// Rows into and out of SQLite beside a C loop over its interface, GRDB, and Python's sqlite3, all over the same library.
-// 2 million rows unless --rows says otherwise; for 10 million, `--cases "SQLiteTable, automatic;C, bind and step"` leaves out
-// the slow ones. Every case opens its own file; count and content are verified when a case runs for the first time, the count
-// each time, none of it timed.
+// Compares writing and reading rows with a C loop over SQLite's interface, GRDB and Python's sqlite3, all on the same
+// library.
+// The default is 2 million rows (`--rows`). For 10 million, leave out the slow cases with `--cases "SQLiteTable,
+// automatic;C, bind and step"`.
+// Each case opens its own file. Its count and content are verified after the first run, and its count after each run,
+// all of it untimed.
 
 import CSQLitePeers
 import Foundation
@@ -13,13 +15,13 @@ import PlistStreaming
 let sqliteSuite = Suite(name: "SQLite") { scale in
     let count = scale.amount(full: scale.rows ?? 2_000_000, smoke: 100)
     let fewer = scale.amount(full: 100_000, smoke: 50)
-    // Shared by the groups, and made when the first one of them runs.
+    // The groups share these rows, which are made when the first group runs.
     let (rows, others) = (SQLiteRows(count), SQLiteRows(count, isASCII: false))
     let gaps = SQLiteRows(count, idStep: 3)
     return [
         insertGroup("insert", rows, isRelaxed: false), insertGroup("insert-relaxed", rows, isRelaxed: true),
         insertGroup("insert-non-ASCII", others, isRelaxed: true),
-        // Ids that SQLite would not choose by itself cost it a search each.
+        // SQLite searches for the position of each id that isn't the next one.
         insertGroup("insert-gaps", gaps, isRelaxed: true, withOthers: false),
         messagesGroup(SQLiteRows(min(count, 1_000_000))),
         readGroup("read", rows), readGroup("read-non-ASCII", others),
@@ -46,7 +48,7 @@ private struct PhoneRow: StreamObject {
     var number = ""
 }
 
-/// The rows of a group in the forms that the cases need, and what they add up to.
+/// The rows of a group in the forms that the cases need, and their checksum.
 final class SQLiteRows {
     let count: Int
     let isASCII: Bool
@@ -63,7 +65,7 @@ final class SQLiteRows {
     private lazy var done: [UInt8] = rows.map { $0.done ? 1 : 0 }
     private var titles: [UnsafePointer<CChar>?] = []
 
-    /// Makes rows with distinct titles, when they are needed.
+    /// Creates rows with distinct titles. They are made on first use.
     init(_ count: Int, isASCII: Bool = true, idStep: Int = 1) {
         self.count = count
         self.idStep = idStep
@@ -90,7 +92,7 @@ final class SQLiteRows {
     }
 }
 
-/// A database file of one case, removed before each run and at the end.
+/// The database file of one case. It is removed before each run and at the end.
 final class SQLiteFile {
     let path: String
     private var verifiedChecksum: UInt64?
@@ -103,7 +105,7 @@ final class SQLiteFile {
         for suffix in ["", "-journal", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
     }
 
-    /// Counts the rows; for the first time also adds up all they hold.
+    /// Counts the rows. The first time, also adds up their content.
     func verified(_ table: String = "tasks", _ sum: String = "id + length(CAST(title AS BLOB)) + done") throws -> UInt64
     {
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .readOnly))
@@ -117,7 +119,7 @@ final class SQLiteFile {
         return content &+ count
     }
 
-    /// The same of the tables of the upserts.
+    /// Counts and adds up the tables of the upserts in the same way.
     func verifiedPersons() throws -> UInt64 {
         try verified("persons JOIN phones USING (id)", "id + length(CAST(name AS BLOB)) + age")
     }
@@ -218,7 +220,7 @@ private func messagesGroup(_ data: SQLiteRows) -> Group {
 
 // MARK: Rows out
 
-/// Adds up the rows of messages without making anything of them.
+/// Adds up the rows of messages without building anything.
 private struct SumSink: PartialSink {
     var sum: UInt64 = 0
     mutating func writeBool(_ value: Bool) throws(StreamError) { if value { sum &+= 1 } }
@@ -233,7 +235,7 @@ private final class Total {
 
 private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
     let file = SQLiteFile()
-    /// Makes the file when the first case runs.
+    /// Creates the file when the first case runs.
     func prepare() throws -> String {
         if !FileManager.default.fileExists(atPath: file.path) {
             try SQLiteTable<TaskRow>(try connect(file, isRelaxed: true), "tasks").insert(data.rows)
@@ -289,7 +291,7 @@ private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
         Case(
             name: "query into JSON", peer: "C, structures",
             check: {
-                // What was written is read again, by the reader that other suites compare with their peers.
+                // Read the written text with the reader that other suites compare with their peers.
                 var sink = SumSink()
                 try written().withBytes { try sink.readJSON($0) }
                 return sink.sum
@@ -343,7 +345,7 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
     return Group(
         name: name, work: Work(count: 2 * data.count, unit: "row"),
         cases: [
-            // Like ours, the peer writes no row that is equal to the one there.
+            // Like the package, this peer doesn't write rows that are equal to the existing ones.
             Case(
                 name: "SQLiteTable, upsert(on:)", peer: "C, ON CONFLICT DO UPDATE WHERE", goal: 0.95,
                 also: [Goal(peer: "C, multi-row VALUES, WHERE")], prepare: { try prepare(ours) },

@@ -2,7 +2,7 @@
 import Foundation
 import PackageDescription
 
-/// The peers' libraries are linked where they are installed; without them their benchmarks are left out.
+/// The installed libraries of the peers. Benchmarks of missing libraries are left out.
 let jsonPeers = ["simdjson", "yyjson"].filter { FileManager.default.fileExists(atPath: "/usr/include/\($0).h") }
 let xmlPeers = [("expat", "expat.h"), ("xml2", "libxml2"), ("pugixml", "pugixml.hpp")]
     .filter { FileManager.default.fileExists(atPath: "/usr/include/\($0.1)") }.map(\.0)

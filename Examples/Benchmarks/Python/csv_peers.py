@@ -3,7 +3,7 @@
     csv_peers.py has LIBRARY             -> the version, or `none`
     csv_peers.py run LIBRARY PATH        -> nanoseconds, growth of resident memory in bytes, sum of stop_sequence
 
-The time is that of reading from memory, or for duckdb from the file, which is in the system's cache.
+The time covers reading from memory, or for duckdb from the file, which is in the system's cache.
 """
 
 import os

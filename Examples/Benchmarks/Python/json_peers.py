@@ -1,13 +1,13 @@
-"""The JSON peers of Python: msgspec into typed structures, orjson into dictionaries, yyjson into its own tree; the last two
-also write what they have read.
+"""The JSON peers of Python: msgspec decodes typed structures, orjson dictionaries, and yyjson its own tree. orjson and
+yyjson also write the decoded values.
 
-Benchmarks starts this with `python3`, writes requests to its standard input and reads answers, one line each:
+Benchmarks starts this script with `python3`, writes requests to its standard input and reads answers, one line each:
 
     has LIBRARY                     -> the version, or `none`
     run LIBRARY JOB PATH            -> nanoseconds, growth of resident memory in bytes
     check LIBRARY JOB PATH          -> the same and the checksum of the result
 
-The time is that of decoding, or of writing, and of releasing the result; reading the file and adding up are not part of it.
+The time covers decoding or writing, and releasing the result, but not reading the file or calculating the checksum.
 """
 
 import array
@@ -135,7 +135,7 @@ if msgspec:
 
 
 class View:
-    """Dictionaries with the members of structures, so that one sum serves both."""
+    """A dictionary with the attributes of a structure, so that the same sum works for both."""
 
     def __init__(self, value):
         self.value = value
@@ -231,7 +231,7 @@ SUMS = {
 
 
 def sum_tree(value):
-    """1 for each event, numbers as integers, the lengths of strings and names, 1 for true; without recursion."""
+    """Returns 1 for each event, numbers as integers, the lengths of strings and names, and 1 for true, without recursion."""
     total, waiting = 0, [value]
     while waiting:
         one = waiting.pop()
@@ -262,7 +262,7 @@ def resident(name):
 
 
 def timed(decode, data):
-    """Decodes, or writes, once to look at the memory, and once more to take the time."""
+    """Decodes or writes once to measure the memory, and once more to measure the time."""
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
@@ -288,7 +288,7 @@ def decoder(library, job):
 
 
 def writer(library, job, text):
-    """A function that writes what a text holds, that value, and a function that adds up what was written."""
+    """Returns a function that writes a value, the value of the text, and a function that adds up the written text."""
 
     def add(written):
         if len(written if isinstance(written, bytes) else written.encode()) != len(text):
@@ -301,7 +301,7 @@ def writer(library, job, text):
 
 
 def main():
-    # Tracing collections in the middle of a run are Python's own business, but no part of any of these libraries.
+    # Don't let Python's garbage collector run during measurements because it isn't part of these libraries.
     gc.disable()
     data = {}
     for line in sys.stdin:
@@ -321,7 +321,7 @@ def main():
                 (work, add), value = decoder(library, job), data[path]
             checksum = [add(work(value)) & MASK] if command == "check" else []
             print(*timed(work, value), *checksum, flush=True)
-        except Exception as error:  # The one who asked is told, whatever it is.
+        except Exception as error:  # Report every error to Benchmarks.
             print("error", repr(error), flush=True)
 
 

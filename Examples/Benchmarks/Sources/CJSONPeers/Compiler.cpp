@@ -1,4 +1,4 @@
-// Who compiled the peers.
+// The name of the compiler that built the peers.
 
 #include "CJSONPeers.h"
 

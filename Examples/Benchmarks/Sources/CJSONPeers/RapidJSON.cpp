@@ -1,4 +1,4 @@
-// RapidJSON as it is without any switch.
+// RapidJSON with its default switches.
 
 #include "CJSONPeers.h"
 

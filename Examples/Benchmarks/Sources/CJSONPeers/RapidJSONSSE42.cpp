@@ -1,4 +1,4 @@
-// RapidJSON with its switch for the instructions of SSE4.2, for which this file alone is compiled.
+// RapidJSON with its switch for SSE4.2. Only this file is compiled for these instructions.
 
 #include "CJSONPeers.h"
 

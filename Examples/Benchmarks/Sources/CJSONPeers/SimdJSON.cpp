@@ -1,4 +1,4 @@
-// simdjson's on-demand parser, walked to every value, adding.
+// Visits every value with simdjson's on-demand parser and adds them up.
 
 #include "CJSONPeers.h"
 #include "simdjson_here.h"

@@ -1,4 +1,5 @@
-// simdjson's on-demand parser, reading records of two integers and a string into a vector of structures, or one by one.
+// Reads records of two integers and a string with simdjson's on-demand parser, into a vector of structures or one by
+// one.
 
 #include "CJSONPeers.h"
 #include "simdjson_here.h"
@@ -17,7 +18,8 @@ struct Record {
     std::string comment;
 };
 
-/// Calls `take` with the members of each record until it returns false; members come in the order of the structure.
+/// Calls `take` with the members of each record until it returns false. The members must be in the order of the
+/// structure.
 template <typename Take>
 bool records(const char *text, size_t count, Take take) {
     static on::parser parser;

@@ -1,5 +1,5 @@
-// simdjson's on-demand parser, reading nested structures: the members of JSONTypedSuite, which come in the order of the
-// text, and no others.
+// Reads nested structures with simdjson's on-demand parser. They have exactly the members used in JSONTypedSuite, in
+// the order of the text.
 
 #include "CJSONPeers.h"
 #include "simdjson_here.h"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace simdjson;
 
-/// Parses a text and returns what `sum` makes of the document; 0 for an error.
+/// Parses a text and returns the result of `sum` for the document, or 0 for an error.
 template <typename Sum>
 uint64_t parse(const char *text, size_t count, Sum sum) {
     static on::parser parser;
@@ -180,7 +180,7 @@ Person person(on::object object) {
     return made;
 }
 
-/// The tasks of documents.
+/// A task in a document.
 struct Task {
     int64_t id;
     std::string title;
@@ -209,7 +209,7 @@ Task task(on::object object) {
 
 namespace {
 
-/// What a function does with the values that it makes: nothing, or add them up.
+/// The use of the values that a function makes: ignore them or add them up.
 enum Purpose { making, adding };
 
 template <Purpose purpose>

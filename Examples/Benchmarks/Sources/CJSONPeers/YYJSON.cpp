@@ -1,4 +1,5 @@
-// yyjson's immutable tree: made and released, or walked to every value, adding; and its writer, of a tree made for it.
+// Makes and releases yyjson's immutable tree, or visits and adds up every value. Also writes trees that are built for
+// the writer.
 
 #include "CJSONPeers.h"
 
@@ -30,7 +31,7 @@ static uint64_t walk(yyjson_val *value) {
     }
 }
 
-/// Memory that is kept from one text to the next.
+/// Memory that is reused for all texts.
 static yyjson_alc *memory(void) {
     static yyjson_alc *memory = yyjson_alc_dyn_new();
     return memory;
@@ -38,7 +39,7 @@ static yyjson_alc *memory(void) {
 
 static char *written;
 
-/// Writes the tree that a function makes, which is released, and returns the length of its text.
+/// Writes the tree that `make` returns, releases the tree, and returns the length of the text.
 template <typename Make>
 static uint64_t write(Make make) {
     if (written) memory()->free(memory()->ctx, written);

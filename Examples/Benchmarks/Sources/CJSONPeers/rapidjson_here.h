@@ -1,6 +1,6 @@
-// RapidJSON's SAX reader with a handler that adds, and its writer, once for each set of RapidJSON's switches: the file that
-// includes this says in PEER what the functions are called, and in RAPIDJSON_NAMESPACE where the templates are, so that no
-// build takes those of the other.
+// RapidJSON's SAX reader with a handler that adds up events, and its writer. Each set of RapidJSON's switches has its
+// own file that includes this one. That file defines PEER for the function names and RAPIDJSON_NAMESPACE for the
+// templates, so that no build uses the templates of another.
 
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
@@ -36,20 +36,20 @@ struct FirstEvent : json::BaseReaderHandler<json::UTF8<>, FirstEvent> {
 
 template <unsigned flags>
 uint64_t checksum(const char *text) {
-    // The text has a zero behind it, which is RapidJSON's fastest way in.
+    // Use RapidJSON's fastest input stream, which needs the zero byte after the text.
     json::StringStream stream(text);
     json::Reader reader;
     Checksum handler;
     return reader.Parse<flags>(stream, handler).IsError() ? 0 : handler.sum;
 }
 
-/// The text last written, whose memory the next one takes.
+/// The text written last. The next text reuses its memory.
 json::StringBuffer &written() {
     static json::StringBuffer buffer;
     return buffer;
 }
 
-/// Writes an array, each element by a function, and returns the length of its text.
+/// Writes an array, using `write` for each element, and returns the length of the text.
 template <typename Value, typename Write>
 uint64_t array(const char *values, size_t count, Write write) {
     written().Clear();

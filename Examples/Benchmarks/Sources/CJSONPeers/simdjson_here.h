@@ -1,5 +1,5 @@
-// simdjson compiled for one set of instructions, templates of the standard library included, so that its functions are
-// inlined: those of -march=native, or AVX2 where no such option is given. SIMDJSON_HERE_END closes what this opens.
+// Compiles simdjson, including standard library templates, for one instruction set, so that its functions are inlined.
+// The set is that of -march=native, or AVX2 without that option. SIMDJSON_HERE_END closes this scope.
 
 #if __has_include(<simdjson.h>) && defined(__x86_64__) && (defined(__clang__) || defined(__AVX2__))
 #define HAS_SIMDJSON 1
@@ -14,7 +14,7 @@
 #include <simdjson.h>
 namespace on = simdjson::builtin::ondemand;
 
-/// Makes the compiler believe that somebody reads a value, which it would not make otherwise.
+/// Keeps the compiler from removing an unused value.
 template <typename Value>
 static inline void keep(const Value &value) { asm volatile("" : : "r"(&value) : "memory"); }
 #endif

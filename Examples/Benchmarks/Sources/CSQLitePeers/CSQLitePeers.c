@@ -1,5 +1,5 @@
-// Bind and step, step and column: no cleverness, every result code checked. Connections have no mutexes, which one thread
-// does not need, unless said.
+// Plain bind-and-step and step-and-column loops that check every result code. Connections have no mutexes unless noted,
+// because one thread doesn't need them.
 
 #include "CSQLitePeers.h"
 
@@ -38,7 +38,7 @@ static int step(sqlite3 *db, sqlite3_stmt *statement) {
     return code == SQLITE_OK ? sqlite3_reset(statement) : code;
 }
 
-/// Prepares a statement for so many rows of three values: a head, VALUES, and what follows.
+/// Prepares a statement for `row_count` rows of three values, from the SQL before and after the values.
 static int prepare_rows(sqlite3 *db, const char *head, int row_count, const char *tail, sqlite3_stmt **statement) {
     static const char values[] = "(?, ?, ?)";
     char *sql = malloc(strlen(head) + (size_t)row_count * (sizeof values + 1) + strlen(tail) + 1);
@@ -55,7 +55,7 @@ static int prepare_rows(sqlite3 *db, const char *head, int row_count, const char
     return code;
 }
 
-/// Inserts the rows from one on by a statement that takes so many at a time, and moves on to the first that is left.
+/// Inserts rows with a statement that takes `row_count` rows at a time, and advances `row` to the first remaining row.
 static int insert_rows(sqlite3 *db, const csqlitepeers_tasks *tasks, int64_t *row, int row_count) {
     sqlite3_stmt *statement = NULL;
     int code = prepare_rows(db, "INSERT INTO tasks (id, title, done) VALUES ", row_count, "", &statement);
@@ -162,7 +162,8 @@ static int bind_phone(sqlite3_stmt *statement, int first, const csqlitepeers_tas
     return code;
 }
 
-/// Inserts or updates the rows from one on by statements that take so many at a time, and moves on to the first that is left.
+/// Inserts or updates rows with statements that take `row_count` rows at a time, and advances `row` to the first
+/// remaining row.
 static int upsert_rows(sqlite3 *db, const csqlitepeers_tasks *tasks, int64_t *row, int row_count, int skips_equal) {
     sqlite3_stmt *person = NULL, *phone = NULL;
     int code = prepare_rows(

@@ -44,7 +44,7 @@ static int step(sqlite3 *db, sqlite3_stmt *statement) {
     return code;
 }
 
-/// Writes the people from one on by statements that take so many at a time, and moves on to the first that is left.
+/// Writes people with statements that take `row_count` rows at a time, and advances `row` to the first remaining row.
 static int upsert_rows(
     sqlite3 *db, const csqliteupsert_people *people, int64_t *row, int row_count, int64_t batch) {
     sqlite3_stmt *person = NULL, *phone = NULL;

@@ -1,4 +1,4 @@
-// expat's events with namespaces, told to handlers that add.
+// Adds up expat's events, with namespaces.
 
 #include "CXMLPeers.h"
 #include "sums.h"
@@ -7,7 +7,7 @@
 #include <expat.h>
 #include <string.h>
 
-/// What stands between a namespace and a name; no namespace has it.
+/// The separator between a namespace and a name. No namespace contains it.
 static const char separator = '\n';
 
 static uint64_t name_sum(const char *name, uint64_t local_weight) {

@@ -1,5 +1,5 @@
-// libxml2's SAX2 with namespaces, told to handlers that add; its DOM, made and walked; and its text writer.
-// Entities are replaced, the network is not used, and its limits on large texts are off, which makes it faster.
+// libxml2's SAX2 with namespaces and handlers that add up events, its DOM, and its text writer.
+// Entities are replaced, the network isn't used, and the limits on large texts are off, which makes it faster.
 
 #include "CXMLPeers.h"
 #include "sums.h"
@@ -19,7 +19,7 @@ static void start(
 ) {
     uint64_t sum = 1 + first(uri, local);
     for (int i = 0; i < attribute_count; i++, attributes += 5) {
-        // The fourth is where the value begins, and the fifth where it ends; no zero is behind it.
+        // Elements 3 and 4 point to the beginning and the end of the value. The value has no terminating zero.
         sum += 1 + first(attributes[2], attributes[0]);
         if (attributes[3] < attributes[4]) sum += *attributes[3];
     }

@@ -1,5 +1,5 @@
-// pugixml's DOM, made and walked, with its own defaults: comments and instructions are left out, names are not checked, and
-// namespaces are not looked at.
+// Makes and visits pugixml's DOM with its default options: it leaves out comments and instructions, doesn't check
+// names, and ignores namespaces.
 
 #include "CXMLPeers.h"
 #include "sums.h"

@@ -1,6 +1,7 @@
-// The repository beside Foundation's archivers and coders, with the items of the articles: identifier, date, hash, data, a text
-// that only some have, a count and a rectangle. Flush writes all items into a file that is replaced as a whole and is on the
-// disk afterwards, for all of them; reload makes items found by their keys. The file system's part is a case of its own.
+// Compares the repository with Foundation's archivers and coders. The items are those of the articles: identifier,
+// date, hash, data, an optional text, a count and a rectangle.
+// Flush writes all items to a file, replaces the old file as a whole, and waits until the new one is on the disk.
+// Reload makes the items available by key. A separate case measures the cost of the file system.
 
 import Foundation
 import ItemRepository
@@ -22,7 +23,7 @@ struct Rectangle: Codable, StreamObject {
     var height = 0.0
 }
 
-/// An item as every codec but the archiver has it.
+/// The item for all codecs except the archiver.
 struct ArchiveItem: Codable, StreamObject, Identifiable {
     var identifier = ""
     var createdAt = Date(timeIntervalSinceReferenceDate: 0)
@@ -63,7 +64,7 @@ struct ArchiveItem: Codable, StreamObject, Identifiable {
         }
     }
 
-    /// A number that every member of the item changes.
+    /// A number that depends on every member of the item.
     var sum: UInt64 {
         var sum = UInt64(views) &* 31 &+ createdAt.timeIntervalSinceReferenceDate.bitPattern
         for byte in identifier.utf8 { sum = sum &* 31 &+ UInt64(byte) }
@@ -76,7 +77,7 @@ struct ArchiveItem: Codable, StreamObject, Identifiable {
         return sum
     }
 
-    /// The item as property lists and archives of objects have it.
+    /// The item as a dictionary, for property lists and object archives.
     var dictionary: [String: Any] {
         var dictionary: [String: Any] = [
             "identifier": identifier, "createdAt": createdAt, "hash": hash, "data": data, "views": views,
@@ -105,7 +106,7 @@ struct ArchiveItem: Codable, StreamObject, Identifiable {
     }
 }
 
-/// An item as Foundation's archiver has it, which on Linux wants a class that other files see.
+/// The item for Foundation's archiver. On Linux the archiver needs a class that isn't private.
 final class ArchivedItem: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
     let item: ArchiveItem
@@ -138,7 +139,7 @@ final class ArchivedItem: NSObject, NSSecureCoding {
         item.createdAt = Date(timeIntervalSinceReferenceDate: createdAt.timeIntervalSinceReferenceDate)
         item.hash = "\(hash)"
         item.data = Data(referencing: data)
-        // Without the question the unarchiver of Linux fails.
+        // On Linux the unarchiver fails without this check.
         if coder.containsValue(forKey: "optionalString"),
             let text = coder.decodeObject(of: NSString.self, forKey: "optionalString")
         {
@@ -152,7 +153,7 @@ final class ArchivedItem: NSObject, NSSecureCoding {
     }
 }
 
-/// The files of all cases, in a directory of their own.
+/// The files of all cases, in a separate directory.
 private struct ArchiveFiles {
     private let directory: URL
 
@@ -163,7 +164,7 @@ private struct ArchiveFiles {
 
     private func file(_ name: String) -> URL { directory.appending(path: name) }
 
-    /// What the items in a file add up to, whatever their order.
+    /// Returns the sum of the items in a file, independent of their order.
     private static func sum(_ items: some Sequence<ArchiveItem>) -> UInt64 { items.reduce(0) { $0 &+ $1.sum } }
 
     private static func keyed(_ items: [ArchiveItem]) -> [String: ArchiveItem] {

@@ -1,5 +1,5 @@
-// Delimited text: a transit feed as slices, as typed columns, as columns whose types are found, as values of bound types, and joined
-// in memory; beside polars, pyarrow and duckdb on one thread each, and SwiftCSV.
+// Reads a transit feed as slices, as typed columns, as columns with detected types, and as values of bound types, and
+// joins files in memory. The peers are polars, pyarrow and duckdb, on one thread each, and SwiftCSV.
 
 import CSVStreaming
 import Foundation
@@ -8,7 +8,7 @@ import PlistStreaming
 import SwiftCSV
 import Timetables
 
-/// The number of stop times, which `--rows` of the command sets for databases only.
+/// Returns a feed with the given number of stop times. The `--rows` option sets rows of databases only.
 private func feed(_ scale: Scale, full: Int) -> TransitFeed { .make(scale.amount(full: full, smoke: 300)) }
 
 let csvSuite = Suite(name: "CSV") { scale in
@@ -18,7 +18,7 @@ let csvSuite = Suite(name: "CSV") { scale in
 }
 
 extension TransitFeed {
-    /// The number of stop times, none of which has a line break in a field.
+    /// The number of stop times. No field contains a line break.
     fileprivate var rowCount: Int { stopTimes.reduce(-1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) } }
 }
 
@@ -109,7 +109,7 @@ private func types(_ feed: TransitFeed) throws -> Group {
         ])
 }
 
-/// A timetable of three files, by way of columns and of bound types.
+/// Returns a group that joins a timetable from three files, using columns or bound types.
 private func join(_ feed: TransitFeed) -> Group {
     func sum(_ timetable: Timetable) -> UInt64 {
         timetable.stops.reduce(0) { sum, stop in
@@ -125,9 +125,9 @@ private func join(_ feed: TransitFeed) -> Group {
         ])
 }
 
-/// A library of Python, in a process for each run.
+/// A Python library that runs in a new process each time.
 private enum CSVPythonPeer {
-    /// The cases of a library; none where Python does not have it, which is said.
+    /// Returns the cases of a library. If Python doesn't have it, prints a message and returns an empty array.
     static func cases(_ library: String, _ feed: TransitFeed) throws -> [Case] {
         guard let version = try? ask(["has", library]), version != "none" else {
             print("skipped: \(library); Python does not have it (pip install \(library))")

@@ -1,6 +1,7 @@
-// Property lists beside Foundation: trees beside PropertyListSerialization, values of a bound type beside PropertyListEncoder and
-// PropertyListDecoder. The sample is a dictionary of items with ten members, as an archive has them: names, dates, data, numbers
-// that repeat and such that do not, and strings that are missing in a third.
+// Compares property list trees with PropertyListSerialization, and values of a bound type with PropertyListEncoder and
+// PropertyListDecoder.
+// The sample is a dictionary of archive items with ten members: names, dates, data, repeating and distinct numbers, and
+// strings that are missing in a third of the items.
 
 import Foundation
 import PlistBuilding
@@ -43,7 +44,7 @@ struct PropertyListItem: StreamObject, Codable {
         for number in 0..<count {
             var item = PropertyListItem()
             item.identifier = "\(digits(8))-\(digits(4))-\(digits(12))"
-            // Whole seconds, as XML has them.
+            // Use whole seconds because XML dates have no fractions.
             item.createdAt = Date(
                 timeIntervalSinceReferenceDate: Double(Int.random(in: 0...800_000_000, using: &random)))
             item.hash = digits(40)
@@ -61,7 +62,7 @@ struct PropertyListItem: StreamObject, Codable {
         return items
     }
 
-    /// A sum to which each member of each item contributes.
+    /// Returns a sum that includes each member of each item.
     static func sum(_ items: [String: PropertyListItem]) -> UInt64 {
         func sum(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(7) { $0 &* 31 &+ UInt64($1) } }
         return items.reduce(0) { total, member in
@@ -129,7 +130,7 @@ private func trees(_ data: Data, name: String, goal: Double?) throws -> Group {
         ])
 }
 
-/// A sum of all values and keys of a tree, in which the order of members does not count.
+/// Returns the sum of all values and keys of a tree, independent of the order of members.
 private func sum(_ list: PropertyList) -> UInt64 {
     switch list.kind {
     case .array: list.elements.reduce(2) { $0 &* 31 &+ sum($1) }
@@ -141,7 +142,7 @@ private func sum(_ list: PropertyList) -> UInt64 {
     }
 }
 
-/// The same of Foundation's objects.
+/// Returns the same sum for Foundation's objects.
 private func sum(_ object: Any) -> UInt64 {
     switch object {
     case let array as [Any]: array.reduce(2) { $0 &* 31 &+ sum($1) }

@@ -1,5 +1,6 @@
-// StringTable against Dictionary<String, Int>, on hits and misses, by bytes and by strings, exact and case-insensitive.
-// "By bytes" is the use in a reader: the name lies in a buffer, and a dictionary needs a String made of it.
+// Compares StringTable with Dictionary<String, Int> for hits and misses, by bytes and by strings, with exact and
+// case-insensitive names.
+// A reader looks up names by bytes. The name is in a buffer, and a dictionary needs a String made from it.
 
 import StringTables
 
@@ -29,7 +30,7 @@ private let keySets: [(name: String, keys: [String])] = [
     ("10000-keys", (0..<10_000).map { "\(memberNames[$0 % memberNames.count])_\($0)" }),
 ]
 
-/// Member names as public interfaces use them.
+/// Member names from public interfaces.
 private let memberNames = [
     "id", "name", "title", "created_at", "updated_at", "description", "url", "email", "user", "status", "type", "tags",
     "full_name", "private", "owner", "html_url", "fork", "homepage", "size", "stargazers_count", "watchers_count",
@@ -39,7 +40,7 @@ private let memberNames = [
     "profile_background_image_url_https", "profile_image_url", "in_reply_to_status_id", "text", "entities", "retweeted",
 ]
 
-/// Names that look like the keys and are none: other letters, other ends, other names.
+/// Returns names that resemble the keys but differ from them: other letters, other endings, other names.
 private func missing(from keys: [String]) -> [String] {
     let known = Set(keys)
     let near = keys.flatMap { key in [key + "s", String(key.dropLast()) + "?", "x" + key.dropFirst(), "_" + key] }
@@ -49,7 +50,7 @@ private func missing(from keys: [String]) -> [String] {
 
 // MARK: Groups
 
-/// The names to look up, as strings and one after another in a buffer.
+/// The names to look up, both as strings and concatenated in a buffer.
 private struct LookUps {
     let strings: [String]
     let bytes: [UInt8]
@@ -61,7 +62,7 @@ private struct LookUps {
         ends = strings.reduce(into: []) { ends, string in ends.append((ends.last ?? 0) + string.utf8.count) }
     }
 
-    /// Adds up what `find` gives for the bytes of each name.
+    /// Adds up the results of `find` for the bytes of each name.
     @inline(__always)
     func sumByBytes(_ find: (UnsafeRawBufferPointer) -> Int?) -> UInt64 {
         bytes.withUnsafeBytes { buffer in
@@ -74,7 +75,7 @@ private struct LookUps {
         }
     }
 
-    /// Adds up what `find` gives for each name.
+    /// Adds up the results of `find` for each name.
     @inline(__always)
     func sumByStrings(_ find: (String) -> Int?) -> UInt64 {
         var sum = UInt64(0)

@@ -1,12 +1,12 @@
-// The bound on memory for input made to hurt, at sizes that an unoptimised test cannot read: a clear error at the right
-// byte, or the value, and no more memory than that takes.
+// Checks hostile input at sizes that an unoptimized test can't read. The reader must return the value or a clear error
+// at the right byte, within a memory limit.
 //
 //     swift run -c release --package-path Examples/Benchmarks Benchmarks JSONHostileMemory
 
 import JSONStreaming
 import PlistStreaming
 
-/// A gigabyte of brackets and the like; a hundredth of it in a smoke run.
+/// Reads a gigabyte of brackets and similar input, or a hundredth of it in a smoke run.
 let jsonHostileMemory = Check(name: "JSONHostileMemory") { scale, _ in
     let size = scale.amount(full: 1 << 30, smoke: 10 << 20)
     let rows = rows(size, scale.amount(full: 100 << 20, smoke: 1 << 20))
@@ -14,7 +14,7 @@ let jsonHostileMemory = Check(name: "JSONHostileMemory") { scale, _ in
     return "\(rows.count) inputs of up to \(size >> 20) MiB, each ended as it must within its memory"
 }
 
-/// An input that is too large to be held: a beginning, a piece again and again, and an end.
+/// An input that is too large for memory: a beginning, a repeated piece, and an end.
 private struct Row {
     let name: String
     var beginning = ""
@@ -22,9 +22,9 @@ private struct Row {
     let byteCount: Int
     var end = ""
     var limits = StreamLimits.standard
-    /// The error, nil where the input is accepted, and its byte.
+    /// The expected error and its byte offset, or nil if the input is valid.
     let expected: (kind: StreamError.Kind, byteOffset: Int)?
-    /// By how many bytes the resident memory may grow.
+    /// The largest allowed growth of the resident memory, in bytes.
     let memoryLimit: Int
 
     func check() throws {
@@ -69,7 +69,7 @@ private func rows(_ size: Int, _ valueSize: Int) -> [Row] {
     return [
         Row(
             name: "brackets", piece: "[", byteCount: size, expected: (.limitExceeded, 1_024), memoryLimit: small),
-        // One bit for each level, in memory that grows by doubling.
+        // The reader stores one bit per level, in memory that grows by doubling.
         Row(
             name: "brackets without a limit", piece: "[", byteCount: size, limits: unlimited,
             expected: (.unexpectedEnd, size), memoryLimit: size / 8 * 3 + small),

@@ -1,5 +1,5 @@
-// The JSON reader alone: a sink that adds up events, beside RapidJSON's SAX reader and simdjson on-demand, each walking
-// every value of the same text.
+// Compares the JSON reader, with a sink that adds up events, with RapidJSON's SAX reader and simdjson on-demand. Each
+// of them visits every value of the same text.
 
 import JSONStreaming
 import PlistStreaming
@@ -13,7 +13,8 @@ let jsonReaderSuite = Suite(name: "JSONReader") { scale in
     ]
 }
 
-/// A sink that adds up its messages as the peers do: 1 for each, numbers as integers, the lengths of strings.
+/// A sink that adds up its messages in the same way as the peers: 1 per message, the values of integers, and the
+/// lengths of strings.
 struct EventSum: PlistSink {
     var sum: UInt64 = 0
     var count = 0
@@ -38,7 +39,7 @@ struct EventSum: PlistSink {
 }
 
 extension JSONSample {
-    /// The number of messages that a reader sends for it.
+    /// Returns the number of messages that a reader sends for this text.
     func eventCount() throws -> Int {
         var counter = EventSum()
         try withBytes { try counter.readJSON($0) }
@@ -46,13 +47,13 @@ extension JSONSample {
     }
 }
 
-/// A sink that stops the stream at the first message, which is that of a container in all samples.
+/// A sink that stops the stream at the first message. In all samples, that message begins a container.
 private struct FirstEvent: PartialSink {
     mutating func beginArray() throws(StreamError) { throw .stopRequest() }
     mutating func beginDictionary() throws(StreamError) { throw .stopRequest() }
 }
 
-/// The time of a stream that its sink ends at the first object or event.
+/// Returns the time until a sink ends the stream at the first object or event.
 func timeToStop(_ body: () throws -> Void) throws -> Duration {
     try ContinuousClock().measure {
         do { try body() } catch let error as StreamError where error.isStopRequest {}

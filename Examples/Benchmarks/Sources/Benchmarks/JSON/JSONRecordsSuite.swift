@@ -1,4 +1,5 @@
-// JSON into values: the file of the articles, one million objects with two integers and a short string.
+// Decodes JSON into values from the file used in the articles: one million objects with two integers and a short
+// string.
 
 import CJSONPeers
 import Foundation
@@ -30,7 +31,8 @@ private final class RecordObject: StreamObject {
 }
 
 private func work(_ count: Int, _ sample: JSONSample) -> Work {
-    // Three members with their names, and the ends of the object; and the ends of the array.
+    // Each object has three members with their names, and a beginning and an end. The array adds a beginning and an
+    // end.
     Work(count: count, unit: "object", byteCount: sample.byteCount, eventCount: 8 * count + 2)
 }
 
@@ -108,7 +110,7 @@ private func objectsGroup(_ count: Int, _ sample: JSONSample) -> Group {
         ])
 }
 
-/// Adds up records as they pass.
+/// The sum of the records read so far.
 private final class Total {
     var sum: UInt64 = 0
 }

@@ -1,4 +1,4 @@
-// The bound on memory: gigabytes of JSON through a stream of typed objects, in a process that never holds 64 MB.
+// Checks that a stream of typed objects reads gigabytes of JSON in less than 64 MiB of memory.
 //
 //     swift run -c release --package-path Examples/Benchmarks Benchmarks JSONStreamMemory
 
@@ -6,12 +6,12 @@ import JSONStreaming
 import PlistBuilding
 import PlistStreaming
 
-/// 4 GiB through `RecordStream`; 256 MiB in a smoke run.
+/// Reads 4 GiB with `RecordStream`, or 256 MiB in a smoke run.
 let jsonStreamMemory = Check(name: "JSONStreamMemory") { scale, _ in
     try streamRecords(byteCount: scale.amount(full: 4 << 30, smoke: 256 << 20))
 }
 
-/// A record with everything that needs memory: texts, an array, a nested structure, a member that is not there always.
+/// A record with all kinds of members that need memory: texts, an array, a nested structure, and an optional member.
 private struct Record: StreamObject {
     var id = 0
     var title = ""
@@ -26,7 +26,7 @@ private struct Place: StreamObject {
     var name = ""
 }
 
-/// Some of the records that repeat, each with a comma before it, and what they add up to.
+/// Returns records for repeated use, each preceded by a comma, and their sum.
 private func block() -> (text: [UInt8], count: Int, sum: Int) {
     var text: [UInt8] = []
     var sum = 0
@@ -65,7 +65,7 @@ private func streamRecords(byteCount: Int) throws -> String {
     try "[".withUTF8Span { try reader.feed($0) }
     for index in 0..<blockCount {
         try block.text.withUnsafeBytes { bytes in
-            // The first record has no comma before it. Pieces end anywhere, within names, numbers and characters.
+            // The first record has no comma before it. Chunks can end inside names, numbers and characters.
             var position = index == 0 ? 1 : 0
             while position < bytes.count {
                 let end = min(bytes.count, position + 65_521)

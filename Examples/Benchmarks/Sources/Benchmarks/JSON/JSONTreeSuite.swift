@@ -1,5 +1,5 @@
-// JSON into trees of any shape, beside yyjson's tree, orjson's dictionaries and Foundation's JSONSerialization. A run makes
-// the tree and releases it; that the trees are equal is checked in runs of their own, which walk to every value.
+// Compares JSON trees of any shape with yyjson's tree, orjson's dictionaries and Foundation's JSONSerialization. A run
+// makes the tree and releases it. Separate runs visit every value to check that the trees are equal.
 
 import Foundation
 import JSONStreaming
@@ -52,7 +52,7 @@ private func group(
         work: Work(count: eventCount, unit: "event", byteCount: sample.byteCount, eventCount: eventCount), cases: cases)
 }
 
-/// The sum of `EventSum` for the stream of a tree.
+/// Returns the sum that `EventSum` gives for the stream of a tree.
 private func sum(_ list: PropertyList) -> UInt64 {
     switch list.kind {
     case .array: list.elements.reduce(2) { $0 &+ sum($1) }
@@ -65,7 +65,7 @@ private func sum(_ list: PropertyList) -> UInt64 {
     }
 }
 
-/// The same of Foundation's objects.
+/// Returns the same sum for Foundation's objects.
 private func sum(_ object: Any) -> UInt64 {
     switch object {
     case let array as [Any]: return array.reduce(2) { $0 &+ sum($1) }
@@ -73,7 +73,7 @@ private func sum(_ object: Any) -> UInt64 {
         return dictionary.reduce(2) { $0 &+ 1 &+ UInt64($1.key.utf8.count) &+ sum($1.value) }
     case let string as String: return 1 + UInt64(string.utf8.count)
     case let number as NSNumber:
-        // Booleans are numbers in Foundation, of the type of a character.
+        // Foundation represents Booleans as numbers with the type of a character.
         if String(cString: number.objCType) == "c" { return number.boolValue ? 2 : 1 }
         return 1 &+ UInt64(bitPattern: number.int64Value)
     default: return 1

@@ -1,5 +1,5 @@
-// JSON into nested structures with some of the members of the text: the posts, the catalogue and the outlines, beside
-// simdjson on-demand, Foundation's JSONDecoder, and msgspec, all with the same members.
+// Decodes posts, the catalogue and the outlines into nested structures that have some of the text's members. The peers
+// are simdjson on-demand, Foundation's JSONDecoder and msgspec, with the same members.
 
 import Foundation
 import JSONStreaming
@@ -18,7 +18,7 @@ let jsonTypedSuite = Suite(name: "JSONTyped") { scale in
     ]
 }
 
-/// What is read: a value with a sum that depends on all of it.
+/// A value to decode, with a sum that depends on all its members.
 private protocol Summed: StreamValue, Decodable {
     var sum: UInt64 { get }
 }
@@ -49,7 +49,7 @@ private func group<Value: Summed>(
             + PythonPeers.cases("orjson", "orjson", job: sample.name, sample))
 }
 
-/// Documents one by one, as a server reads them: whoever needs long to begin is slow here.
+/// Reads documents one by one, as a server does. This shows the cost of starting each document.
 private func documentsGroup(_ sample: JSONSample) throws -> Group {
     let documents = sample.lines.map(Array.init)
     let data = documents.map { Data($0) }
@@ -71,7 +71,7 @@ private func documentsGroup(_ sample: JSONSample) throws -> Group {
                 "simdjson", "simdjson on-demand", "simdjson_documents", sample, check: "simdjson_documents_checksum"))
 }
 
-/// A case that reads documents one by one and releases each before the next one.
+/// Returns a case that reads documents one by one and releases each before reading the next.
 private func reading<Bytes>(
     _ documents: [Bytes], _ name: String, peer: String? = nil, goal: Double? = nil, also: [Goal] = [],
     _ read: @escaping (Bytes) throws -> TaskDocument
@@ -85,7 +85,7 @@ private func reading<Bytes>(
     }
 }
 
-/// A builder that is used for one document after the other.
+/// A builder that is reused for all documents.
 private final class DocumentBuilder {
     private var builder: ObjectBuilder<TaskDocument>?
 

@@ -1,6 +1,7 @@
-// The JSON writer beside Foundation's encoders, RapidJSON's writer and yyjson's, and orjson: the records of the articles, from
-// structures to bytes in memory; doubles that need all their digits; texts in the scripts of the world. The memory of all
-// native writers is used again, as a server does it. What each has written is read by Foundation, and of the same size.
+// Compares the JSON writer with Foundation's encoders, RapidJSON's and yyjson's writers, and orjson. The inputs are the
+// records used in the articles, doubles that need all their digits, and texts in many scripts.
+// All native writers reuse their memory, as in a server. Foundation reads each result, and the sizes of the results
+// must match.
 
 import CJSONPeers
 import Foundation
@@ -25,9 +26,9 @@ private struct Record: Codable {
 /// The names of the peers that write.
 private let peers = ["rapidjson writer", "yyjson writer", "orjson"].map { Goal(peer: $0) }
 
-/// What a text that one of the writers has made adds up to, once it is seen to be of the size of the others.
+/// Checks the size of a written text and returns the sum of its values.
 ///
-/// RapidJSON does not always find the fewest digits: a text may be longer by one byte of 200.
+/// RapidJSON doesn't always find the shortest digits, so a text may be longer by one byte in 200.
 private func sum<Value: Decodable>(
     _ text: Data, _ byteCount: Int, as type: [Value].Type, _ add: (Value) -> UInt64
 ) throws -> UInt64 {
@@ -37,7 +38,7 @@ private func sum<Value: Decodable>(
     return try JSONDecoder().decode(type, from: text).reduce(0) { $0 &+ add($1) }
 }
 
-/// A case of the writer, whose memory is used again, or is new for each text.
+/// Returns a case of the writer that either reuses its memory or allocates new memory for each text.
 private func ours(
     _ name: String, isReused: Bool = true, goal: Double? = 30, sum: @escaping (Data) throws -> UInt64,
     _ write: @escaping (inout JSONWriter) throws(StreamError) -> Void
@@ -112,7 +113,7 @@ private func recordsGroup(_ count: Int) throws -> Group {
 
 private func realsGroup(_ count: Int) throws -> Group {
     var random = SeededGenerator(seed: 4)
-    // Doubles that need all their digits; every text has a point, in Foundation as well.
+    // Use doubles that need all their digits and that Foundation also writes with a decimal point.
     let values = (0..<count).map { _ in 1 + Double(random.next() >> 11) / Double(1 << 53 as UInt64) }
     let sample = try JSONSample("reals") { writer in
         try writer.array(count) { writer, index in try writer.json.writeReal(values[index]) }
@@ -162,11 +163,11 @@ private func stringsGroup(_ count: Int) throws -> Group {
         ] + others("strings", NativeInput(texts) { text, copy in copy(text) }, sample, sum: added))
 }
 
-/// A writer to memory that keeps its memory.
+/// A writer that reuses its output memory.
 private final class ReusedWriter {
     private var json = JSONWriter()
 
-    /// Writes a text and returns what a closure makes of it.
+    /// Writes a text and returns the result of `take` for its bytes.
     func write<Value>(
         _ body: (inout JSONWriter) throws(StreamError) -> Void, _ take: (UnsafeRawBufferPointer) -> Value
     ) throws(StreamError) -> Value {

@@ -1,11 +1,11 @@
-// What is large for `Codable`: keys, rows, tries that fail, depth; and for writers.
+// The quantities that grow for `Codable` (keys, rows, failed attempts, depth) and for writers.
 
 import Foundation
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
 
-/// A value that is tried as one type after the other.
+/// A value that tries one type after another when it is decoded.
 private enum Either: Codable {
     case number(Int)
     case text(String)
@@ -70,7 +70,7 @@ private struct AllKeys: Decodable {
     }
 }
 
-/// All keys from the last to the first, whose values are of another type.
+/// Decodes all keys from the last to the first. Their values have another type.
 private struct Backwards: Decodable {
     var sum = 0
 
@@ -82,7 +82,7 @@ private struct Backwards: Decodable {
     }
 }
 
-/// An array without the elements that are something else.
+/// Decodes an array without the elements of other types.
 private struct Lossy: Decodable {
     var values: [Int] = []
 
@@ -133,7 +133,7 @@ var decodingDoors: [Door] {
         Door("decoder, tries of members that fail", quoted) { try decode([String: Either].self, $0) },
         Door("decoder, any JSON, rows", LinearityRow.json) { try decode([AnyJSON].self, $0) },
         Door("decoder, any JSON, keys", { LargeText.object($0) { "[\($0)]" } }) { try decode(AnyJSON.self, $0) },
-        // Each error that a try throws holds its path as an array.
+        // Each error that a failed attempt throws holds its path as an array.
         Door(
             "decoder, any JSON, depth", largest: 240, { Data(LargeText.nested($0, "[1,", "2", "]")) },
             beside: { text in for _ in 0..<20 { _ = try JSONDecoder().decode(AnyJSON.self, from: text) } }

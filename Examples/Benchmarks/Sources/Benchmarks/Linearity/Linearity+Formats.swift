@@ -1,4 +1,5 @@
-// What is large in delimited text, property lists and XML: records, columns, quotes, shared objects, attributes, children.
+// The quantities that grow in CSV, property lists and XML: records, columns, quotes, shared objects, attributes,
+// children.
 
 import CSVStreaming
 import PlistBuilding

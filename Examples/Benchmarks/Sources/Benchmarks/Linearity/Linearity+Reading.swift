@@ -1,4 +1,4 @@
-// What is large in JSON that is read: keys, rows, depth, text, digits, errors, unknown members.
+// The quantities that grow when JSON is read: keys, rows, depth, text, digits, errors, unknown members.
 
 import JSONStreaming
 import PlistBuilding
@@ -22,10 +22,10 @@ struct LinearityRow: StreamObject, Codable {
         }
     }
 
-    /// The last one of which cannot be read.
+    /// Returns rows with an invalid last row.
     static func jsonWithError(_ count: Int) -> [UInt8] { json(count).dropLast() + Array(",{\"id\":\"x\"}]".utf8) }
 
-    /// One with so many members that nobody knows.
+    /// Returns one row with the given number of unknown members.
     static func jsonWithUnknown(_ count: Int) -> [UInt8] {
         LargeText.joined(count, "[{\"id\":1,", "\"title\":\"\",\"weight\":1}]") { "\"n\($0)\":[1,{}]," }
     }
@@ -50,7 +50,7 @@ struct LinearityTree: StreamObject, Codable {
     static func json(_ depth: Int) -> [UInt8] { LargeText.nested(depth, "{\"name\":\"a\",\"children\":[", "", "]}") }
 }
 
-/// JSON of any size.
+/// Generators of JSON texts of any size.
 enum LargeText {
     static func joined(_ count: Int, _ beginning: String, _ end: String, _ piece: (Int) -> String) -> [UInt8] {
         var text = beginning
@@ -58,12 +58,12 @@ enum LargeText {
         return Array((text + end).utf8)
     }
 
-    /// An array of so many values.
+    /// Returns an array of the given number of values.
     static func array(_ count: Int, _ value: (Int) -> String) -> [UInt8] {
         joined(count, "[", "]") { ($0 > 0 ? "," : "") + value($0) }
     }
 
-    /// An object with so many members of different names.
+    /// Returns an object with the given number of members with different names.
     static func object(_ count: Int, _ value: (Int) -> String) -> [UInt8] {
         joined(count, "{", "}") { "\($0 > 0 ? "," : "")\"name \($0)\":\(value($0))" }
     }
@@ -72,11 +72,11 @@ enum LargeText {
         Array((String(repeating: opening, count: depth) + inner + String(repeating: closing, count: depth)).utf8)
     }
 
-    /// An array of one string.
+    /// Returns an array that contains one string.
     static func string(_ count: Int, _ piece: String) -> [UInt8] { joined(count, "[\"", "\"]") { _ in piece } }
 }
 
-/// Something did not throw that must.
+/// The error thrown if an operation that must throw doesn't.
 struct NoErrorThrown: Error {}
 
 func mustThrow(_ body: () throws -> Void) throws {
@@ -115,7 +115,7 @@ private func columns(_ bytes: [UInt8], _ columns: [(name: String, type: ColumnTy
     _ = try builder.takeResult()
 }
 
-/// Reads in pieces of so many bytes.
+/// Reads a text in chunks of the given number of bytes.
 private func inPieces(_ bytes: [UInt8], _ size: Int) throws {
     var reader = JSONReader(sink: PropertyListBuilder(), options: limitless)
     try bytes.withUnsafeBufferPointer { buffer in

@@ -1,4 +1,4 @@
-// What is large in databases and sets of keys: statements, rows, columns, conditions, children, moves.
+// The quantities that grow in databases and key sets: statements, rows, columns, conditions, children, moves.
 
 import CSQLitePeers
 import JSONStreaming
@@ -29,7 +29,7 @@ private func insert(_ rows: [LinearityRow], _ options: SQLiteTableOptions = SQLi
     try SQLiteTable<LinearityRow>(open(), "t", options: options).insert(rows)
 }
 
-/// Inserts JSON into a table of these columns.
+/// Inserts JSON into a table with the given columns.
 private func insert(_ text: [UInt8], _ columns: String) throws {
     var writer = try SQLiteTableWriter(open("CREATE TABLE t (\(columns))"), table: "t")
     try writer.readJSON(text)
@@ -59,7 +59,7 @@ var rowDoors: [Door] {
         Door("SQLite, arrays in arrays", { LargeText.array($0) { "[{\"id\":\($0 + 1)}]" } }) {
             try insert($0, "id INTEGER PRIMARY KEY")
         },
-        // SQLite walks all savepoints for each page that it changes.
+        // For each page that it changes, SQLite visits all savepoints.
         Door("SQLite, depth of arrays", largest: 960, { $0 }, beside: insertInSavepoints) { depth in
             try insert(LargeText.nested(depth, "[{\"id\":1},", "{\"id\":2}", "]"), "id")
         },
@@ -80,7 +80,7 @@ var rowDoors: [Door] {
     ]
 }
 
-/// Executes statements without this package.
+/// Executes statements without using this package.
 private func executeInSQLite(_ statements: String) throws {
     guard csqlitepeers_execute(statements) else { throw NoErrorThrown() }
 }

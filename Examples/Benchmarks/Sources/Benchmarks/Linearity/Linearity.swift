@@ -1,5 +1,5 @@
-// Twice the input, twice the time, for every door: the input of each is doubled several times, and the ratio of the times is
-// what counts, not the times. Time is that of the processor, so that a busy machine changes little.
+// Checks that twice the input takes at most about twice the time, for every entry point of the package. Each input is
+// doubled several times. Only the ratios of the processor times count, so a busy machine changes little.
 //
 //     swift run -c release --package-path Examples/Benchmarks Benchmarks Linearity [--cases "decoder, depth"]
 
@@ -9,14 +9,15 @@ import Glibc
 import Darwin
 #endif
 
-/// A way into the package, and what of its input is doubled.
+/// An entry point of the package and the quantity of its input that is doubled.
 struct Door {
     let name: String
-    /// The largest amount, where there is a bound.
+    /// The largest amount, if the entry point has a limit.
     var largest = Int.max
-    /// Makes an input of an amount, and returns what is timed.
+    /// Makes an input of the given amount and returns the operation to time.
     let prepare: (Int) throws -> () throws -> Void
-    /// The same, done by the one on whom the door stands, such as SQLite: nobody is faster than who does the work.
+    /// Does the same work in the library that the entry point uses, such as SQLite. The entry point can't grow more
+    /// slowly than that library.
     var preparePeer: ((Int) throws -> () throws -> Void)?
 
     init<Input>(
@@ -35,7 +36,8 @@ struct Door {
     }
 }
 
-/// The ratio of times for twice the input beyond which a door is not linear: caches cost something, too.
+/// The largest accepted ratio of times for twice the input. It is above 2 because larger inputs miss the caches more
+/// often.
 private let largestRatio = 2.6
 
 let linearity = Check(name: "Linearity") { scale, beginnings in
@@ -61,7 +63,7 @@ private func runOnce(_ door: Door) throws -> String {
     return door.name
 }
 
-/// The times of a door for amounts that are doubled three times, from one that takes 20 ms on.
+/// Measures an entry point for an amount that takes 20 ms and for three doublings of that amount.
 private func measure(_ door: Door) throws -> (line: String, isSteep: Bool) {
     var amount = 32
     var time = 0.0
@@ -82,11 +84,11 @@ private func measure(_ door: Door) throws -> (line: String, isSteep: Bool) {
     return ((isSteep ? "STEEP " : "      ") + line, isSteep)
 }
 
-/// The least times of an amount, doubled three times.
+/// Returns the minimum times of an amount and of its three doublings.
 private func leastTimes(_ prepare: (Int) throws -> () throws -> Void, from amount: Int) throws -> [Double] {
     let runs = try [1, 2, 4, 8].map { try prepare(amount * $0) }
     var times = [Double](repeating: .infinity, count: runs.count)
-    // What is steep is looked at again, since others use the caches of the machine as well. Sizes take turns.
+    // Repeat steep measurements because other processes use the caches too. The sizes take turns.
     var round = 0
     while round < 2 || round < 8 && growth(times) > largestRatio {
         for (index, run) in runs.enumerated() { times[index] = min(times[index], try seconds(run)) }
@@ -103,7 +105,7 @@ private func milliseconds(_ times: [Double]) -> String {
     times.map { "\(($0 * 10_000).rounded() / 10)" }.joined(separator: ", ")
 }
 
-/// By how much the time grows with each doubling: the mean of all, or the last ones, whichever is more.
+/// Returns the growth factor of the time per doubling: the mean of all doublings or of the last two, if that is larger.
 private func growth(_ times: [Double]) -> Double {
     guard times.allSatisfy(\.isFinite) else { return .infinity }
     return max(cbrt(times[3] / times[0]), (times[3] / times[1]).squareRoot())

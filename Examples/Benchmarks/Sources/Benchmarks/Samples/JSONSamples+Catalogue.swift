@@ -1,11 +1,13 @@
-// A catalogue of performances, the shape and the variety of citm_catalog.json, and the outlines of a country, those of
-// canada.json. As there, names and pictures differ, prices and places come from tens, and the lengths of lists vary.
+// A catalogue of performances with the shape and variety of citm_catalog.json, and the outlines of a country as in
+// canada.json. As in these files, names and pictures differ, prices and places come from a few dozen values, and the
+// lengths of lists vary.
 
 import Foundation
 import JSONStreaming
 
 extension JSONSample {
-    /// A catalogue, deeply indented, with many integers and with numbers as names of members; 243 are 1.7 MB.
+    /// Makes a deeply indented catalogue with many integers, and with numbers as member names. A count of 243 gives 1.7
+    /// MB.
     static func catalogue(_ count: Int) throws -> JSONSample {
         var random = SeededGenerator(seed: 2)
         return try JSONSample("catalogue", options: JSONWriterOptions(layout: .pretty(indent: 4))) { writer in
@@ -39,11 +41,11 @@ extension JSONSample {
         }
     }
 
-    /// Outlines of a country: pairs of doubles with 15 decimals; 56,000 are 2.2 MB.
+    /// Makes outlines of a country: pairs of doubles with 15 decimals. A count of 56,000 gives 2.2 MB.
     static func coordinates(_ count: Int) throws -> JSONSample {
         var random = SeededGenerator(seed: 3)
         func degree(_ low: Double, _ high: Double) -> String {
-            // Measured with six decimals, and then written with the fifteen of a conversion; some with fewer.
+            // Values have six significant decimals but are mostly written with the fifteen decimals of a conversion.
             let value = low + (high - low) * Double(random.next() >> 11) / Double(1 << 53 as UInt64)
             let decimals = random.isOne(in: 8) ? 4 + random.below(11) : 15
             return String(format: "%.\(decimals)f", (value * 1e6).rounded() / 1e6)
@@ -58,7 +60,7 @@ extension JSONSample {
                         try writer.dictionary("geometry") { writer in
                             try writer.member("type", "Polygon")
                             try writer.array("coordinates", max(1, count / 117)) { writer, _ in
-                                // Islands of a few points, and coasts of thousands.
+                                // Mix islands of a few points with coasts of thousands.
                                 let size = random.isOne(in: 10) ? 1 + random.below(1_600) : 4 + random.below(60)
                                 try writer.array(min(count, size)) { writer, _ in
                                     try writer.array(2) { writer, index in

@@ -1,12 +1,12 @@
-// Posts of a social network, the shape and the variety of twitter.json: many members in nested users and entities, long
-// names, escapes, scripts of the world; most values are not asked for by anyone, and hardly one comes twice. What most
-// people leave as it is, such as colours, is the same for nine in ten; some members are there for some only, and one in
-// sixteen posts comes from another version of the server, in another order.
+// Posts of a social network with the shape and variety of twitter.json: nested users and entities with many members,
+// long names, escapes, and many scripts. Most members are unknown to the decoded types, and values rarely repeat.
+// Settings that most users keep, such as colors, are the same for nine of ten users. Some members are optional. One in
+// sixteen posts comes from another server version with another member order.
 
 import JSONStreaming
 
 extension JSONSample {
-    /// Posts; 100 of them are 0.6 MB.
+    /// Makes posts. A count of 100 gives 0.6 MB.
     static func posts(_ count: Int) throws -> JSONSample {
         var random = SeededGenerator(seed: 1)
         return try JSONSample("posts", options: .pretty) { writer in
@@ -173,7 +173,7 @@ extension SampleWriter {
         try member("notifications", false)
     }
 
-    /// Nine in ten leave it as it is.
+    /// Writes the look of a profile. About nine of ten users keep the default.
     private mutating func looks(_ id: Int, _ random: inout SeededGenerator) throws {
         let isDefault = !random.isOne(in: 9)
         func color(_ usual: String) -> String { isDefault ? usual : SampleText.color(&random) }

@@ -1,6 +1,6 @@
-// JSON texts generated from a seed by our own writer:
-// flat records here; posts, a catalogue and coordinates, of the shapes of twitter.json, citm_catalog.json and canada.json
-// that JSON benchmarks use, in the extensions.
+// JSON texts generated from a seed by the package's own writer.
+// This file makes flat records. The extensions make posts, a catalogue and coordinates, with the shapes of
+// twitter.json, citm_catalog.json and canada.json, which JSON benchmarks commonly use.
 
 import JSONStreaming
 import PlistStreaming
@@ -8,7 +8,7 @@ import PlistStreaming
 /// Generated JSON texts.
 struct JSONSample {
     let name: String
-    /// The text, with 64 zeros behind it for the peers that read beyond the end.
+    /// The text, followed by 64 zero bytes for peers that read beyond the end.
     let padded: [UInt8]
     let byteCount: Int
 
@@ -32,7 +32,7 @@ struct JSONSample {
         try padded.withUnsafeBytes { try body($0.bytes.extracting(first: byteCount)) }
     }
 
-    /// Members of a society, with twelve members each, two of which some do not have; 100,000 are 26 MB.
+    /// Makes members of a society with twelve fields each, two of them optional. A count of 100,000 gives 26 MB.
     static func people(_ count: Int) throws -> JSONSample {
         var random = SeededGenerator(seed: 4)
         return try JSONSample("people") { writer in
@@ -42,7 +42,7 @@ struct JSONSample {
         }
     }
 
-    /// Tasks as a server gets them, each a document of 50 to 200 bytes on a line of its own.
+    /// Makes tasks as a server receives them: each is a document of 50 to 200 bytes on its own line.
     static func documents(_ count: Int) throws -> JSONSample {
         var random = SeededGenerator(seed: 5)
         var text: [UInt8] = []
@@ -58,7 +58,7 @@ struct JSONSample {
     /// The lines of the text, without their ends.
     var lines: [ArraySlice<UInt8>] { padded.prefix(byteCount).split(separator: UInt8(ascii: "\n")) }
 
-    /// `{"hi":0,"there":0,"comment":"comment"}`, a million times: the file of the articles.
+    /// Makes the file used in the articles: `{"hi":0,"there":0,"comment":"comment"}`, a million times.
     static func records(_ count: Int) throws -> JSONSample {
         try JSONSample("records") { writer in
             try writer.array(count) { writer, number in
@@ -72,7 +72,7 @@ struct JSONSample {
     }
 }
 
-/// The writer with the words that the samples are made of.
+/// A JSON writer with functions for the samples' content.
 struct SampleWriter: ~Copyable {
     var json: JSONWriter
 

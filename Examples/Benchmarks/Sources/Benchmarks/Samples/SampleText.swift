@@ -1,5 +1,5 @@
-// Text as varied as people's: no two names, sentences or addresses are the same, as in a feed of the real world, where a
-// reader gains nothing from what it has seen before. Made of random syllables, in the scripts of the world.
+// Generates text from random syllables in several scripts. As in real feeds, no two names, sentences or addresses are
+// the same, so a reader gains nothing from earlier values.
 
 import Timetables
 
@@ -18,7 +18,7 @@ enum SampleText {
     private static let japaneseMarks = ["、", "。", "！", "\n", " ", "「", "」", "…"]
     private static let pictures: [Unicode.Scalar] = ["🙂", "😭", "🎉", "🌸", "🐈", "🍣", "🚲", "✨"]
 
-    /// A text of about so many bytes of UTF-8.
+    /// Returns a text of about the given number of UTF-8 bytes.
     static func text(_ byteCount: Int, _ script: Script, _ random: inout SeededGenerator) -> String {
         var text = String.UnicodeScalarView()
         var (written, sinceMark) = (0, 0)
@@ -53,7 +53,7 @@ enum SampleText {
         return String(Unicode.Scalar(UInt32(scalar)) ?? "?").unicodeScalars
     }
 
-    /// The script that most of these posts have, sometimes another.
+    /// Returns the script that most of these posts use, or sometimes another.
     static func script(_ random: inout SeededGenerator) -> Script {
         switch random.next() % 10 {
         case 0: .cyrillic
@@ -62,13 +62,13 @@ enum SampleText {
         }
     }
 
-    /// Letters and digits, such as those of short addresses.
+    /// Returns letters and digits, as in shortened addresses.
     static func identifier(_ count: Int, _ random: inout SeededGenerator) -> String {
         let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_".utf8)
         return String(decoding: (0..<count).map { _ in letters[random.below(letters.count)] }, as: UTF8.self)
     }
 
-    /// A colour as six hexadecimal digits.
+    /// Returns a color as six hexadecimal digits.
     static func color(_ random: inout SeededGenerator) -> String {
         let digits = String(random.next() % 0x100_0000, radix: 16, uppercase: true)
         return String(repeating: "0", count: 6 - digits.count) + digits
@@ -77,7 +77,7 @@ enum SampleText {
     private static let weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// A moment as the posts write it.
+    /// Returns a date in the format of the posts.
     static func date(_ random: inout SeededGenerator) -> String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let time = [24, 60, 60].map { two(random.below($0)) }.joined(separator: ":")
@@ -87,9 +87,9 @@ enum SampleText {
 }
 
 extension SeededGenerator {
-    /// A number from 0 to one less than the bound.
+    /// Returns a number from 0 up to, but not including, the bound.
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Returns whether something that happens once in so many times happens.
+    /// Returns true with a probability of 1 in `count`.
     mutating func isOne(in count: Int) -> Bool { below(count) == 0 }
 }

@@ -1,9 +1,9 @@
-// XML in the shapes that it mostly has, made from a seed: records with attributes, namespaces and references, and a property
-// list. Texts are as varied as people's, see SampleText.
+// Generates typical XML from a seed: records with attributes, namespaces and references, and a property list. The texts
+// vary like real ones (see SampleText).
 
 import Foundation
 
-/// A document, and what it is made of.
+/// A document and its properties.
 final class XMLSample: Sendable {
     let name: String
     let bytes: [UInt8]
@@ -13,7 +13,8 @@ final class XMLSample: Sendable {
         (self.name, self.bytes, self.recordCount) = (name, bytes, recordCount)
     }
 
-    /// Entries of a catalogue, each of about 330 bytes of which the tags have two thirds, with line breaks and indents between them.
+    /// Makes entries of a catalogue of about 330 bytes each. Tags take two thirds of them, with line breaks and indents
+    /// between them.
     static func catalogue(_ count: Int) -> XMLSample {
         var random = SeededGenerator(seed: 20_261_122)
         var bytes = Array(
@@ -51,7 +52,7 @@ final class XMLSample: Sendable {
         return text + "  </entry>\n"
     }
 
-    /// Words, escaped, with references of all kinds, not in all.
+    /// Returns escaped words, some with references of all kinds.
     private static func phrase(_ byteCount: Int, _ random: inout SeededGenerator) -> String {
         let script: SampleText.Script =
             switch random.below(12) {
@@ -71,7 +72,7 @@ final class XMLSample: Sendable {
             .replacingOccurrences(of: "\"", with: "&quot;")
     }
 
-    /// A property list of items with ten members, as Foundation writes it.
+    /// Makes a property list of items with ten members, written by Foundation.
     static func propertyList(_ count: Int) throws -> XMLSample {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .xml

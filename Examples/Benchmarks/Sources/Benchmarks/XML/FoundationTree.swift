@@ -1,4 +1,4 @@
-// FoundationXML's trees. Its types have names that ours have as well, so it is a file of its own.
+// FoundationXML's trees. They need a separate file because some of its type names conflict with the package's names.
 
 import Foundation
 
@@ -6,7 +6,7 @@ import Foundation
 import FoundationXML
 #endif
 
-/// Trees of FoundationXML, which are there on Linux and macOS.
+/// The cases of FoundationXML's trees, which Linux and macOS have.
 enum FoundationTree {
     static func made(_ sample: XMLSample) -> Case {
         let data = Data(sample.bytes)
@@ -20,7 +20,7 @@ enum FoundationTree {
 
     private static func make(_ data: Data) throws -> XMLDocument { try XMLDocument(data: data, options: []) }
 
-    /// As `XMLTree.sum`.
+    /// Returns the same sum as `XMLTree.sum`.
     private static func sum(_ document: XMLDocument) -> UInt64 {
         func bytes(_ text: String?) -> UInt64 { (text ?? "").utf8.reduce(0) { $0 &+ UInt64($1) } }
         var sum: UInt64 = 0

@@ -1,4 +1,4 @@
-// The bound on memory of handlers: gigabytes of XML through handlers declared by paths, in a process that never holds 100 MB.
+// Checks that handlers declared by paths read gigabytes of XML in less than 100 MiB of memory.
 //
 //     swift run -c release --package-path Examples/Benchmarks Benchmarks HandlersMemory
 
@@ -6,7 +6,7 @@ import PlistBuilding
 import PlistStreaming
 import XMLStreaming
 
-/// 4 GiB through `XMLHandlers`; 8 MiB in a smoke run.
+/// Reads 4 GiB with `XMLHandlers`, or 8 MiB in a smoke run.
 let handlersMemory = Check(name: "HandlersMemory") { scale, _ in
     try readHandlers(byteCount: scale.amount(full: 4 << 30, smoke: 8 << 20))
 }
@@ -20,7 +20,7 @@ private final class Sums: Equatable {
         (one.identifiers, one.titleBytes, one.places) == (other.identifiers, other.titleBytes, other.places)
     }
 
-    /// What so many repetitions add up to.
+    /// Returns the sums for the given number of repetitions.
     func times(_ count: Int) -> Sums {
         let sums = Sums()
         (sums.identifiers, sums.titleBytes, sums.places) = (identifiers * count, titleBytes * count, places * count)
@@ -35,7 +35,8 @@ private struct Place: StreamObject {
     var east = 0
 }
 
-/// Some entries that repeat, and what is in them: attributes, texts with references, objects, and what no handler wants.
+/// Returns entries for repeated use, and their sums. The entries contain attributes, texts with references, objects,
+/// and elements without a handler.
 private func block() -> (text: [UInt8], sums: Sums) {
     var random = SeededGenerator(seed: 4)
     var text: [UInt8] = []
@@ -81,7 +82,7 @@ private func readHandlers(byteCount: Int) throws -> String {
     try reader.feed("<feed>")
     for _ in 0..<blockCount {
         try block.text.withUnsafeBytes { bytes in
-            // Pieces end anywhere, within names, references and characters.
+            // Chunks can end inside names, references and characters.
             var position = 0
             while position < bytes.count {
                 let end = min(bytes.count, position + 65_521)

@@ -1,9 +1,9 @@
-// The peers in C and C++, each of which may be missing.
+// The peers in C and C++. Each of them is optional.
 
 import CXMLPeers
 import Foundation
 
-/// A library of C.
+/// An XML library in C.
 struct XMLPeers {
     typealias Function = (UnsafePointer<CChar>?, Int) -> UInt64
 
@@ -20,14 +20,14 @@ struct XMLPeers {
         self.version = version.map { String(cString: $0) }
     }
 
-    /// Names those that are missing.
+    /// Prints the names of the missing libraries.
     static func tellMissing() {
         for one in [expat, libxml2, pugixml] where one.version == nil {
             print("skipped: \(one.library); it needs Debian's \(one.package)")
         }
     }
 
-    /// The case of a function; none where the library is missing.
+    /// Returns the case of a function, or an empty array if the library is missing.
     func cases(_ name: String, _ function: @escaping Function, check: Function?, _ sample: XMLSample) -> [Case] {
         guard let version else { return [] }
         func call(_ function: @escaping Function) -> () throws -> UInt64 {
@@ -40,7 +40,7 @@ struct XMLPeers {
         return [Case(name: "\(name), \(version)", check: check.map(call), run: call(function))]
     }
 
-    /// The case of libxml2's text writer.
+    /// Returns the case of libxml2's text writer.
     static func libxml2Writer(_ records: NativeXMLRecords, _ sum: @escaping ([UInt8]) throws -> UInt64) -> [Case] {
         guard let version = libxml2.version else { return [] }
         func write() -> Int { cxmlpeers_libxml2_write(records.elements, records.elements.count) }

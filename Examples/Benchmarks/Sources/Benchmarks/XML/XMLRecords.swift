@@ -1,4 +1,4 @@
-// The types that entries of the catalogue are read into, by this package and by XMLCoder, and the records that are written.
+// The types that this package and XMLCoder decode catalogue entries into, and the records to write.
 
 import Foundation
 import PlistBuilding
@@ -19,7 +19,7 @@ struct Feed: StreamObject, Decodable {
         var place = Place()
         var tag: [String] = []
 
-        /// Every member contributes.
+        /// A sum that includes every member.
         var sum: UInt64 {
             var sum = UInt64(id) &+ 3 &* bytes(state) &+ 5 &* bytes(label ?? "") &+ 7 &* bytes(title)
             sum = sum &+ 11 &* bytes(creator) &+ price.bitPattern &+ place.lat.bitPattern &+ place.long.bitPattern
@@ -33,7 +33,7 @@ struct Feed: StreamObject, Decodable {
         var lat = 0.0
         var long = 0.0
 
-        /// XMLCoder looks for attributes as they are spelled.
+        /// XMLCoder needs the attribute names with their prefixes.
         enum CodingKeys: String, CodingKey {
             case lat = "geo:lat"
             case long = "geo:long"
@@ -41,7 +41,7 @@ struct Feed: StreamObject, Decodable {
     }
 }
 
-/// What is written as an element with two attributes and two elements.
+/// A record that is written as an element with two attributes and two child elements.
 struct WrittenRecord {
     var identifier = ""
     var language = ""

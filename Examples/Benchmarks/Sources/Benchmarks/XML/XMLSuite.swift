@@ -1,5 +1,5 @@
-// XML: events with namespaces beside expat and libxml2's SAX2, trees beside pugixml, libxml2's DOM and FoundationXML, values of bound
-// types beside XMLCoder, and a writer beside libxml2's. The peers in C are as Debian builds them.
+// Compares XML events with namespaces (expat, libxml2's SAX2), trees (pugixml, libxml2's DOM, FoundationXML), values of
+// bound types (XMLCoder) and a writer (libxml2's). Debian built the peers in C.
 
 import CXMLPeers
 import Foundation
@@ -85,7 +85,7 @@ private func walks(_ sample: XMLSample) -> Group {
 
 private func objects(_ sample: XMLSample) -> Group {
     let data = Data(sample.bytes)
-    // As it trims otherwise, it loses the space behind a reference.
+    // With its default trimming, XMLCoder loses the space after a reference.
     let decoder = XMLDecoder(trimValueWhitespaces: false, removeWhitespaceElements: true)
     decoder.shouldProcessNamespaces = true
     return Group(

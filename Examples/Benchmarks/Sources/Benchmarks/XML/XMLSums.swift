@@ -1,10 +1,10 @@
-// What is made of the events of a document to compare them: sums as in CXMLPeers.h.
+// Sums of a document's events, for comparisons with the peers. They match the sums in CXMLPeers.h.
 
 import PlistStreaming
 import XMLStreaming
 
 extension RawSpan {
-    /// The first byte, 0 where there is none.
+    /// The first byte, or 0 if the span is empty.
     fileprivate var first: UInt64 { isEmpty ? 0 : UInt64(unsafeLoad(as: UInt8.self)) }
 
     /// The sum of the bytes.
@@ -13,7 +13,8 @@ extension RawSpan {
     }
 }
 
-/// The number of elements and attributes, the first bytes of their names and values, and the number of bytes of texts.
+/// A sum of the number of elements and attributes, the first bytes of their names and values, and the byte counts of
+/// texts.
 struct XMLEventSum: XMLSink {
     var sum: UInt64 = 0
 
@@ -37,7 +38,7 @@ struct XMLEventSum: XMLSink {
     mutating func text(_ text: borrowing XMLText) throws(StreamError) { sum &+= UInt64(text.utf8.byteCount) }
 }
 
-/// The sum of all bytes, weighted by what they are of.
+/// The sum of all bytes, weighted by their kind.
 struct XMLCheckedSum: XMLSink {
     var sum: UInt64 = 0
 
@@ -56,13 +57,13 @@ struct XMLCheckedSum: XMLSink {
     mutating func text(_ text: borrowing XMLText) throws(StreamError) { sum &+= 13 &* text.utf8.sum }
 }
 
-/// Elements without what is within the root: everything is checked, and nothing sent.
+/// A sink that skips the children of the root, so that the reader checks everything but sends no further events.
 struct XMLChecked: XMLSink {
     mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .skipChildren }
 }
 
 extension XMLTree {
-    /// The sum of all nodes: 1 for an element and the bytes in its name and in the names and values of its attributes, 3
+    /// The sum of all nodes: 1 per element plus the bytes of its name and of its attributes' names and values, and 3
     /// for each byte of text.
     var sum: UInt64 {
         func bytes(_ text: String) -> UInt64 { text.utf8.reduce(0) { $0 &+ UInt64($1) } }

@@ -1,5 +1,5 @@
-// The csv-spectrum corpus: texts of every kind, and what they mean as JSON.
-// Without the corpus the tests say so and are skipped.
+// Compares the texts of the csv-spectrum corpus with their JSON equivalents. Without the corpus, the tests report it
+// and are skipped.
 
 import CSVStreaming
 import Foundation
@@ -40,7 +40,7 @@ struct CSVSpectrumTests {
 
     @Test(arguments: Corpus.names)
     func readsWhatTheFileMeans(_ name: String) throws {
-        // This one has quotes in fields without quotes, and its JSON has another telephone number.
+        // This file has quotes in unquoted fields, and its JSON file has a different phone number.
         let isOdd = name == "location_coordinates"
         var options = CSVReaderOptions(bareQuotes: isOdd ? .keep : .reject)
         var (found, expected) = (try records(Corpus.bytes(name), options), try Corpus.records(name))

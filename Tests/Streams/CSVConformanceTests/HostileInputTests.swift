@@ -1,4 +1,4 @@
-// Texts that are made to cost memory or time: what is refused, where, and at what price.
+// Checks that texts that are designed to cost memory or time are rejected at the right position and at a bounded cost.
 
 import CSVStreaming
 import Foundation
@@ -7,10 +7,10 @@ import PlistStreaming
 import Testing
 
 @Suite(.serialized) struct HostileInputTests {
-    /// The resident memory of the process at most so far, in bytes.
+    /// The peak resident memory of the process, in bytes.
     private static var peak: Int {
         var usage = rusage()
-        // RUSAGE_SELF, which has another type on each system.
+        // 0 is RUSAGE_SELF, which has a different type on each system.
         getrusage(0, &usage)
         #if canImport(Darwin)
         return usage.ru_maxrss
@@ -19,7 +19,7 @@ import Testing
         #endif
     }
 
-    // Both in a process of their own, since the peak is that of all tests of a process.
+    // Both tests run in their own process because the peak covers all tests of a process.
 
     @Test func anOpenQuoteEndsInBoundedMemory() async {
         await #expect(processExitsWith: .success) {
@@ -49,7 +49,7 @@ import Testing
             for _ in 0..<64 { try chunk.withUnsafeBytes { try reader.feed($0.bytes, body) } }
             try reader.finish(body)
             #expect(count == 3_840_000)
-            // 42 MB went by.
+            // The reader has processed 42 MB.
             #expect(Self.peak - before < 16 << 20)
         }
     }

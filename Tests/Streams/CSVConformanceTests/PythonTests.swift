@@ -1,5 +1,5 @@
-// Python's csv module as an independent judge: it reads what is written here, and what it writes is read here. Without Python
-// the tests say so and are skipped.
+// Compares the package with Python's csv module: each reads the other's output. Without Python, the tests report it and
+// are skipped.
 
 import CSVStreaming
 import Foundation
@@ -8,13 +8,13 @@ import PlistStreaming
 import TestCorpora
 import Testing
 
-/// Conversations with Python.
+/// Runs Python scripts.
 private enum Python {
     static let isThere: Bool = (try? run("print(1)", Data())) == Data("1\n".utf8)
 
     static func run(_ script: String, _ input: Data) throws -> Data {
         let process = Process()
-        // Files, since programs that other tests start would inherit pipes.
+        // Use files because programs that other tests start would inherit pipes.
         let files = ["in", "out"].map {
             FileManager.default.temporaryDirectory.appending(path: "python-\(UUID().uuidString).\($0)")
         }
@@ -60,9 +60,9 @@ struct PythonTests {
         return (dialect, ["delimiter": delimiter, "quotechar": quote])
     }
 
-    /// Has Python do something with each of many tables and say what came of them, in one process.
+    /// Runs Python code for each of many tables in one process and returns the results.
     ///
-    /// - Parameter body: What makes `result` of `table` and of the arguments in `dialect`.
+    /// - Parameter body: The code that calculates `result` from `table` and from the arguments in `dialect`.
     private static func python(_ body: [String], _ tables: [(table: Any, dialect: [String: String])]) throws -> Any {
         let script =
             ["import csv,io,json,sys", "results=[]", "for table,dialect in json.load(sys.stdin):"]
@@ -90,10 +90,10 @@ struct PythonTests {
     @Test func readsWhatPythonWrites() throws {
         let tables = Self.tables.enumerated().map { index, table in
             var python = Self.dialect(index).python
-            // Of one empty field Python writes a pair of quotes, as is done here.
+            // For a row with a single empty field, Python writes a pair of quotes, as the package does.
             let isAll = index / 6 % 2 == 1
             python["quoting"] = isAll ? "QUOTE_ALL" : "QUOTE_MINIMAL"
-            // Where it quotes what it must, Python takes only the bytes of its own line end for such, before version 3.13.
+            // Before version 3.13, QUOTE_MINIMAL quotes line ends only if they occur in Python's own line terminator.
             python["lineterminator"] = isAll ? ["\n", "\r\n", "\r"][index / 3 % 3] : "\r\n"
             return (table: table as Any, dialect: python)
         }
@@ -108,7 +108,7 @@ struct PythonTests {
             var builder = try ObjectBuilder<[[String]]>()
             try builder.readCSV(text, options: CSVReaderOptions(dialect: dialect))
             #expect(try builder.takeResult() == table, "table \(index)")
-            // The fast machine and the pieces of it give what the whole text does.
+            // The fast path and the byte-by-byte parser give the same result for two chunks as for the whole text.
             var reader = CSVReader(sink: try ObjectBuilder<[[String]]>(), options: CSVReaderOptions(dialect: dialect))
             let half = text.count / 2
             try reader.feed(text[..<half])

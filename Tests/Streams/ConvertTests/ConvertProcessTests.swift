@@ -1,27 +1,28 @@
-// `convert` while it runs: its line on a terminal, its memory, and what it leaves behind when it is ended.
+// Checks `convert` while it runs: its progress line on a terminal, its memory, and the files that remain after it is
+// interrupted.
 
 import Foundation
 import SQLiteStreaming
 import Testing
 
 @Suite(.serialized) struct ConvertProcessTests {
-    /// Returns whether another file has a megabyte at least.
+    /// Returns whether another file has at least one megabyte.
     private func hasMegabyte(besides name: String, in directory: URL) throws -> Bool {
         try files(in: directory).contains { other in
-            // It may have got another name meanwhile.
+            // The file may have been renamed in the meantime.
             let size = try? FileManager.default.attributesOfItem(atPath: directory.appending(path: other).path)[.size]
             return other != name && size as? Int ?? 0 > 1 << 20
         }
     }
 
-    /// Elements of an array, each with a comma behind it.
+    /// Array elements that each end with a comma.
     private let elements = Array(String(repeating: "{\"a\":[1,2.5,\"x\"]},\n", count: 4_096).utf8)
 
     @Test func showsProgressOnATerminal() throws {
         try withDirectory { directory in
             let convert = try RunningConvert(["-", "out.json"], in: directory, hasTerminal: true)
             try convert.write(Array("[".utf8))
-            // The line comes with a piece of input that is read when half a second has passed.
+            // Progress is reported with the first chunk that is read after half a second.
             var text = ""
             try convert.wait(for: "a line of progress") {
                 try convert.write(elements)
@@ -35,7 +36,7 @@ import Testing
             convert.closeInput()
             #expect(convert.wait() == 0)
             text += convert.terminalText()
-            // At the end the line is taken away again.
+            // At the end, the progress line is erased.
             #expect(text.hasSuffix("\r\u{1B}[K"))
             #expect(try files(in: directory) == ["out.json"])
         }
@@ -47,7 +48,8 @@ import Testing
             let database = try SQLiteConnection(path: input, options: SQLiteOptions(access: .create))
             try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000000))")
             try database.close()
-            // A copy takes less than the half second after which there is a line: it is halted on its way.
+            // Progress is reported after half a second, and copying takes less. So the test stops the copy on its way.
+            // way.
             var text = ""
             for _ in 0..<40 where text.isEmpty {
                 try? FileManager.default.removeItem(at: directory.appending(path: "out.sqlite"))
@@ -83,7 +85,8 @@ import Testing
             try Data("old".utf8).write(to: directory.appending(path: "out.json"))
             let convert = try RunningConvert(["-", "out.json"], in: directory)
             try convert.write(Array("[".utf8))
-            // More than a pipe holds: it is at work, and has opened the output, when all of this is written.
+            // This is more than a pipe holds. When all of it is written, `convert` is running and has opened the
+            // output.
             for _ in 0..<8 { try convert.write(elements) }
             kill(convert.process, signal)
             #expect(convert.wait() == -signal)
@@ -91,7 +94,7 @@ import Testing
             #if os(Linux)
             #expect(try files(in: directory) == ["out.json"])
             #else
-            // Nothing can be done about the one signal that cannot be caught.
+            // A process can't handle SIGKILL.
             if signal != SIGKILL { #expect(try files(in: directory) == ["out.json"]) }
             #endif
         }
@@ -114,7 +117,7 @@ import Testing
                 kill(running.process, signal)
                 #expect(running.wait() == -signal)
             }
-            // What is left of one that was killed has a name that is in nobody's way.
+            // A killed conversion leaves a file whose name doesn't get in the way of other files.
             let left = try files(in: directory).filter { !["out.db", "out.db-journal"].contains($0) }
             #expect(left.allSatisfy { $0.hasPrefix(".output-") && $0.hasSuffix(".partial") })
             #expect(left.count == (signal == SIGKILL ? 1 : 0))
@@ -131,7 +134,8 @@ import Testing
         }
     }
 
-    /// What SQLite wrote into the database before the end of the transaction is undone by the journal that it left.
+    /// When the database is opened, SQLite uses the remaining journal to undo its writes before the end of the
+    /// transaction.
     @Test func undoesWhatAnInterruptedAppendWrote() throws {
         try withDirectory { directory in
             let database = directory.appending(path: "out.db")
@@ -169,7 +173,7 @@ import Testing
             for output in ["out.json", "out.jsonl"] {
                 let convert = try RunningConvert(["bad.json", output], in: directory, hasTerminal: true)
                 #expect(convert.wait() == 1)
-                // Columns are bytes, from 1; the é has two. On a slow machine there was a line of progress before.
+                // Columns count bytes from 1. The é has two bytes. On a slow machine, a progress line comes first.
                 let error = convert.terminalText().components(separatedBy: "\r\u{1B}[K").last
                 #expect(error == "bad.json:40002:8: error: expected ',' or ']', found '\"'\r\n")
                 #expect(try files(in: directory) == ["bad.json"])
@@ -178,7 +182,7 @@ import Testing
     }
 
     #if os(Linux)
-    /// A beginning, records, and an end, in a format.
+    /// The beginning, a record and the end of a document in each format.
     private static let documents: [String: (String, record: String, String)] = [
         "json": ("[", "{\"a\":1,\"b\":\"x\"},\n", "{\"a\":1,\"b\":\"x\"}]"), "csv": ("a,b\n", "1,\"x,\ny\"\n", "1,x"),
         "openstep": ("(", "{a = <*I1>; b = x;},\n", ")"),
@@ -206,7 +210,7 @@ import Testing
             let early = try #require(convert.peakMemory())
             for _ in 0..<8 { try convert.write(records) }
             let late = try #require(convert.peakMemory())
-            // Sixteen bytes for each of the records between.
+            // The memory may grow by sixteen bytes for each of the records in between.
             #expect(late - early < 1 << 18, "\(formats): \(early) bytes, \(late) behind twice as much")
             try convert.write(Array(end.utf8))
             convert.closeInput()

@@ -1,17 +1,17 @@
-// The command `convert` as its users run it: real processes, real files, real pipes.
+// Runs the command `convert` as users do, with real processes, files and pipes.
 
 import Foundation
 import Testing
 
 @Suite(.serialized) struct ConvertTests {
-    /// What a run left behind.
+    /// The result of a run.
     struct Outcome {
         var status: Int32
         var output: String
         var errors: String
     }
 
-    /// The built command, beside the test bundle.
+    /// The built command next to the test bundle.
     static let command: URL = {
         #if os(macOS)
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
@@ -29,7 +29,7 @@ import Testing
         process.executableURL = Self.command
         process.arguments = arguments
         if let fileSizeLimit {
-            // The unit is 512 bytes.
+            // `ulimit -f` counts in units of 512 bytes.
             process.executableURL = URL(filePath: "/bin/sh")
             process.arguments =
                 ["-c", "ulimit -f \(fileSizeLimit) && exec \"$0\" \"$@\"", Self.command.path] + arguments
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The form is told by the first bytes, which are read once.
+    /// The first bytes decide the form. They are read only once.
     @Test(arguments: ["plist", "bplist", "openstep"], [1, 2_000])
     func readsPropertyListsFromStreams(form: String, count: Int) throws {
         try withDirectory { directory in
@@ -190,7 +190,7 @@ import Testing
             #expect(try run(["two.json", "two.db"], in: directory).errors == "")
             #expect(try run(["two.db", "copy.db"], in: directory).errors == "")
             #expect(try run(["copy.db", "-"], in: directory).output == tables)
-            // One table of several, and the only one: it is still called `b`.
+            // A single table keeps its name `b`, both as one of several and as the only one.
             #expect(try run(["two.db", "one.db", "--table", "b"], in: directory).errors == "")
             #expect(try run(["one.db", "again.db"], in: directory).errors == "")
             #expect(try run(["again.db", "-", "--table", "b"], in: directory).output == #"[{"y":1.5},{"y":2.5}]"#)
@@ -246,7 +246,7 @@ import Testing
 
     @Test func writesToAStreamThatHasAName() throws {
         try withDirectory { directory in
-            // As by `(echo before; convert …; echo after) > file`.
+            // Equivalent to `(echo before; convert …; echo after) > file`.
             for output in ["/dev/stdout", "/dev/fd/1", "link"] {
                 let link = directory.appending(path: "link").path
                 try? FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/stdout")

@@ -1,8 +1,8 @@
-// A directory for each test of `convert`, and what is in it.
+// The directory of each test of `convert`, and its files.
 
 import Foundation
 
-/// Calls a function with a new directory, which is gone afterwards.
+/// Calls a function with a new directory and removes the directory afterward.
 func withDirectory(_ body: (URL) throws -> Void) throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "convert-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

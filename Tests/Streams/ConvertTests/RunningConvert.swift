@@ -1,5 +1,5 @@
-// A running `convert` that a test talks to: with a pipe to its standard input, and with a terminal of its own, if wanted,
-// for its standard error.
+// A running `convert` process for tests, with a pipe to its standard input and an optional terminal for its standard
+// error.
 
 #if canImport(Darwin)
 import Darwin
@@ -10,13 +10,13 @@ import Glibc
 #endif
 import Foundation
 
-/// A process that was started, and the ends of its streams.
+/// A started process and the ends of its streams.
 final class RunningConvert {
     let process: pid_t
     private var input: Int32
-    /// Our end of its terminal, -1 without one.
+    /// The test's end of the terminal, or -1 without a terminal.
     private let terminal: Int32
-    /// Its own end, kept open so that nothing is lost when it closes it.
+    /// The process's end of the terminal. It stays open so that no output is lost when the process closes its end.
     private let childTerminal: Int32
     private var isEnded = false
 
@@ -25,7 +25,7 @@ final class RunningConvert {
         let code = errno
     }
 
-    /// Starts the command with its standard output going to a file.
+    /// Starts the command with its standard output redirected to a file.
     init(_ arguments: [String], in directory: URL, output: String = "/dev/null", hasTerminal: Bool = false) throws {
         var ends: [Int32] = [-1, -1]
         guard closedOnExecPipe(&ends) == 0 else { throw StartError(call: "pipe") }
@@ -52,7 +52,7 @@ final class RunningConvert {
         let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", directory.path, ConvertTests.command.path] + arguments
         var pointers = words.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
-        // The thread of a test may block signals, and a child inherits that.
+        // Reset the signal mask because the thread of a test may block signals, and a child process inherits that.
         #if canImport(Darwin)
         var attributes: posix_spawnattr_t?
         #else
@@ -87,7 +87,7 @@ final class RunningConvert {
 
     /// Waits until a condition is true.
     ///
-    /// - Throws: `WaitError` with what the test waited for, after ten minutes.
+    /// - Throws: `WaitError` with a description of the condition after ten minutes.
     func wait(for what: String, until condition: () throws -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(600)
         while try !condition() {
@@ -100,7 +100,7 @@ final class RunningConvert {
         let description: String
     }
 
-    /// Writes to its standard input; returns when all but the contents of a pipe has been read.
+    /// Writes to the standard input. Returns when the process has read everything except for the contents of the pipe.
     func write(_ bytes: [UInt8]) throws {
         var start = 0
         while start < bytes.count {
@@ -115,7 +115,7 @@ final class RunningConvert {
         input = -1
     }
 
-    /// What has come to the terminal since the last call.
+    /// Returns the terminal's output since the last call.
     func terminalText() -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
@@ -127,8 +127,8 @@ final class RunningConvert {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Waits for the end and returns the exit status, or minus the number of the signal that ended the process. After ten
-    /// minutes the process is killed.
+    /// Waits for the process to exit and returns its exit status, or the negated number of the signal that ended it.
+    /// Kills the process after ten minutes.
     func wait() -> Int32 {
         var status: Int32 = 0
         do { try wait(for: "the end of convert") { waitpid(process, &status, WNOHANG) != 0 } } catch {
@@ -141,7 +141,7 @@ final class RunningConvert {
     }
 
     #if os(Linux)
-    /// The most resident memory so far, in bytes.
+    /// Returns the peak resident memory in bytes.
     func peakMemory() -> Int? {
         let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
@@ -150,10 +150,10 @@ final class RunningConvert {
     #endif
 }
 
-/// Makes a pipe that programs started by other tests never inherit.
+/// Creates a pipe that programs started by other tests never inherit.
 private func closedOnExecPipe(_ ends: inout [Int32]) -> Int32 {
     #if os(Linux)
-    // Swift imports the C library without `pipe2`.
+    // Swift's import of the C library doesn't include `pipe2`.
     typealias Pipe2 = @convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32
     guard let address = dlsym(nil, "pipe2") else { return -1 }
     return unsafeBitCast(address, to: Pipe2.self)(&ends, O_CLOEXEC)

@@ -1,5 +1,5 @@
-// Every function of the family for every format: reading, writing, bound and Codable types, records, columns, conversion,
-// pushed at every split point. What a format can't represent is in a table.
+// Tests every function of `StreamFormat` for every format: reading and writing, bound and Codable types, records,
+// columns, conversion, and pushed input at every split point. A table lists the values that a format can't represent.
 
 import CSVStreaming
 import Foundation
@@ -17,7 +17,7 @@ struct Stop: StreamObject, Equatable {
     var zone: String?
 }
 
-/// The same, for Codable alone.
+/// The same type for Codable only.
 struct CodedStop: Codable, Equatable {
     var id: Int
     var name: String
@@ -26,7 +26,7 @@ struct CodedStop: Codable, Equatable {
     var zone: String?
 }
 
-/// A type that is both, and notes which of its inits ran: the memberwise one of a bound type has no side effect.
+/// A type that is both bound and Codable. Its Codable functions throw, so a test fails if they are used.
 struct DoubleStop: StreamObject, Codable, Equatable {
     var id = 0
     var name = ""
@@ -83,7 +83,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
             #expect(try format.decode([Stop].self, from: text.dropLast(0)) == Self.stops, "a substring")
         } else {
             #expect(throws: StreamError.self) { try format.encodeToString(Self.stops) }
-            // Also if the bytes happen to be those of a text.
+            // Even if the bytes are valid text, as here.
             let error = #expect(throws: StreamError.self) { try format.encodeToString("a") }
             #expect(error?.kind == .misuse)
         }
@@ -157,7 +157,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
         var shown: String { "\(id) \(ratio) \(isOpen) \(count.map { "\($0)" } ?? "nil")" }
     }
 
-    /// Fields and elements that bound types and Codable types read alike, or refuse alike.
+    /// Fields and elements that bound types and Codable types either both read or both reject.
     @Test(arguments: [
         ("7,1.5,true,3", "7 1.5 true 3"), ("-7,2,1,", "-7 2.0 true nil"), ("0,1e3,0,", "0 1000.0 false nil"),
         ("1.5,2,true,", "error"), ("1,x,true,", "error"), ("1,2,yes,", "error"), (",2,true,", "error"),
@@ -170,7 +170,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
         expectElements(record, expected)
     }
 
-    /// Elements that are laid out, as those of fields are not.
+    /// Elements with spaces around their values, which fields can't have.
     @Test(arguments: [
         (" 007 ,+1.50, 1 , ", "7 1.5 true nil"), ("\n-01\n,\t.5,true,1", "error"), ("+-1,1,true,1", "error"),
     ])
@@ -247,7 +247,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
     }
 
     private func convert(_ format: some StreamFormat, _ other: some StreamFormat) throws {
-        // The tree of XML has the records as a member of the root, and that of text has text.
+        // The tree of XML has the records as a member of the root, and the tree of untyped CSV contains only text.
         if format is XML || (format as? CSV)?.reader.fieldType == .text { return }
         let data = try format.encode(Self.stops)
         var output = Data()
@@ -271,7 +271,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
         }
     }
 
-    /// The messages of a document that is pushed, followed by its error.
+    /// Returns the messages of a pushed document, followed by its error.
     private static func trace(_ format: some StreamFormat, _ parts: [Data]) throws -> String {
         let lines = MessageLines()
         var reader = format.pushReader(into: lines)
@@ -294,10 +294,10 @@ struct DoubleStop: StreamObject, Codable, Equatable {
     }
 }
 
-/// An error of a closure.
+/// An error that a closure throws.
 private struct Own: Error {}
 
-/// A sink that is a class and writes a line for each message.
+/// A sink class that writes a line for each message.
 final class MessageLines: ScalarSink {
     var text = ""
     init() {}

@@ -1,4 +1,5 @@
-// Records of every format: roots that have none, containers that are kept, digits, declared encodings, memory.
+// Tests records of every format: roots without records, containers that are kept, digits, declared encodings, and
+// memory.
 
 import CSVStreaming
 import Foundation
@@ -11,7 +12,7 @@ import XMLStreaming
     struct Row: StreamObject { var id = 0 }
     struct CodedRow: Codable { var id: Int }
 
-    /// A container that outlives its record, and its whole stream.
+    /// A container that outlives its record and its whole stream.
     private struct Kept: Error, @unchecked Sendable { let container: KeyedDecodingContainer<Keeping.Keys> }
 
     private struct Keeping: Decodable {
@@ -37,7 +38,7 @@ import XMLStreaming
         try check(CSV(), csv)
     }
 
-    /// Numbers that a property list holds are read as from JSON, into integers and floating-point numbers.
+    /// Numbers in a property list are read like those in JSON, into integers and floating-point numbers.
     @Test func numbersOfPropertyListsAreExact() throws {
         struct Number: StreamObject, Equatable {
             var integer: Int64? = nil
@@ -47,7 +48,7 @@ import XMLStreaming
             let expected = try? JSON.decode([Number].self, from: text)
             var list = PropertyListBuilder()
             try list.readJSON(text)
-            // A number that would lose digits is refused.
+            // A number that would lose digits is rejected.
             guard let written = try? format.encode(try list.takeResult()) else { return }
             #expect((try? format.decode([Number].self, from: written)) == expected, "\(text) in \(format)")
         }
@@ -64,7 +65,7 @@ import XMLStreaming
         }
     }
 
-    /// Digits that a double doesn't hold are exact, or refused.
+    /// Digits that a double can't hold are preserved or rejected.
     @Test func decimalsLoseNoDigits() throws {
         struct Money: Codable, Equatable { var amount: Decimal }
         let exact = [Money(amount: Decimal(string: "1234567890123456.78")!)]
@@ -103,7 +104,7 @@ import XMLStreaming
         }
     }
 
-    /// The encoding that a document declares is that of its bytes, not that of a string.
+    /// The encoding declared in a document applies to its bytes, not to a string.
     @Test func stringsAreTextWhateverTheyDeclare() throws {
         struct Named: StreamObject { var name = "" }
         struct CodedNamed: Codable { var name: String }
@@ -133,7 +134,7 @@ import XMLStreaming
         }
     }
 
-    /// Keys that come once don't slow down the records to come.
+    /// Keys that occur only once don't slow down the following records.
     @Test func keysOfRecordsAreForgotten() throws {
         func decode(_ count: Int) throws {
             let text = "[" + (0..<count).map { "{\"key\($0)\":\($0)}" }.joined(separator: ",") + "]"
@@ -141,11 +142,11 @@ import XMLStreaming
             try JSON.decodeEach([String: Int].self, from: text) { sum += $0.values.first ?? 0 }
             #expect(sum == count * (count - 1) / 2)
         }
-        // A hundred times as many keys as are kept: quadratic code would take minutes.
+        // Use a hundred times as many keys as the decoder keeps. Quadratic code would take minutes.
         try decode(30_000)
     }
 
-    /// Empty text and elements with attributes, by Codable as by bound types.
+    /// Codable and bound types read empty text and elements with attributes alike.
     @Test func emptyTextAndAttributes() throws {
         enum Color: String, Codable, StreamValue { case red }
         struct Coded: Codable {

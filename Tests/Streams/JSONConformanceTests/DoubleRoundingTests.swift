@@ -1,6 +1,6 @@
-// Doubles against the C library's strtod: random ones, and those that are hard to round.
-// JSON_DOUBLES=2000000 in the environment checks as many of each kind; the default takes some seconds, and
-// `.ci/run` asks for more.
+// Compares doubles with the C library's strtod: random values, and values that are hard to round.
+// JSON_DOUBLES=2000000 in the environment checks that many of each kind. The default takes some seconds, and `.ci/run`
+// uses a larger number.
 
 import Foundation
 import JSONStreaming
@@ -23,7 +23,7 @@ private struct LastNumber: PartialSink {
 @Suite(.serialized) struct DoubleRoundingTests {
     static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 2_000
 
-    /// Reads a number by the fast loop and by the plain machine, and expects what strtod says.
+    /// Reads a number with the fast path and with the byte-by-byte parser, and compares both with strtod's result.
     private func check(_ text: String) throws {
         let expected = strtod(text, nil)
         for padding in ["", String(repeating: " ", count: 128)] {
@@ -35,7 +35,7 @@ private struct LastNumber: PartialSink {
         }
     }
 
-    /// A random double of any exponent, half of them subnormal or near the ends of the range.
+    /// Returns a random double with any exponent. Many are subnormal or near the ends of the range.
     private func randomDouble(_ random: inout SeededRandom) -> Double {
         while true {
             var bits = random.next() >> 1
@@ -64,7 +64,8 @@ private struct LastNumber: PartialSink {
         var random = SeededRandom(seed: 2)
         for _ in 0..<max(1, Self.count / 20) {
             let value = randomDouble(&random)
-            // The middle between two neighbours, all its digits; then a little above and below.
+            // Use all digits of the midpoint between two adjacent doubles, and then numbers slightly above and below
+            // it.
             let middle = Middle.decimal(above: value)
             try check(middle + "e0")
             try check(middle + String(repeating: "0", count: 30) + "1")
@@ -93,13 +94,14 @@ private struct LastNumber: PartialSink {
             try sink.readJSON(writer.bytes)
             if sink.value != value { #expect(sink.value == value) }
             let text = writer.text
-            // No shorter text would do: the standard library's has as few digits as possible. Large whole numbers are exact.
+            // The text has as few digits as the standard library's, which are the fewest possible. Large whole numbers
+            // are exact.
             if value.magnitude > 0x1p53, value.magnitude < 0x1p64 { continue }
             if digitCount(text) > digitCount(value.description) { #expect(text == value.description) }
         }
     }
 
-    /// Numbers around the values of floats, the middles between them and whole numbers, as integers, floats and doubles.
+    /// Reads numbers around the values of floats, their midpoints and whole numbers, as integers, floats and doubles.
     @Test func readsNumbersOfEachTypeAsIfAlone() throws {
         struct Row: Codable, StreamObject {
             var double = 0.0
@@ -127,12 +129,12 @@ private struct LastNumber: PartialSink {
         }
     }
 
-    /// Whole numbers of up to 64 bits, spelled in any way, against their digits.
+    /// Compares integers of up to 64 bits in different spellings with their digits.
     @Test func readsIntegersOfAnySpelling() throws {
         var random = SeededRandom(seed: 6)
         for _ in 0..<max(1, Self.count / 4) {
             let integer = Int64(bitPattern: random.next()) >> Int64.random(in: 0..<63, using: &random)
-            // No number begins with two zeros.
+            // A number can't begin with two zeros.
             let zeros = integer == 0 ? 0 : Int.random(in: 0...5, using: &random)
             let digits = "\(integer)" + String(repeating: "0", count: zeros)
             let fraction = Int.random(in: 1...5, using: &random)
@@ -159,15 +161,15 @@ private struct LastNumber: PartialSink {
     }
 }
 
-/// Exact decimal texts of the middles between neighbouring doubles.
+/// Exact decimal texts of the midpoints between adjacent doubles.
 private enum Middle {
-    /// The middle of a double and the next one above, as decimal digits with a fraction.
+    /// Returns the midpoint of a double and the next larger one, as decimal digits with a fraction.
     static func decimal(above value: Double) -> String {
         let biased = Int(value.bitPattern >> 52)
         let fraction = value.bitPattern & ((1 << 52) - 1)
         let significand = 2 * (biased == 0 ? fraction : fraction | 1 << 52) + 1
         let scale = max(biased, 1) - 1076
-        // Digits of significand × 2^scale, least significant first; a division by two is a multiplication by five.
+        // The digits of significand × 2^scale, least significant first. Dividing by two is multiplying by five.
         var digits = String(significand).reversed().compactMap(\.wholeNumberValue)
         for _ in 0..<abs(scale) { multiply(&digits, by: scale < 0 ? 5 : 2) }
         while digits.count <= max(0, -scale) { digits.append(0) }
@@ -176,7 +178,7 @@ private enum Middle {
         return "\(text.dropLast(-scale)).\(text.suffix(-scale))"
     }
 
-    /// A number whose last digit, which is not zero, is one less, and nines after it.
+    /// Returns a number with its nonzero last digit decreased by one, followed by nines.
     static func slightlyBelow(_ text: String) -> String {
         guard let last = text.last?.wholeNumberValue, last > 0 else { return text }
         return text.dropLast() + "\(last - 1)" + String(repeating: "9", count: 30)

@@ -1,4 +1,4 @@
-// Inputs made to hurt: they end in a clear error at the right offset, in bounded memory and without recursion.
+// Checks that hostile input ends in a clear error at the right offset, in bounded memory and without recursion.
 
 import Foundation
 import JSONStreaming
@@ -6,7 +6,7 @@ import PlistStreaming
 import Testing
 
 @Suite(.serialized) struct HostileInputTests {
-    /// Feeds a beginning, a piece again and again, and an end, in chunks; returns the error, nil when all is accepted.
+    /// Feeds a beginning, a repeated piece, and an end, in chunks. Returns the error, or nil if everything is accepted.
     private func read(
         _ beginning: String, repeating piece: String, to byteCount: Int, _ end: String = "",
         options: JSONReaderOptions = JSONReaderOptions()
@@ -39,12 +39,13 @@ import Testing
     }
 
     @Test func stopsInAnEndlessString() {
-        // A small limit, because an unoptimised build takes a second for each megabyte of a string cut into chunks.
+        // Use a small limit because an unoptimized build takes a second per megabyte of a string that is cut into
+        // chunks.
         let options = JSONReaderOptions(limits: StreamLimits(stringByteCount: 1 << 20))
         let error = read("\"", repeating: "abcdefg ", to: 100 << 20, "\"", options: options)
         #expect(error?.kind == .limitExceeded)
         #expect(error?.position?.byteOffset == (1 << 20) + 1)
-        // At the limit it is a string like any other.
+        // A string of exactly the limit is accepted.
         #expect(read("\"", repeating: "abcdefg ", to: 1 << 20, "\"", options: options) == nil)
         #expect(StreamLimits.standard.stringByteCount == 64 << 20)
     }
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test func acceptsAnyNumberOfSmallValues() {
-        // Whitespace, and elements, as many as there may be.
+        // Read any amount of whitespace and any number of elements.
         #expect(read("[1", repeating: "        \n", to: 8 << 20, "]") == nil)
         #expect(read("[1", repeating: ",{\"a\":[2]}", to: 8 << 20, "]") == nil)
     }
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test func nestsAsDeepAsItMay() {
-        // Millions of levels: a bit of memory each, and no recursion.
+        // Use millions of levels. Each needs one bit of memory, and no recursion.
         let options = JSONReaderOptions(limits: StreamLimits(depth: 1 << 30))
         let error = read("", repeating: "[", to: 4 << 20, "]", options: options)
         #expect(error?.kind == .unexpectedEnd)
@@ -106,7 +107,7 @@ import Testing
     }
 
     @Test func acceptsTheUTF8ThatTheStandardLibraryAccepts() {
-        // Every pair of bytes, and every beginning of three and four with the bytes around each boundary.
+        // Use every pair of bytes, and every beginning of three and four bytes with the values around each boundary.
         let edges: [UInt8] = [0x00, 0x22, 0x5C, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
         var rows: [[UInt8]] = []
         for first in UInt8(0x80)...0xFF {
@@ -120,7 +121,7 @@ import Testing
             }
         }
         for row in rows {
-            // A quote, a backslash or a control character would be about the string, not about its text.
+            // A quote, a backslash or a control character would change the string's syntax, not its text.
             let isAboutText = row.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }
             guard isAboutText else { continue }
             let isValid = String(validating: row, as: UTF8.self) != nil

@@ -1,5 +1,5 @@
-// The JSONTestSuite corpus: y_ files are accepted, n_ files rejected, and each i_ file is decided here.
-// Without the corpus the tests say so and are skipped.
+// Runs the JSONTestSuite corpus: y_ files are accepted, n_ files are rejected, and a table here decides each i_ file.
+// Without the corpus, the tests report it and are skipped.
 
 import Foundation
 import JSONStreaming
@@ -19,7 +19,7 @@ enum Corpus {
         [UInt8](try Data(contentsOf: directory.appending(path: name)))
     }
 
-    /// The trace of a document and its error, read in chunks of the sizes given; the rest is one chunk.
+    /// Returns the trace of a document and its error, read in chunks of the given sizes. The rest is one chunk.
     static func outcome(_ bytes: [UInt8], chunkSizes: [Int] = []) -> String {
         var reader = JSONReader(sink: EventTrace())
         do {
@@ -44,10 +44,11 @@ enum Corpus {
     .serialized,
     .enabled(if: !Corpus.names.isEmpty, "there is no corpus at ../shared/corpora/JSONTestSuite/test_parsing"))
 struct JSONTestSuiteTests {
-    /// The files that RFC 8259 leaves to us, and what we do: nil accepts, a kind rejects.
+    /// The files for which RFC 8259 leaves the choice to the parser. Nil means accepted, a kind means rejected.
     ///
-    /// Numbers of any size are numbers: what no binary type stands for is sent as text. Text that is not valid Unicode is rejected, escapes of lone surrogates included; so are byte order
-    /// marks and everything but UTF-8. 500 levels are within the limit.
+    /// Numbers of any size are accepted. Numbers that no binary type can represent are sent as text. Text that isn't
+    /// valid Unicode is rejected, including escapes of lone surrogates. Byte order marks and encodings other than UTF-8
+    /// are rejected too. 500 levels are within the limit.
     static let decisions: [String: StreamError.Kind?] = [
         "i_number_double_huge_neg_exp.json": nil,
         "i_number_huge_exp.json": nil,
@@ -110,7 +111,7 @@ struct JSONTestSuiteTests {
     @Test func givesOneOutcomeForEveryDivision() throws {
         for name in Corpus.names {
             let bytes = try Corpus.bytes(name)
-            // With spaces behind it, the same document goes through the fast loop as well.
+            // With spaces after it, the same document also goes through the fast path.
             for document in [bytes, bytes + [UInt8](repeating: 0x20, count: 128)] {
                 let whole = Corpus.outcome(document)
                 let byteByByte = Corpus.outcome(document, chunkSizes: Array(repeating: 1, count: document.count))
@@ -138,7 +139,7 @@ struct JSONTestSuiteTests {
 
     @Test func reportsTheEndAtEveryCut() throws {
         for name in Corpus.names {
-            // Truncated at every byte, a document is never taken for whole, and nothing crashes.
+            // A document that is truncated at any byte is never accepted as complete and never causes a crash.
             let bytes = try Corpus.bytes(name)
             guard bytes.count < 300, name.hasPrefix("y_") else { continue }
             for count in 0..<bytes.count {

@@ -1,4 +1,5 @@
-// Bad input into builders: whatever is wrong, and wherever the input ends, nothing is delivered that is not whole.
+// Checks that builders deliver no incomplete values, for all kinds of bad input and every position where the input
+// ends.
 
 import JSONStreaming
 import PlistBuilding
@@ -18,7 +19,7 @@ import Testing
         var more: [Inner] = []
     }
 
-    /// Each of the elements says by itself whether it is whole.
+    /// The elements. Each ends with a brace, so the reader knows without further input whether it is complete.
     static let elements = [
         #"{"id":1,"text":"one","inner":{"note":"a","numbers":[1,2,3]},"more":[{"note":"ü"},{"numbers":[12]}]}"#,
         #"{"id":22,"text":"\u00e9\n"}"#,
@@ -27,7 +28,7 @@ import Testing
 
     static let document = Array(("[" + elements.joined(separator: ", ") + "]").utf8)
 
-    /// The number of elements that end within so many bytes.
+    /// Returns the number of elements that end within the given number of bytes.
     private func completeCount(_ byteCount: Int) -> Int {
         var end = 1
         for (index, element) in Self.elements.enumerated() {
@@ -49,20 +50,20 @@ import Testing
         #expect(records.map(\.id) == [1, 22, 333])
         for count in 0..<Self.document.count {
             let text = Array(Self.document.prefix(count))
-            // At once: no value at all.
+            // Read at once: no value is delivered.
             var builder = try ObjectBuilder<[Record]>()
             let error = thrown { () throws(StreamError) in try builder.readJSON(text) }
             #expect(error?.kind == .unexpectedEnd, "cut after \(count)")
             #expect(error?.position?.byteOffset == count, "cut after \(count)")
             let result = thrown { () throws(StreamError) in _ = try builder.takeResult() }
             #expect(result?.kind == .unexpectedEnd, "the result after \(count)")
-            // One by one: those that are whole, and they are what they would be.
+            // Read one by one: only the complete values are delivered, with the right content.
             let delivered = try streamedRecords(text)
             #expect(delivered == Array(records.prefix(completeCount(count))), "cut after \(count)")
         }
     }
 
-    /// The records that come before the error of a text.
+    /// Returns the records delivered before the error.
     private func streamedRecords(_ text: [UInt8]) throws -> [Record] {
         let delivered = Delivered<Record>()
         var stream = try RecordStream<Record> { record throws(StreamError) in delivered.values.append(copy record) }

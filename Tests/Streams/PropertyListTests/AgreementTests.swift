@@ -1,5 +1,6 @@
-// Property lists as Foundation and Python's plistlib write and read them, on values that are made at random from seeds.
-// PLIST_VALUES=2000 in the environment checks as many; the default takes some seconds.
+// Compares property lists with those that Foundation and Python's plistlib read and write, for random values from
+// seeds.
+// PLIST_VALUES=2000 in the environment checks that many. The default takes some seconds.
 
 import Foundation
 import PlistStreaming
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    /// References of three bytes.
+    /// The number of objects needs references of three bytes.
     @Test func foundationReadsManyObjects() throws {
         let value = PlistValue.array((0..<70_000).map { .string("number \($0)") })
         let list = try PropertyListSerialization.propertyList(from: binary(value), options: [], format: nil)
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    /// Texts in which bytes were left out, doubled or exchanged: what both read is equal.
+    /// Reads texts with omitted, doubled or exchanged bytes. If both readers accept a text, their values must be equal.
     @Test func weReadOldTextAsFoundationDoes() throws {
         var random = SeededRandom(seed: 7)
         let samples = [
@@ -125,7 +126,8 @@ import Testing
         return builder.value
     }
 
-    /// Foundation's writer leaves out the sign of a zero, and the carriage returns that it does not escape become line feeds.
+    /// Foundation's writer omits the sign of a zero. It doesn't escape carriage returns, so they are read as line
+    /// feeds.
     private static let xmlChoices = PlistValue.Choices(dateStep: 1, hasControls: false, hasSpecialReals: false)
 
     @Test func foundationReadsXMLThatWeWrite() throws {
@@ -147,7 +149,7 @@ import Testing
     private static let python: String? = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":")
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Reads each file of a folder, and writes it again in both forms beside it.
+    /// Reads each file of a folder and writes it next to it in both forms.
     private static let script = """
         import os, plistlib, sys
         for name in sorted(os.listdir(sys.argv[1])):
@@ -158,7 +160,7 @@ import Testing
                 with open(path + ending, "wb") as file: plistlib.dump(value, file, fmt=form, sort_keys=False)
         """
 
-    /// Has plistlib write again what was written to files of a new folder, which a closure then looks at.
+    /// Writes files to a new folder, lets plistlib write them again, and calls a closure with the folder.
     private func withPython(_ files: [String: Data], _ body: (_ folder: URL) throws -> Void) throws {
         guard let python = Self.python else {
             print("skipped: there is no python3 in PATH, whose plistlib is to be compared")
@@ -177,7 +179,7 @@ import Testing
         try body(folder)
     }
 
-    /// Datetimes of Python have microseconds.
+    /// Python's datetimes have microseconds.
     private static let pythonChoices = PlistValue.Choices(dateStep: 1 / 64)
 
     @Test func pythonReadsAndWritesBinaryAsWeDo() throws {

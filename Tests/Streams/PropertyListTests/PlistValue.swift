@@ -1,9 +1,10 @@
-// Values that the agreement tests compare: made at random, sent as messages, taken from messages, and as Foundation has them.
+// The values that the agreement tests compare. They are generated at random, sent as messages, built from messages, and
+// converted to and from Foundation.
 
 import Foundation
 import PlistStreaming
 
-/// A property list in which the order of members does not count, and doubles are compared by their bits.
+/// A property list value. Comparisons ignore the order of members and compare doubles by their bits.
 indirect enum PlistValue: Equatable {
     case bool(Bool)
     case integer(Int64)
@@ -14,12 +15,12 @@ indirect enum PlistValue: Equatable {
     case date(Double)
     case array([PlistValue])
     case dictionary([String: PlistValue])
-    /// What is no value of a property list, in words.
+    /// A description of a value that a property list can't contain.
     case other(String)
 
     static func real(_ value: Double) -> PlistValue { .real(value.isNaN ? Double.nan.bitPattern : value.bitPattern) }
 
-    /// Sends the value, the members in the order of their keys.
+    /// Sends the value, with its members sorted by key.
     func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         switch self {
         case .bool(let value): try sink.writeBool(value)
@@ -48,7 +49,7 @@ indirect enum PlistValue: Equatable {
         }
     }
 
-    /// The value as Foundation has it.
+    /// The value as a Foundation object.
     var foundation: Any {
         switch self {
         case .bool(let value): value
@@ -64,7 +65,7 @@ indirect enum PlistValue: Equatable {
         }
     }
 
-    /// The value of what Foundation's reader returns.
+    /// Creates a value from an object that Foundation's reader returns.
     init(foundation value: Any) {
         switch value {
         case let bool as Bool where type(of: value) == Bool.self: self = .bool(bool)
@@ -84,7 +85,7 @@ indirect enum PlistValue: Equatable {
         }
     }
 
-    /// What is left of it in the old text form: strings and data.
+    /// The value as the old text form represents it, with only strings and data.
     var inOldText: PlistValue {
         switch self {
         case .array(let elements): .array(elements.map(\.inOldText))
@@ -94,7 +95,7 @@ indirect enum PlistValue: Equatable {
         }
     }
 
-    /// Where and in what another value differs first; nil when it is equal.
+    /// Returns the path and description of the first difference from another value, or nil if both are equal.
     func difference(from other: PlistValue?, _ path: String = "$") -> String? {
         guard self != other else { return nil }
         switch (self, other) {
@@ -109,13 +110,15 @@ indirect enum PlistValue: Equatable {
 
     // MARK: Random values
 
-    /// What kinds of values a format holds.
+    /// The kinds of values that a format supports.
     struct Choices {
-        /// The dates, in seconds; those of XML are whole, those of Python have microseconds.
+        /// The step between dates in seconds, or 0 for any date. XML dates are whole seconds, and Python's dates have
+        /// microseconds.
         var dateStep = 0.0
         /// A Boolean value that indicates whether text may have control characters.
         var hasControls = true
-        /// A Boolean value that indicates whether zeros with a sign and other numbers are kept that Foundation does not write.
+        /// A Boolean value that indicates whether signed zeros and other numbers that Foundation doesn't write are
+        /// allowed.
         var hasSpecialReals = true
     }
 
@@ -180,7 +183,7 @@ indirect enum PlistValue: Equatable {
     }
 }
 
-/// A sink that makes a value.
+/// A sink that builds a value.
 struct PlistValueBuilder: PlistSink {
     private(set) var value: PlistValue?
     private var open: [(value: PlistValue, key: String)] = []

@@ -1,5 +1,5 @@
-// What comes from outside and goes wrong: full disks, locks, damage, changed schemas, directories that cannot be written,
-// values that are too large. Each is a clear error, and nothing of the batch in which it happens is written.
+// Checks external faults: full disks, locks, damaged files, changed schemas, read-only directories, and values that are
+// too large. Each must give a clear error, and no part of the affected batch may be written.
 
 import Foundation
 import JSONStreaming
@@ -47,7 +47,7 @@ struct BulkRow: StreamObject {
         return StreamError(.misuse, "no error")
     }
 
-    /// Requires that a database is sound and holds whole batches; returns how many people.
+    /// Requires that a database is intact and contains only whole batches, and returns the number of people.
     private func peopleInWholeBatches(_ connection: SQLiteConnection, batchSize: Int64 = 64) throws -> Int64 {
         #expect(!connection.isInTransaction)
         #expect(try connection.value("PRAGMA integrity_check") == "ok")
@@ -68,12 +68,12 @@ struct BulkRow: StreamObject {
         let error = try importFailing(input, connection)
         #expect(error.kind == .cannotWrite)
         #expect(error.sqliteError?.code == .full, "\(error)")
-        // Neither a position of the input nor a table of the importer.
+        // The error has neither an input position nor a table of the importer.
         let words = "database or disk is full (SQLITE_FULL 13)"
         #expect([words, words + ", in: COMMIT"].contains(error.description))
         let people = try peopleInWholeBatches(connection)
         #expect(people > 0 && people < 1_280, "the disk was full with \(people) people")
-        // A bulk insert is all or nothing, too.
+        // A bulk insert is also all or nothing.
         try makeRoom()
         try connection.execute("CREATE TABLE IF NOT EXISTS other (a)")
         var importer = try Importer(.people, into: connection, options: options())
@@ -107,7 +107,7 @@ struct BulkRow: StreamObject {
         }
     }
 
-    /// The disk is full when the transaction is committed, or before, where few pages are kept in memory.
+    /// The disk gets full at the commit, or earlier if SQLite keeps only a few pages in memory.
     @Test(
         .enabled(if: SmallDisk.isAvailable, "mounting a small file system needs root"), arguments: [2_000, 10])
     func fullDiskUndoesABulkInsert(pageCount: Int) throws {
@@ -121,7 +121,7 @@ struct BulkRow: StreamObject {
         }
         #expect(error?.code == .full)
         #expect(!connection.isInTransaction)
-        // Also a program that ends now leaves room for others.
+        // If the program exits now, it also leaves free space for others.
         #expect(!FileManager.default.fileExists(atPath: disk.path("bulk.sqlite-journal")))
         let size = try FileManager.default.attributesOfItem(atPath: disk.path("bulk.sqlite"))[.size] as? Int
         #expect(size ?? 0 < 20_000)
@@ -172,7 +172,7 @@ struct BulkRow: StreamObject {
         try open(path).execute("CREATE TABLE t (a)")
         let impatient = try open(path, timeout: .milliseconds(200))
         var importer = try Importer(.people, into: impatient, options: options(batchSize: 1_000))
-        // It is ended when it has held the lock long enough, however slow the machine is.
+        // The test kills the worker when the lock has been held long enough, regardless of the machine's speed.
         let locker = try WorkerProcess(["lock", path, "600000"])
         try locker.waitUntilReady()
         let start = ContinuousClock.now
@@ -189,7 +189,7 @@ struct BulkRow: StreamObject {
         #expect(waited > .milliseconds(150), "it waited \(waited)")
         locker.kill()
         #expect(try locker.outcome().status == -SIGKILL)
-        // One with more patience gets it when the other is done.
+        // A connection with a longer timeout gets the lock when the worker releases it.
         let patient = try open(path, timeout: .seconds(300))
         let brief = try WorkerProcess(["lock", path, "300"])
         try brief.waitUntilReady()
@@ -269,7 +269,7 @@ struct BulkRow: StreamObject {
             let path = directory.path("damaged.sqlite")
             try Data(bytes).write(to: URL(fileURLWithPath: path))
             let outcome = try WorkerProcess.run("check", path)
-            // Some damage lies where nothing is read; none may be more than an error.
+            // Some damage is in places that aren't read. All other damage must give an error and not a crash.
             #expect(outcome.status == 0 || outcome.status == 1, "\(name): \(outcome)")
             #expect(outcome.status == 0 || outcome.errors.hasPrefix("error: "), "\(name): \(outcome)")
             if let expected { #expect(outcome.errors.contains(expected), "\(name): \(outcome)") }
@@ -315,7 +315,7 @@ struct BulkRow: StreamObject {
 
     // MARK: Statements and values
 
-    // SQLite knows no place where input ends too early.
+    // SQLite reports no position if the input ends too early.
     @Test(arguments: [
         ("SELECT 1 +", nil, "incomplete input"), ("SELEC 1", 0, "near \"SELEC\": syntax error"),
         ("CREATE TABLE a (b); INSERT INTO a VALUES (1) x", 45, "near \"x\": syntax error"),
@@ -351,7 +351,7 @@ struct BulkRow: StreamObject {
         try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a BLOB)")
         let evaluated = #expect(throws: SQLiteError.self) { _ = try connection.value("SELECT zeroblob(1073741824)") }
         #expect(evaluated?.code == .tooBig)
-        // Addresses without memory: reading them would take a gigabyte, page by page.
+        // Reserve addresses without memory. Reading them would take a gigabyte, page by page.
         let count = 1 << 30
         #if canImport(Darwin)
         let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
@@ -385,7 +385,7 @@ struct BulkRow: StreamObject {
         #expect(try connection.value("SELECT count(*) FROM t") == 0)
     }
 
-    /// The pages of memory that this process has, where the system tells.
+    /// Returns the number of resident pages of this process, or nil if the system doesn't report it.
     private func residentPages() -> Int? {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
         return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }

@@ -1,5 +1,5 @@
-// What is left of a database when the process that writes it is killed at any moment: whole transactions, all of those
-// that were reported as committed, and something to go on from.
+// Checks that a database contains only whole transactions if the process that writes it is killed at any moment. It
+// must contain all transactions that were reported as committed, and later processes must be able to continue.
 
 import Foundation
 import JSONStreaming
@@ -10,7 +10,7 @@ import SQLiteWorker
 import Testing
 
 @Suite(.serialized) struct KillTests {
-    /// The kills of each test; `SQLITE_KILLS` asks for more, as the second tier of `.ci/run` does.
+    /// The number of kills in each test. `SQLITE_KILLS` sets a larger number, as in the second tier of `.ci/run`.
     static let kills = environment("SQLITE_KILLS", default: 16)
 
     static let modes = ["delete", "wal", "truncate", "persist"]
@@ -26,15 +26,15 @@ import Testing
         var directory = try TemporaryDirectory()
         var round = 0
         while kills < Self.kills {
-            // A new database now and then, so that small and large ones are hit, and the creation of the table too.
+            // Regularly create a new database, so that small and large databases and the creation of the table are hit.
             if round % 10 == 0 { directory = try TemporaryDirectory() }
             let path = directory.path("bulk.sqlite")
             let mode = Self.modes[round / 10 % Self.modes.count]
             round += 1
             try #require(round < 10 * Self.kills, "the worker is not killed in its work")
             let worker = try WorkerProcess(["insert", path, mode, "\(rows)", "1000000"])
-            // Every fourth is killed while it opens and recovers what the one before left.
-            // Half of them come to a commit first, however slow the machine is.
+            // Every fourth worker is killed while it opens the database and recovers the state that the previous worker
+            // left. Half of the workers commit at least once before, regardless of the machine's speed.
             if round % 4 != 0 { try worker.waitUntilReady(lineCount: round % 4 == 1 ? 1 : 2) }
             usleep(UInt32.random(in: 0..<40_000, using: &generator))
             worker.kill()
@@ -54,7 +54,8 @@ import Testing
             let shape = try connection.prepare("SELECT count(DISTINCT batch), coalesce(max(batch) + 1, 0) FROM entry")
             try #require(try shape.step())
             #expect(shape.integer(at: 0) == shape.integer(at: 1), "batches that are missing")
-            // What the worker said is committed is there; one more may be, of which it could not tell any more.
+            // All batches that the worker reported as committed must exist. One more is allowed because it may have
+            // been committed but not yet reported.
             if let last = outcome.lines.last.flatMap({ Int($0) }) {
                 acknowledged += 1
                 #expect(shape.integer(at: 1) >= last + 1 && shape.integer(at: 1) <= last + 2)
@@ -65,7 +66,7 @@ import Testing
         #expect(acknowledged > Self.kills / 4, "too few kills came after a commit to show anything")
     }
 
-    /// People whose phones and companies repeat, so that batches update what earlier ones inserted.
+    /// Writes people with repeated phones and companies, so that batches update the rows of earlier ones.
     static func writePeople(_ count: Int, to path: String) throws {
         var text = "["
         for id in 0..<count {
@@ -77,7 +78,7 @@ import Testing
         try Data((text + "]").utf8).write(to: URL(fileURLWithPath: path))
     }
 
-    /// All that was imported, without the numbers that SQLite chose.
+    /// Returns the imported content, without the row ids that SQLite chose.
     static func content(_ connection: SQLiteConnection) throws -> [SQLiteValue] {
         let sql = """
             SELECT count(*), sum(p.id), count(DISTINCT p.name),
@@ -118,8 +119,8 @@ import Testing
                 let worker = try WorkerProcess(
                     ["import", path, input.path("people.json"), mode, keepsProgress ? "progress" : "again"])
                 try worker.waitUntilReady()
-                // Later ones of a chain get more time, so that it comes to an end where nothing is remembered, on however
-                // slow a machine.
+                // Later workers of a chain get more time, so that an import without progress records finishes even on a
+                // slow machine.
                 usleep(UInt32.random(in: 0..<UInt32(limit), using: &generator))
                 limit = min(limit * 1.2, 60_000_000)
                 worker.kill()
@@ -133,7 +134,7 @@ import Testing
                 }
                 try #require(outcome.status == -SIGKILL, "\(outcome)")
                 kills += 1
-                // Whole batches: people in order, each with all phones and the company.
+                // Only whole batches exist: people in order, each with all phones and the company.
                 #expect(people % 64 == 0 && people >= last, "\(people) after \(last)")
                 #expect(try connection.value("SELECT count(*) FROM person WHERE id >= ?", [people]) == 0)
                 #expect(try connection.value("SELECT count(*) FROM person WHERE company_id IS NULL") == 0)
@@ -150,7 +151,7 @@ import Testing
             #expect(try Self.content(connection) == expected)
             #expect(try connection.value("PRAGMA foreign_key_check") == nil)
             completed += 1
-            // Nothing is left to do.
+            // Another import changes nothing.
             var again = try Importer(.people, into: connection)
             try again.readJSON(.file(input.path("people.json")))
             let report = try again.finish()

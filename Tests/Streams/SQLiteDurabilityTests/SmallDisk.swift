@@ -1,4 +1,4 @@
-// A file system of a few kibibytes, to be full or read-only.
+// A file system of a few kibibytes, used for full and read-only disks.
 
 import Foundation
 
@@ -10,13 +10,13 @@ import Musl
 import Glibc
 #endif
 
-/// A small file system of its own, which only root can have.
+/// A separate small file system, which only root can mount.
 final class SmallDisk {
     let url: URL
 
     static let isAvailable: Bool = {
         guard getuid() == 0, let disk = try? SmallDisk(kibibytes: 64) else {
-            // Skips are easily overlooked: say it where the run is read.
+            // Print a message because skipped tests are easy to overlook.
             print("SKIPPED: a full disk and a read-only file system, since this process cannot mount one")
             return false
         }

@@ -1,4 +1,4 @@
-// Starts the program `SQLiteWorker`, reads what it prints, and ends it as hard as a process can be ended.
+// Starts the program `SQLiteWorker`, reads its output, and kills it.
 
 import Foundation
 
@@ -13,10 +13,10 @@ import Glibc
 /// A running worker.
 final class WorkerProcess {
     private let process = Process()
-    /// Files, since programs that other tests start would inherit pipes.
+    /// Use files because programs that other tests start would inherit pipes.
     private let (output, errors): (URL, URL)
 
-    /// The built program, beside the test bundle.
+    /// The built program next to the test bundle.
     static let program: URL = {
         #if os(macOS)
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
@@ -26,9 +26,9 @@ final class WorkerProcess {
         #endif
     }()
 
-    /// What a worker left behind.
+    /// The result of a worker.
     struct Outcome: CustomStringConvertible {
-        /// The exit status, or minus the number of the signal that ended it.
+        /// The exit status, or the negated number of the signal that ended it.
         var status: Int32
         /// The lines it printed.
         var lines: [String]
@@ -51,14 +51,14 @@ final class WorkerProcess {
 
     deinit { for file in [output, errors] { try? FileManager.default.removeItem(at: file) } }
 
-    /// Runs a worker to its end.
+    /// Runs a worker until it exits.
     static func run(_ words: String...) throws -> Outcome { try WorkerProcess(words).outcome() }
 
     struct WaitError: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Waits for the line that says that the worker is ready, or for more lines, or for its end.
+    /// Waits for the line that reports that the worker is ready, for further lines, or for its exit.
     ///
     /// - Throws: `WaitError` after ten minutes.
     func waitUntilReady(lineCount: Int = 1) throws {
@@ -71,7 +71,7 @@ final class WorkerProcess {
         }
     }
 
-    /// Ends the worker at once: nothing in it runs any more.
+    /// Kills the worker immediately, without giving it time to clean up.
     func kill() {
         #if canImport(Darwin)
         _ = Darwin.kill(process.processIdentifier, SIGKILL)
@@ -82,7 +82,7 @@ final class WorkerProcess {
         #endif
     }
 
-    /// Waits for the end.
+    /// Waits for the worker to exit.
     func outcome() throws -> Outcome {
         process.waitUntilExit()
         let text = try String(contentsOf: output, encoding: .utf8)
@@ -94,7 +94,7 @@ final class WorkerProcess {
     }
 }
 
-/// A directory that is removed at the end of a test.
+/// A directory that is removed when the test ends.
 final class TemporaryDirectory {
     let url: URL
 
@@ -108,7 +108,7 @@ final class TemporaryDirectory {
     func path(_ name: String) -> String { url.appending(path: name).path }
 }
 
-/// A number of an environment variable, for runs that are longer than those of every day.
+/// Returns the number in an environment variable, which allows longer runs than usual.
 func environment(_ name: String, default value: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
 }

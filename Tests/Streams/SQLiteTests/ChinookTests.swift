@@ -1,5 +1,5 @@
-// The Chinook database, a real file that others made: read by every sink, copied, and changed in a copy.
-// Without it the tests say so and are skipped.
+// Reads the Chinook database with every sink, copies it, and changes a copy. It is a real file from another project.
+// Without it, the tests report it and are skipped.
 
 import Foundation
 import JSONStreaming
@@ -19,7 +19,7 @@ enum Chinook {
         try SQLiteConnection(path: path, options: SQLiteOptions(access: .readOnly))
     }
 
-    /// Calls a closure with the path of a copy that may be changed, in a directory of its own.
+    /// Calls a closure with the path of a writable copy in a separate directory.
     static func withCopy(_ body: (String) throws -> Void) throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "chinook-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -1,5 +1,5 @@
-// Every way of inserting beside plain SQL, with random tables, neighbours and rows: more of what the in-class test of
-// `InsertAgreement` has a few of.
+// Compares each way of inserting with plain SQL, using random tables, neighbors and rows. The in-class test of
+// `InsertAgreement` runs only a few of them.
 
 import Foundation
 import SQLiteStreaming
@@ -7,7 +7,8 @@ import Testing
 
 #if DEBUG || IN_CLASS_TESTS
 @Suite(.serialized) struct InsertAgreementTests {
-    /// Parts of 20 tables; `SQLITE_PARTS` asks for more, as the second tier of `.ci/run` does.
+    /// The number of parts with 20 tables each. `SQLITE_PARTS` sets a larger number, as in the second tier of
+    /// `.ci/run`.
     static let parts = UInt64(ProcessInfo.processInfo.environment["SQLITE_PARTS"] ?? "") ?? 2
 
     @Test(arguments: Array(0..<parts)) func insertsAsPlainSQL(part: UInt64) throws {

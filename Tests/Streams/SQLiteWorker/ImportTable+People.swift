@@ -1,9 +1,9 @@
-// The tables that the worker imports into, and that the tests look at and import into themselves.
+// The tables that the worker imports into, and that the tests check and import into themselves.
 
 import SQLiteImporting
 
 extension ImportTable {
-    /// People, who have phones and work for companies.
+    /// People with phones and the companies that they work for.
     package static let people = ImportTable(
         "person", uniqueKey: ["id"], columns: [.integer("id"), .text("name").required(), .real("height")],
         relationships: [

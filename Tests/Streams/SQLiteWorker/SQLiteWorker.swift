@@ -1,5 +1,6 @@
-// The program that the durability tests start, kill and race: one job for each first word of its command line.
-// It prints a line when it is ready and one for each transaction it committed, unbuffered.
+// The program that the durability tests start, kill and run in parallel. The first word of its command line selects the
+// job.
+// It prints one line when it is ready and one for each committed transaction, without buffering.
 
 import JSONStreaming
 import PlistBuilding
@@ -15,7 +16,7 @@ import Musl
 import Glibc
 #endif
 
-/// A row of the bulk insert: the transaction it belongs to, and its place there.
+/// A row of the bulk insert: its transaction and its position in it.
 struct Entry: StreamObject {
     var batch = 0
     var number = 0
@@ -71,7 +72,7 @@ enum SQLiteWorker {
             path: path, options: SQLiteOptions(access: .create, busyTimeout: timeout, journalMode: mode))
     }
 
-    /// Inserts batches of rows, each a transaction, after those that are there.
+    /// Inserts batches of rows after the existing ones, each in one transaction.
     static func insert(_ path: String, mode: String, rows: Int, batches: Int) throws {
         let connection = try open(path, mode: mode)
         let table = try SQLiteTable<Entry>(connection, "entry")
@@ -100,7 +101,7 @@ enum SQLiteWorker {
                 + "resumed \(report.resumedCount)")
     }
 
-    /// Holds the lock for writing.
+    /// Holds the write lock for the given time.
     static func lock(_ path: String, milliseconds: Int) throws {
         let connection = try SQLiteConnection(path: path)
         try connection.begin(.exclusive)
@@ -109,12 +110,12 @@ enum SQLiteWorker {
         try connection.rollBack()
     }
 
-    /// Writes rows of its own, and counts them in a row that it shares with other writers.
+    /// Writes separate rows, and counts them in a row that it shares with other writers.
     static func write(_ path: String, writer: Int, seconds: Int) throws {
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(busyTimeout: .seconds(60)))
         let end = ContinuousClock.now + .seconds(seconds)
         var count = 0
-        // Once at least, however slow the machine is.
+        // Write at least once, regardless of the machine's speed.
         repeat {
             try connection.transaction {
                 for _ in 0..<(1 + count % 7) {
@@ -127,7 +128,7 @@ enum SQLiteWorker {
         say("\(count)")
     }
 
-    /// Reads snapshots, of which each must be whole and none older than the one before.
+    /// Reads snapshots. Each of them must be complete and not older than the previous one.
     static func read(_ path: String, seconds: Int) throws {
         let options = SQLiteOptions(access: .readOnly, busyTimeout: .seconds(60))
         let connection = try SQLiteConnection(path: path, options: options)
@@ -148,7 +149,7 @@ enum SQLiteWorker {
         say("\(count)")
     }
 
-    /// Reads and changes a database that may be damaged in any way.
+    /// Reads and changes a database that may have any kind of damage.
     static func check(_ path: String) throws {
         let connection = try SQLiteConnection(path: path)
         for name in ["company", "person", "phone"] {

@@ -1,14 +1,13 @@
-// Random input for the tests in this folder, the same in each run. In-class tests have `TestRandom`, which is gone from a release
-// build, of which these tests are, too.
+// Reproducible random input for the tests in this folder. In-class tests use `TestRandom` instead, which doesn't exist
+// in release builds. These tests also run in release builds.
 
-/// Numbers that a seed decides, by SplitMix64.
+/// A generator of pseudorandom numbers from a seed, using SplitMix64.
 public struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Makes the numbers of a seed.
+    /// Creates a generator from a seed.
     public init(seed: UInt64) { state = seed }
 
-    /// Returns the next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9

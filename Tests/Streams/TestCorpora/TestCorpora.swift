@@ -1,11 +1,12 @@
-// Where the files are that others made to test readers: beside the package, in ../shared/corpora, or above it. Without them the tests
-// that need them say so and are skipped.
+// Finds files from other projects that test readers. They are in `shared/corpora`, next to the package or next to one
+// of its parent folders. Without them, the tests that need them report it and are skipped.
 
 import Foundation
 
-/// The corpora.
+/// The test corpora.
 public enum TestCorpora {
-    /// The place of a file or folder; where it would be beside the package, when it is nowhere.
+    /// Returns the location of a file or folder. If it doesn't exist, returns its expected location next to the
+    /// package.
     public static func place(_ path: String) -> URL {
         let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()

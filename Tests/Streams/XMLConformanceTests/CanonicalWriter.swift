@@ -1,13 +1,13 @@
-// Canonical XML, the form in which the W3C's suite has what a reader must find.
+// Writes Canonical XML, the form of the expected outputs in the W3C's suite.
 
 import PlistStreaming
 import XMLStreaming
 
-/// Writes what it receives as canonical XML, first form: as the suite's outputs are.
+/// A sink that writes canonical XML in the first form, which the suite's outputs use.
 struct CanonicalWriter: XMLSink {
     var text = ""
 
-    /// A text as it stands in content and in values of attributes.
+    /// Returns a text escaped for content and attribute values.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

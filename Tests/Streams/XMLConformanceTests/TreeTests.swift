@@ -1,5 +1,5 @@
-// The suite's documents as trees and through the writer: written back byte for byte, the same when they are read again, and
-// well-formed after changes.
+// Reads the suite's documents as trees and passes them through the writer. The result must match byte for byte, be the
+// same when it is read again, and stay well-formed after changes.
 
 import Foundation
 import PlistStreaming
@@ -8,7 +8,7 @@ import XMLStreaming
 
 @Suite(.enabled(if: !XMLCatalog.cases.isEmpty, "there is no suite at ../shared/corpora/xmlconf"))
 struct TreeTests {
-    /// Finds values of attributes that refer to entities which are not in the document.
+    /// Finds attribute values that refer to entities outside of the document.
     private struct EntityFinder: XMLSink {
         var isFound = false
 
@@ -20,14 +20,14 @@ struct TreeTests {
         }
     }
 
-    /// Returns whether a tag has a value of which a part is not in the document, so that it is not written anew.
+    /// Returns whether a tag has a value with a part outside of the document. The writer can't write such a value.
     static func lacksValues(_ test: XMLCase, _ bytes: [UInt8]) throws -> Bool {
         var finder = EntityFinder()
         try finder.readXML(bytes, options: XMLConformanceTests.options(test))
         return finder.isFound
     }
 
-    /// The documents that are read without an error, with their canonical form.
+    /// The documents that are read without errors, with their canonical form.
     static let documents: [(test: XMLCase, bytes: [UInt8], canonical: String)] = XMLCatalog.cases.compactMap { test in
         let bytes = test.bytes
         var writer = CanonicalWriter()
@@ -35,7 +35,7 @@ struct TreeTests {
         return (test, bytes, writer.text)
     }
 
-    /// A node of a tree as canonical XML.
+    /// Returns a node of a tree as canonical XML.
     static func canonical(_ node: XMLTreeNode) -> String {
         switch node.kind {
         case .document: return node.children.map(canonical).joined()
@@ -73,7 +73,7 @@ struct TreeTests {
             for depth in [Int.max, 1] {
                 let reader = XMLConformanceTests.options(test)
                 let options = XMLTreeOptions(reader: reader, depth: depth, keepsWhitespace: true)
-                // A change at a time, then all of them.
+                // Make one change at a time, and then all of them.
                 for mask in [1, 2, 4, 8, 15] {
                     let tree = try XMLTree(bytes, options: options)
                     let root = tree.root

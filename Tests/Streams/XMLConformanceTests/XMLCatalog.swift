@@ -1,5 +1,5 @@
-// The W3C's conformance suite: its catalogs, read by the reader that they are for.
-// Without the suite the tests say so and are skipped.
+// Reads the catalogs of the W3C's conformance suite with the reader under test. Without the suite, the tests report it
+// and are skipped.
 
 import Foundation
 import PlistStreaming
@@ -10,12 +10,13 @@ import XMLStreaming
 struct XMLCase: Sendable, CustomStringConvertible {
     var id: String
     var type: String
-    /// Which external entities a processor must read to see what is wrong.
+    /// The kinds of external entities that a processor must read to find the error.
     var entities: String
     var file: URL
     var output: URL?
     var knowsNamespaces: Bool
-    /// A Boolean value that indicates whether it is of this version and edition of the recommendations.
+    /// A Boolean value that indicates whether the test applies to the supported version and edition of the
+    /// recommendations.
     var isCurrent: Bool
 
     var description: String { id }
@@ -43,7 +44,7 @@ enum XMLCatalog {
 
     private static func cases(of catalog: URL) -> [XMLCase] {
         guard let data = try? Data(contentsOf: catalog) else { return [] }
-        // Some catalogs are parts of a document: without a root element.
+        // Some catalogs are document fragments without a root element.
         var text = String(decoding: data, as: UTF8.self)
         if text.hasPrefix("<?xml"), let end = text.range(of: "?>") { text.removeSubrange(..<end.upperBound) }
         var sink = CaseSink(base: catalog.deletingLastPathComponent())

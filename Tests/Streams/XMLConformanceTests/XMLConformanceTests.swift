@@ -1,5 +1,6 @@
-// The suite's tests: valid and invalid documents are accepted, with the outputs where there are some; those that are not well-formed are
-// refused, wherever that can be seen in the document itself; the others are decided here.
+// Runs the suite's tests. Valid and invalid documents are accepted, and their outputs compared if there are any.
+// Documents that aren't well-formed are rejected if the document itself shows the error. A table here decides the other
+// documents.
 
 import Foundation
 import PlistStreaming
@@ -8,7 +9,7 @@ import XMLStreaming
 
 @Suite(.enabled(if: !XMLCatalog.cases.isEmpty, "there is no suite at ../shared/corpora/xmlconf"))
 struct XMLConformanceTests {
-    /// What comes of a document in pieces of the sizes given; the rest is one piece.
+    /// Returns the outcome of a document that is read in chunks of the given sizes. The rest is one chunk.
     static func outcome(_ bytes: [UInt8], _ options: XMLReaderOptions, sizes: [Int] = []) -> (
         line: String, error: StreamError?
     ) {
@@ -61,7 +62,7 @@ struct XMLConformanceTests {
         for test in XMLCatalog.cases where test.type == "valid" && test.entities == "none" {
             guard let output = test.output, Self.decisions[test.id] == nil else { continue }
             var expected = String(decoding: try Data(contentsOf: output), as: UTF8.self)
-            // The second form begins with the declared notations, which are no events.
+            // The second form begins with the declared notations, which the reader doesn't report as events.
             if expected.hasPrefix("<!DOCTYPE"), let end = expected.range(of: "]>\n") {
                 expected.removeSubrange(..<end.upperBound)
             }
@@ -73,7 +74,7 @@ struct XMLConformanceTests {
         #expect(count > 130, "\(count) outputs")
     }
 
-    /// The splits of a long document; `XML_SPLITS` asks for more, as the second tier of `.ci/run` does.
+    /// The number of splits of a long document. `XML_SPLITS` sets a larger number, as in the second tier of `.ci/run`.
     private static let splitCount = Int(ProcessInfo.processInfo.environment["XML_SPLITS"] ?? "") ?? 60
 
     @Test func isTheSameInAnyPieces() {
@@ -82,7 +83,7 @@ struct XMLConformanceTests {
             let expected = Self.outcome(bytes, options)
             let single = Self.outcome(bytes, options, sizes: [Int](repeating: 1, count: bytes.count))
             #expect(single == expected, "\(test.id) byte by byte")
-            // Every split of short documents, and of long ones some; two at a time.
+            // Use all splits of short documents and some of long documents, two at a time.
             let splits = Array(stride(from: 1, to: bytes.count, by: max(1, bytes.count / Self.splitCount)))
             let half = (splits.count + 1) / 2
             for index in 0..<half {
@@ -102,7 +103,8 @@ struct XMLConformanceTests {
         static func accepted(_ reason: String) -> Decision { Decision(isRefused: false, reason: reason) }
     }
 
-    /// The tests that the suite leaves to the processor, and those that need what is outside of the document.
+    /// The tests whose result the suite leaves to the processor, and the tests that need content outside of the
+    /// document.
     static let decisions: [String: Decision] = [
         "not-wf-sa-081": .refused("an attribute refers to an external entity, whatever is in it"),
         "not-wf-sa-082": .refused("an attribute refers to an external entity, whatever is in it"),

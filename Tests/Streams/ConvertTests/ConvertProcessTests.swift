@@ -49,7 +49,6 @@ import Testing
             try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000000))")
             try database.close()
             // Progress is reported after half a second, and copying takes less. So the test stops the copy on its way.
-            // way.
             var text = ""
             for _ in 0..<40 where text.isEmpty {
                 try? FileManager.default.removeItem(at: directory.appending(path: "out.sqlite"))

@@ -1,7 +1,7 @@
 // Compares writing and reading rows with a C loop over SQLite's interface, GRDB and Python's sqlite3, all on the same
 // library.
-// The default is 2 million rows (`--rows`). For 10 million, leave out the slow cases with `--cases "SQLiteTable,
-// automatic;C, bind and step"`.
+// The default is 2 million rows (`--rows`). For 10 million, leave out the slow cases with
+// `--cases "SQLiteTable, automatic;C, bind and step"`.
 // Each case opens its own file. Its count and content are verified after the first run, and its count after each run,
 // all of it untimed.
 

@@ -83,7 +83,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
             #expect(try format.decode([Stop].self, from: text.dropLast(0)) == Self.stops, "a substring")
         } else {
             #expect(throws: StreamError.self) { try format.encodeToString(Self.stops) }
-            // Even if the bytes are valid text, as here.
+            // The function also throws if the bytes happen to be valid text.
             let error = #expect(throws: StreamError.self) { try format.encodeToString("a") }
             #expect(error?.kind == .misuse)
         }

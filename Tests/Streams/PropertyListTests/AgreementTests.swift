@@ -149,7 +149,7 @@ import Testing
     private static let python: String? = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":")
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Reads each file of a folder and writes it next to it in both forms.
+    /// A script that reads each file of a folder and writes its value next to it in both forms.
     private static let script = """
         import os, plistlib, sys
         for name in sorted(os.listdir(sys.argv[1])):

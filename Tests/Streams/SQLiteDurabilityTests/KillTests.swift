@@ -34,7 +34,7 @@ import Testing
             try #require(round < 10 * Self.kills, "the worker is not killed in its work")
             let worker = try WorkerProcess(["insert", path, mode, "\(rows)", "1000000"])
             // Every fourth worker is killed while it opens the database and recovers the state that the previous worker
-            // left. Half of the workers commit at least once before, regardless of the machine's speed.
+            // left. Half of the workers commit at least once, regardless of the machine's speed.
             if round % 4 != 0 { try worker.waitUntilReady(lineCount: round % 4 == 1 ? 1 : 2) }
             usleep(UInt32.random(in: 0..<40_000, using: &generator))
             worker.kill()

@@ -13,7 +13,7 @@ import Glibc
 /// A running worker.
 final class WorkerProcess {
     private let process = Process()
-    /// Use files because programs that other tests start would inherit pipes.
+    /// The files for the worker's output. Programs that other tests start would inherit pipes.
     private let (output, errors): (URL, URL)
 
     /// The built program next to the test bundle.
@@ -58,7 +58,7 @@ final class WorkerProcess {
         let description: String
     }
 
-    /// Waits for the line that reports that the worker is ready, for further lines, or for its exit.
+    /// Waits until the worker has printed the given number of lines or exited. The first line reports that it is ready.
     ///
     /// - Throws: `WaitError` after ten minutes.
     func waitUntilReady(lineCount: Int = 1) throws {

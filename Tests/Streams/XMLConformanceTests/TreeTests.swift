@@ -1,5 +1,5 @@
-// Reads the suite's documents as trees and passes them through the writer. The result must match byte for byte, be the
-// same when it is read again, and stay well-formed after changes.
+// Reads the suite's documents as trees and passes them through the writer. Trees must be written back byte for byte, and
+// stay well-formed after changes. The writer's output must be the same document when it is read again.
 
 import Foundation
 import PlistStreaming

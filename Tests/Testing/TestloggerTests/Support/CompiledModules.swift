@@ -1,18 +1,21 @@
-// Modules that the compiler makes by itself: with options that no manifest can ask for, and in a second instead of those
-// that SwiftPM takes to plan a build.
+// Compiles modules by calling the compiler instead of SwiftPM. Tests can thus use options that manifests can't specify,
+// and they save the seconds that SwiftPM needs to plan a build.
 
 import Foundation
 
-/// The library that tests are linked with.
+/// The compiled InClassTesting library that tests are linked with.
 private struct CompiledFramework {
-    /// The folder of the module to import.
+    /// The folder that contains the library's module.
     private let modules: URL
     let objects: [URL]
 
-    /// The options by which a source imports it. Its C module is declared by a file of this checkout.
+    /// The compiler options for importing the library. A module map in this checkout declares the library's C module.
     var importOptions: [String] { ["-I", modules.path, "-I", Self.sources.appending(path: "CInClassSystem").path] }
 
-    /// As this build made it, or compiled with a sanitizer, which library and tests must share, once.
+    /// Uses the library of the current build if there are no options. Otherwise compiles the library once for these
+    /// options.
+    ///
+    /// The library and the tests must be compiled with the same sanitizer.
     init(_ options: [String]) throws {
         if options.isEmpty, let built = Self.built {
             self = built
@@ -22,7 +25,7 @@ private struct CompiledFramework {
         objects = [modules.appending(path: "Library.o")]
         if FileManager.default.fileExists(atPath: objects[0].path) { return }
         try FileManager.default.createDirectory(at: modules, withIntermediateDirectories: true)
-        // The first is imported by the second, and nothing of it is linked.
+        // InClassTesting imports InClassTestingSystem, but tests aren't linked with the object of InClassTestingSystem.
         for (module, object) in [
             ("InClassTestingSystem", modules.appending(path: "System.o")), ("InClassTesting", objects[0]),
         ] {
@@ -38,7 +41,7 @@ private struct CompiledFramework {
 
     private static let sources = Fixtures.checkout.appending(path: "Sources/Testing")
 
-    /// The paths of a module's sources, in order.
+    /// Returns the sorted paths of a module's sources.
     private static func sources(of module: String) throws -> [String] {
         let folder = sources.appending(path: module)
         return try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
@@ -50,12 +53,13 @@ private struct CompiledFramework {
         self.objects = objects
     }
 
-    /// What lies beside testlogger, where the native build system has put it.
+    /// The library that the native build system placed next to testlogger, or nil if it isn't there.
     private static let built: CompiledFramework? = {
         let products = Fixtures.testlogger.deletingLastPathComponent()
         let modules = products.appending(path: "Modules")
         let folder = products.appending(path: "InClassTesting.build")
-        // Objects of sources that have been moved or deleted since may lie there, too.
+        // The folder may also contain objects of sources that have been moved or deleted, so look up only those of
+        // current sources.
         let objects = ((try? sources(of: "InClassTesting")) ?? []).map { name in
             folder.appending(path: "\(URL(filePath: name).lastPathComponent).o")
         }
@@ -66,7 +70,7 @@ private struct CompiledFramework {
     }()
 }
 
-/// A module of one source, described for testlogger.
+/// A module with one source and a description for testlogger.
 struct CompiledModule {
     let folder: URL
     var source: URL { folder.appending(path: "Source.swift") }
@@ -76,8 +80,8 @@ struct CompiledModule {
     /// Compiles a source that imports InClassTesting.
     ///
     /// - Parameters:
-    ///   - options: options for the source, such as `-O`.
-    ///   - sanitizer: the option of a sanitizer, for InClassTesting too.
+    ///   - options: The compiler options for the source, such as `-O`.
+    ///   - sanitizer: The name of a sanitizer, which is also used for InClassTesting.
     init(named name: String, source text: String, options: [String] = [], sanitizer: String? = nil) throws {
         folder = Fixtures.folder.appending(path: "compiled-\(name)")
         let sanitizing = sanitizer.map { ["-sanitize=\($0)"] } ?? []
@@ -85,7 +89,8 @@ struct CompiledModule {
         framework = try CompiledFramework(sanitizing)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: source)
-        // Otherwise the object could have the same time, which means that it might be another's.
+        // If the source and the object had the same time, the object might have been compiled from another version of
+        // the source.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: source.path)
         let object = folder.appending(path: "Source.o")
@@ -102,18 +107,18 @@ struct CompiledModule {
                 + options + words, in: folder)
     }
 
-    /// Checks the source again, in another mode, and returns what the compiler says.
+    /// Type-checks the source again with additional options and returns the compiler's result.
     func check(_ words: [String]) throws -> ProgramResult { try compile(["-typecheck", source.path] + words) }
 
-    /// Runs its tests.
+    /// Runs the module's tests.
     func testlogger(_ words: [String] = []) throws -> ProgramResult {
         try RunningPrograms.run([Fixtures.testlogger.path, "--stable-output", "M.inclass"] + words, in: folder)
     }
 
-    /// The words that run its tests, for a shell.
+    /// The shell command that runs the module's tests.
     var command: String { "'\(Fixtures.testlogger.path)' --stable-output M.inclass" }
 
-    /// The line of the source that ends in this comment.
+    /// Returns the number of the source line that ends with this comment.
     func line(_ mark: String) throws -> Int {
         let lines = try String(contentsOf: source, encoding: .utf8).components(separatedBy: "\n")
         guard let index = lines.firstIndex(where: { $0.hasSuffix("// \(mark)") }) else {
@@ -122,12 +127,12 @@ struct CompiledModule {
         return index + 1
     }
 
-    /// Writes for testlogger what a module is made of; its image lies beside.
+    /// Writes a module's description for testlogger. The path of the test image is next to that of the description.
     fileprivate static func describe(
         _ module: String, of root: URL, sources: [URL], objects: [URL], in file: URL
     ) throws {
         let image = file.deletingPathExtension().appendingPathExtension("img")
-        // The one of the toolchain that compiles, as a plugin would say.
+        // The clang of the toolchain that compiles the module, as in the descriptions that the plugins write.
         let compiler = RunningPrograms.path(of: "swiftc").map { URL(filePath: $0).resolvingSymlinksInPath() }
         let clang = compiler?.deletingLastPathComponent().appending(path: "clang").path ?? ""
         let lines =
@@ -139,8 +144,8 @@ struct CompiledModule {
 }
 
 extension FixturePackage {
-    /// Copies a fixture of `Tests/Fixtures` and compiles each module of it, which imports no other than InClassTesting;
-    /// testlogger finds them by name.
+    /// Copies a fixture of `Tests/Testing/Fixtures` and compiles each of its modules, which may depend only on
+    /// InClassTesting. testlogger finds the modules by name.
     init(compiling fixture: String, options: [String] = []) throws {
         try self.init(fixture)
         let framework = try CompiledFramework([])

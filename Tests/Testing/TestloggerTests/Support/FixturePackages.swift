@@ -1,14 +1,14 @@
-// Whole packages for tests: a fixture is copied into a temporary folder, told where this checkout is, built there, and
-// removed when the tests are over.
+// Creates packages for tests in a temporary folder: copies of fixtures, with their dependency adjusted to this
+// checkout, and packages of generated files. The folder is deleted when the test process exits.
 
 import Foundation
 import Testing
 
 enum Fixtures {
-    /// This checkout.
+    /// The root folder of this checkout.
     static let checkout = (1...5).reduce(URL(filePath: #filePath)) { file, _ in file.deletingLastPathComponent() }
 
-    /// The folders of this checkout's modules, by their names.
+    /// The folders of this checkout's modules, keyed by module name.
     static let modules: [String: URL] = {
         var found: [String: URL] = [:]
         for product in ["Testing", "Streams"] {
@@ -20,7 +20,7 @@ enum Fixtures {
         return found
     }()
 
-    /// The options that tell the compiler of this checkout's C modules.
+    /// The compiler options for importing this checkout's C modules.
     static let moduleMaps = ["CBlockMasks", "CInClassSystem", "CStackAddress", "CSystemSQLite"].flatMap { name in
         let folder = name == "CBlockMasks" ? "\(name)/include" : name
         let product = name == "CInClassSystem" ? "Testing" : "Streams"
@@ -28,9 +28,9 @@ enum Fixtures {
         return ["-Xcc", "-fmodule-map-file=\(map.path)"]
     }
 
-    /// The folder of everything these tests make; it goes away with the process.
+    /// The folder for all files that these tests create. It is deleted when the process exits.
     static let folder: URL = {
-        // The real path: the compiler's diagnostics print no other.
+        // Use the real path, because the compiler's diagnostics print it instead of a path with symbolic links.
         let temporary = URL(filePath: NSTemporaryDirectory()).resolvingSymlinksInPath()
         let folder = temporary.appending(path: "InClassTesting-\(ProcessInfo.processInfo.processIdentifier)")
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,14 +38,15 @@ enum Fixtures {
         return folder
     }()
 
-    /// Where the programs that tests run put their own temporary files, SwiftPM its locks for one.
+    /// The folder for temporary files of the programs that tests run, such as SwiftPM's locks.
     static let temporaryFolder: URL = {
         let folder = Fixtures.folder.appending(path: "tmp")
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return folder
     }()
 
-    /// What a stranger's package depends on: the contents of this checkout where SwiftPM would have checked them out.
+    /// A copy of this checkout's visible files, in a folder like that of SwiftPM's checkouts. Fixture packages depend
+    /// on it as a user's package depends on its checkout.
     static let dependency = Result {
         let copy = folder.appending(path: "checkouts/InClassTesting")
         let names = try FileManager.default.contentsOfDirectory(atPath: checkout.path)
@@ -55,7 +56,7 @@ enum Fixtures {
         return copy
     }
 
-    /// Copies files and folders but for hidden ones, such as build folders.
+    /// Copies a file or folder, except hidden contents such as build folders.
     static func copyVisible(_ source: URL, to target: URL) throws {
         guard try source.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true else {
             try FileManager.default.createDirectory(
@@ -67,7 +68,7 @@ enum Fixtures {
         }
     }
 
-    /// The command as this build made it: it lies beside the tests.
+    /// The testlogger executable of the current build, which is in the same folder as the tests.
     static let testlogger: URL = {
         let folders = [Bundle.main.bundleURL, URL(filePath: CommandLine.arguments[0])].flatMap {
             [$0.deletingLastPathComponent(), $0]
@@ -85,21 +86,21 @@ enum BuildSystem: String, CaseIterable, CustomTestStringConvertible {
     var options: [String] { ["--build-system", rawValue] }
 }
 
-/// A copy of a fixture.
+/// A package for tests, such as a copy of a fixture.
 struct FixturePackage {
     let folder: URL
 
     /// Copies a fixture of `Tests/Testing/Fixtures`.
     ///
     /// - Parameters:
-    ///   - fixture: the fixture's name.
-    ///   - name: the name of the copy's folder; another one makes another copy.
+    ///   - fixture: The fixture's name.
+    ///   - name: The name of the copy's folder. A different name creates a separate copy.
     init(_ fixture: String, as name: String? = nil) throws {
         try self.init(
             copying: "Tests/Testing/Fixtures/\(fixture)", dependencyPath: "../../../..", as: name ?? fixture)
     }
 
-    /// Copies a package of this checkout, whose path to the checkout is replaced.
+    /// Copies a package of this checkout, and replaces the path of its dependency on the checkout.
     init(copying path: String, dependencyPath: String, as name: String) throws {
         folder = Fixtures.folder.appending(path: name)
         try Fixtures.copyVisible(Fixtures.checkout.appending(path: path), to: folder)
@@ -108,26 +109,26 @@ struct FixturePackage {
         try replace("path: \"\(dependencyPath)\"", with: "path: \(dependency)", in: "Package.swift")
     }
 
-    /// A package that something else makes.
+    /// Refers to a package that other code creates.
     init(at folder: URL) { self.folder = folder }
 
-    /// Creates a package of these files.
+    /// Creates a package from the texts of its files, keyed by path.
     init(named name: String, files: [String: String]) throws {
         folder = Fixtures.folder.appending(path: name)
         for (path, text) in files { try write(text, to: path) }
     }
 
-    /// A dependency on this checkout, for manifests that are written here.
+    /// The declaration of a dependency on this checkout, for manifests that tests write.
     static var dependency: String {
         get throws { ".package(name: \"InClassTesting\", path: \(literal(try Fixtures.dependency.get().path)))" }
     }
 
-    /// A text as a literal of a source.
+    /// Returns a text as a Swift string literal.
     static func literal(_ text: String) -> String {
         "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 
-    /// Runs `swift` with these words in the package.
+    /// Runs `swift` with these arguments in the package.
     func swift(_ words: String..., environment: [String: String] = [:]) throws -> ProgramResult {
         try RunningPrograms.swift(words, in: folder, environment: environment)
     }
@@ -144,7 +145,7 @@ struct FixturePackage {
         try RunningPrograms.run([Fixtures.testlogger.path] + words, in: folder, environment: environment)
     }
 
-    /// Starts this build's testlogger in the package, beside the test.
+    /// Starts this build's testlogger in the package and returns while it runs.
     func startTestlogger(_ words: [String], environment: [String: String] = [:], input: String? = nil) throws
         -> RunningProgram
     {
@@ -152,13 +153,13 @@ struct FixturePackage {
             [Fixtures.testlogger.path] + words, in: folder, environment: environment, input: input)
     }
 
-    /// The processes of what runs in the package and builds it: they have a variable that says where. One more would make
-    /// SwiftPM compile the plugins again.
+    /// Returns the processes that run in the package or build it. They are recognized by the variable
+    /// `SWIFTPM_BUILD_DIR`, because SwiftPM would recompile the plugins if tests set a variable of their own.
     func processes() throws -> [String] {
         try RunningPrograms.processes(with: "SWIFTPM_BUILD_DIR=\(file(".build").resolvingSymlinksInPath().path)")
     }
 
-    /// Makes testlogger forget what failed last time and would run first.
+    /// Deletes the record of the last run. Otherwise tests that failed in it would run first.
     func forgetLastRun() throws {
         for path in built(".img.memory") { try FileManager.default.removeItem(atPath: path) }
     }
@@ -169,10 +170,11 @@ struct FixturePackage {
 
     func text(of path: String) throws -> String { try String(contentsOf: file(path), encoding: .utf8) }
 
-    /// Writes a file, as an editor would, unless it has this text already.
+    /// Writes a file as an editor would, unless the file already has this text.
     ///
-    /// The compiler takes a source for changed when the second of its time is not that of the one it has compiled. A file
-    /// that is new here is a minute old, hence only one that is written twice in a second waits.
+    /// The compiler considers a source changed if the whole seconds of its modification time differ from those of the
+    /// compiled version. New files are dated one minute back, so only a file that is written twice within a second
+    /// makes this function wait.
     func write(_ text: String, to path: String) throws {
         let isThere = exists(path)
         if isThere, try self.text(of: path) == text { return }
@@ -180,7 +182,7 @@ struct FixturePackage {
         if isThere, age < 1 { Thread.sleep(forTimeInterval: 1 - age) }
         try FileManager.default.createDirectory(
             at: file(path).deletingLastPathComponent(), withIntermediateDirectories: true)
-        // At once: who watches the file sees no half of it.
+        // Write atomically, so that a program that watches the file never reads a part of the text.
         try Data(text.utf8).write(to: file(path), options: .atomic)
         if !isThere { try makeOld(path) }
     }
@@ -190,7 +192,7 @@ struct FixturePackage {
             [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: file(path).path)
     }
 
-    /// Replaces a text that occurs in a file exactly once.
+    /// Replaces a text that must occur exactly once in a file.
     func replace(_ old: String, with new: String, in path: String) throws {
         let parts = try text(of: path).components(separatedBy: old)
         guard parts.count == 2 else {
@@ -201,14 +203,14 @@ struct FixturePackage {
 
     func remove(_ path: String) throws { try FileManager.default.removeItem(at: file(path)) }
 
-    /// Makes a file newer without changing it.
+    /// Updates a file's modification time without changing the file's contents.
     func touch(_ path: String) throws {
         try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: file(path).path)
     }
 
     func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: file(path).path) }
 
-    /// The paths of all files of this name or ending below the build folder.
+    /// Returns the sorted paths of all files in the build folder that end with this suffix.
     func built(_ suffix: String) -> [String] {
         _ = try? SharedBuild.enter(folder)
         let build = file(".build").resolvingSymlinksInPath().path
@@ -216,11 +218,11 @@ struct FixturePackage {
         return paths.filter { $0.hasSuffix(suffix) }.sorted().map { file(".build/\($0)").path }
     }
 
-    /// When a file was last written.
+    /// Returns the modification time of a file.
     func modificationTime(of path: String) throws -> Date {
         try FileManager.default.attributesOfItem(atPath: file(path).path)[.modificationDate] as? Date ?? .distantPast
     }
 
-    /// Puts relative paths in place of the package's own.
+    /// Returns a text in which paths in the package's folder are relative.
     func relative(_ text: String) -> String { text.replacing(folder.path + "/", with: "") }
 }

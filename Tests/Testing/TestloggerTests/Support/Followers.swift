@@ -1,12 +1,13 @@
-// Somebody who follows an article word by word, and what they have: the address of this package, and a folder of theirs.
+// Runs the commands of an article in order, as a reader would, in the folder of a new user who has only the address of
+// this package.
 
 import Foundation
 import Testing
 
-/// Somebody who goes through an article from its beginning to its end.
+/// A simulated reader who runs an article's commands from the first to the last.
 struct Follower {
     let article: Article
-    /// The folder in which commands are typed.
+    /// The working directory of the commands.
     var folder: URL
     private var left: ArraySlice<Article.Block>
     private var ran: Set<String> = []
@@ -16,13 +17,13 @@ struct Follower {
         self.folder = folder
         left =
             article.blocks.filter { block in
-                // Those are compiled, see ReadmeTests.
+                // `ReadmeTests` compiles the Swift blocks.
                 block.language != "swift" && !Self.elsewhere.contains { $0.article == name && $0.what == block.name }
             }[...]
     }
 
-    /// Blocks and commands of articles that are not run here: each with the test that does, with the article that has
-    /// the same, or with the reason.
+    /// The blocks and commands of articles that a follower doesn't run. `why` is the test that runs them, the article
+    /// that contains the same command, or the reason they aren't run.
     static let elsewhere: [(article: String, what: String, why: String)] = [
         ("Architecture.md", "Overview: text", "a drawing"),
         ("ContinuousIntegration.md", "GitHub: yaml", "ContinuousIntegrationTests.gitHub"),
@@ -66,13 +67,13 @@ struct Follower {
         ),
     ]
 
-    /// A line without the comment behind it.
+    /// Returns a command line without its trailing comment.
     static func command(in line: String) -> String {
         let command = line.firstRange(of: "  #").map { line[..<$0.lowerBound] } ?? line[...]
         return command.trimmingCharacters(in: .whitespaces)
     }
 
-    /// The next block, which is of this language.
+    /// Removes and returns the next block, which must have this language.
     mutating func next(_ language: String) throws -> Article.Block {
         let first = left.popFirst()
         let block = try #require(first, "\(article.name) has no block of \(language) more")
@@ -80,7 +81,7 @@ struct Follower {
         return block
     }
 
-    /// Runs a line as a shell does.
+    /// Runs a command line in a shell and expects this exit status.
     @discardableResult
     mutating func run(_ line: String, _ status: Int32, _ variables: [String: String] = [:]) throws -> ProgramResult {
         ran.insert(Self.command(in: line))
@@ -91,7 +92,7 @@ struct Follower {
         return result
     }
 
-    /// Runs each line of the next block.
+    /// Runs each line of the next block and expects these exit statuses.
     @discardableResult
     mutating func runs(_ statuses: Int32..., variables: [String: String] = [:]) throws -> [ProgramResult] {
         let block = try next("sh")
@@ -99,7 +100,7 @@ struct Follower {
         return try zip(block.lines, statuses).map { try run($0, $1, variables) }
     }
 
-    /// Runs the lines of the next block that a shell prompts for, and compares what it prints with the others.
+    /// Runs the lines of the next block that begin with a prompt, and compares their output with the lines after them.
     mutating func runs(asShownWith statuses: Int32...) throws {
         let parts = try next("console").text.components(separatedBy: "$ ")
         try #require(parts.first == "" && parts.count == statuses.count + 1)
@@ -112,17 +113,18 @@ struct Follower {
         }
     }
 
-    /// Compares the next block with what a command has printed.
+    /// Compares the next block with the output of a command.
     mutating func shows(_ result: ProgramResult) throws { expect(try next("text").lines[...], in: result) }
 
-    /// Runs a command that stands in the text.
+    /// Runs a command that appears in the article's text, and expects this exit status.
     @discardableResult
     mutating func runs(_ command: String, _ status: Int32) throws -> ProgramResult {
         #expect(article.commands.contains(command), "\(article.name) does not name \(command)")
         return try run(command, status)
     }
 
-    /// Whatever is left is neither run nor in the table.
+    /// Expects that all blocks were run. In README.md and Streams.md, the commands in the text must also have been run,
+    /// except those in `elsewhere`.
     func ends() throws {
         #expect(left.isEmpty, "\(article.name): not run: \(left.map(\.name))")
         guard ["README.md", "Streams.md"].contains(article.name) else { return }
@@ -130,7 +132,7 @@ struct Follower {
         #expect(article.commands.subtracting(ran).subtracting(elsewhere) == [], "\(article.name)")
     }
 
-    /// Expects that a command has printed these lines one after the other, others between them or not.
+    /// Expects that a command printed these lines in this order. Other lines may appear between them.
     private func expect(_ shown: ArraySlice<String>, in result: ProgramResult) {
         func stable(_ line: String) -> String {
             line.replacing(/\(\d+(\.\d+)? (ns|µs|ms|s)\)/, with: "(…)").replacing(folder.path + "/", with: "")
@@ -145,13 +147,14 @@ struct Follower {
     }
 }
 
-/// What somebody has who has heard of this package: its address, and a package of their own.
+/// The files of a new user: a repository with this package, a clone of it, caches, and a folder for the user's
+/// packages.
 enum Newcomer {
     static let folder = Fixtures.folder.appending(path: "newcomer")
-    /// Nothing is left in the caches of whoever runs these tests.
+    /// The variable that moves SwiftPM's caches, so that these tests don't change those of the person who runs them.
     static let variables = ["XDG_CACHE_HOME": folder.appending(path: "caches").path]
 
-    /// The address of this checkout as it is now, committed or not.
+    /// The URL of a repository with the current contents of this checkout, including uncommitted changes.
     static let address = Result {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try run("git", "init", "--quiet", "--bare", "--initial-branch", "main", "InClassTesting.git")
@@ -164,7 +167,7 @@ enum Newcomer {
         return "file://\(folder.path)/InClassTesting.git"
     }
 
-    /// A fresh clone of it.
+    /// The folder of a fresh clone of this repository.
     static let clone = Result {
         try run("git", "clone", "--quiet", address.get(), "InClassTesting")
         return folder.appending(path: "InClassTesting")

@@ -1,5 +1,5 @@
-// Runs a program to its end and keeps what it wrote, with a limit on how long that may take: the whole process group
-// is ended then, so that a build that hangs leaves nothing behind.
+// Runs programs and captures their output. Each run has a time limit. When it expires, the whole process group is
+// killed, so that a hanging build leaves no processes behind.
 
 #if canImport(Darwin)
 import Darwin
@@ -10,15 +10,15 @@ import Glibc
 #endif
 import Foundation
 
-/// What a program left behind.
+/// The exit status and the output of a program that has ended.
 struct ProgramResult: CustomStringConvertible {
     var words: [String]
-    /// The exit status, or minus the number of the signal that ended the program.
+    /// The exit status, or the negated number of the signal that ended the program.
     var status: Int32
     var output: String
     var errors: String
 
-    /// Both streams, one after the other.
+    /// The standard output, followed by the standard error.
     var text: String { output + errors }
     var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
 
@@ -27,46 +27,46 @@ struct ProgramResult: CustomStringConvertible {
     }
 }
 
-/// Why a program could not be run.
+/// A failure of a program or of a test helper.
 struct ProgramError: Error, CustomStringConvertible {
     var description: String
 }
 
 enum RunningPrograms {
-    /// Variables that a test process has and that would change what a program started by it does.
+    /// The variables of the test process that would change the behavior of the programs it starts.
     private static let removedVariables: Set<String> = [
         "RECORD_GOLDENS", "NO_COLOR", "GITHUB_ACTIONS", "IN_CLASS_TESTS_OFF", "XCTestConfigurationFilePath",
         "LLVM_PROFILE_FILE", "SWIFT_TESTING_ENABLED", "SWIFTPM_BUILD_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE",
     ]
 
-    /// Runs a program.
+    /// Runs a program and waits for its end.
     ///
     /// - Parameters:
-    ///   - words: the program, found on the path, and its arguments.
-    ///   - folder: the working directory.
-    ///   - environment: variables to add.
-    /// - Throws: `ProgramError` when it cannot be started or does not end in time.
+    ///   - words: The program, which is searched for in `PATH`, and its arguments.
+    ///   - folder: The working directory.
+    ///   - environment: The variables to add.
+    /// - Throws: `ProgramError` if the program can't be started or doesn't end within the time limit.
     static func run(
         _ words: [String], in folder: URL, environment: [String: String] = [:], timeLimit: Duration = .seconds(900)
     ) throws -> ProgramResult {
         try start(words, in: folder, environment: environment).result(within: timeLimit)
     }
 
-    /// Runs `swift` with these words.
+    /// Runs `swift` with these arguments.
     static func swift(_ words: [String], in folder: URL, environment: [String: String] = [:]) throws -> ProgramResult {
         try outlastingSwiftPM(["swift"] + words, in: folder, environment: environment)
     }
 
-    /// Runs a line as a shell does, in which SwiftPM may be called.
+    /// Runs a command line, which may call SwiftPM, in a shell.
     static func shell(_ line: String, in folder: URL, environment: [String: String] = [:]) throws -> ProgramResult {
         try outlastingSwiftPM(["bash", "-c", line], in: folder, environment: environment)
     }
 
-    /// Runs a program, and again if SwiftPM itself crashes, with a note in the output for each crash.
+    /// Runs a program, and repeats it up to two times if SwiftPM itself crashes. Prints a note for each crash.
     ///
     /// On Linux `swift-package` and `swift-build` sometimes crash in libdispatch's event loop, mostly with Swift Build
     /// (swiftlang/swift#87033). None of our code runs in those processes. If a test, testlogger or a plugin crashes,
-    /// SwiftPM exits with a status, so no failure of ours is retried.
+    /// SwiftPM exits with a status, so our own failures are never retried.
     private static func outlastingSwiftPM(
         _ words: [String], in folder: URL, environment: [String: String]
     ) throws -> ProgramResult {
@@ -85,15 +85,15 @@ enum RunningPrograms {
 
     /// Writes a shell script that programs can start.
     ///
-    /// Another process writes the file. Otherwise a program that another test starts at the same time could inherit the
-    /// descriptor, and the kernel starts no file that is open for writing (ETXTBSY).
+    /// A child process writes the file. If this process wrote it, a program that another test starts at the same time
+    /// could inherit the open descriptor, and the kernel can't start a file that is open for writing (ETXTBSY).
     static func writeScript(_ text: String, to file: URL) throws {
         let source = file.appendingPathExtension("sh")
         try Data(text.utf8).write(to: source)
         try install(source, to: file)
     }
 
-    /// Copies an executable in another process, for the same reason.
+    /// Copies an executable in a child process, for the same reason as `writeScript`.
     static func install(_ source: URL, to file: URL) throws {
         let result = try run(["install", "-m", "755", source.path, file.path], in: Fixtures.folder)
         guard result.status == 0 else { throw ProgramError(description: "\(result)") }
@@ -101,7 +101,8 @@ enum RunningPrograms {
 
     /// Waits until a condition is true.
     ///
-    /// - Throws: `ProgramError` with what the test waited for, after ten minutes.
+    /// - Parameter what: A description of the condition for the error message.
+    /// - Throws: `ProgramError` if the condition is still false after ten minutes.
     static func wait(for what: String, until condition: () throws -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(600)
         while try !condition() {
@@ -110,7 +111,9 @@ enum RunningPrograms {
         }
     }
 
-    /// Starts a program that goes on beside its test; the input is empty unless there is a text for it.
+    /// Starts a program and returns while it runs.
+    ///
+    /// - Parameter input: The text of the standard input, or nil for an empty one.
     static func start(
         _ words: [String], in folder: URL, environment: [String: String] = [:], input: String? = nil
     ) throws -> RunningProgram {
@@ -122,7 +125,8 @@ enum RunningPrograms {
         return RunningProgram(words: words, process: process, output: output, errors: errors)
     }
 
-    /// The processes whose environment has this assignment, among them what programs have left behind.
+    /// Returns the identifiers of all processes whose environment contains this assignment, including orphaned
+    /// processes.
     static func processes(with assignment: String) throws -> [String] {
         let folder = URL(filePath: "/proc")
         return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { name in
@@ -133,15 +137,16 @@ enum RunningPrograms {
         }
     }
 
-    /// The seconds that a process has had a processor, 0 when it is gone.
+    /// Returns the processor time of a process in seconds, or 0 if the process has ended.
     static func processorTime(of process: String) -> Double {
-        // Behind the name, which may have anything in it: in hundredths, of the program and of the system for it.
+        // The name can contain any character, so parse the fields after it. Two of them are the user time and the
+        // system time in hundredths of a second.
         let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         let fields = text?.components(separatedBy: ") ").last?.split(separator: " ") ?? []
         return fields.count > 12 ? ((Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)) / 100 : 0
     }
 
-    /// The path of a program, or nil when this machine does not have it.
+    /// Returns the path of a program, or nil if it isn't installed.
     static func path(of program: String) -> String? {
         let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
         return folders.map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
@@ -164,7 +169,7 @@ enum RunningPrograms {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // A group of its own, which can be ended as a whole.
+        // The program gets its own process group, so that the whole group can be killed.
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         posix_spawnattr_setpgroup(&attributes, 0)
         if let input {
@@ -179,8 +184,9 @@ enum RunningPrograms {
             .merging(["TMPDIR": Fixtures.temporaryFolder.path]) { $1 }
             .merging(SharedBuild.enter(folder, for: words)) { $1 }
             .merging(environment) { $1 }
-        // The shell changes the folder, for which not every system's posix_spawn has a word, and becomes the program. The
-        // folder is in no variable: SwiftPM compiles plugins again when a variable has changed.
+        // A shell changes the working directory and then executes the program, because not every system's posix_spawn
+        // can change it. The shell unsets the variables that contain the folder, because SwiftPM recompiles plugins if
+        // a variable has changed.
         let shell = ["/bin/sh", "-c", "cd -- \"$1\" && shift && unset PWD OLDPWD && exec \"$@\"", "sh", folder.path]
         var arguments = (shell + words).map { strdup($0) } + [nil]
         var assignments = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -194,7 +200,8 @@ enum RunningPrograms {
     }
 }
 
-/// A program that runs beside its test, and is ended with all of its group when nobody holds it any more.
+/// A program that runs at the same time as its test. Releasing the object kills the program's process group if the
+/// program hasn't ended.
 final class RunningProgram {
     let words: [String]
     let process: pid_t
@@ -216,15 +223,16 @@ final class RunningProgram {
         _ = waitpid(process, &status, 0)
     }
 
-    /// Sends a signal to the program itself, not to what it has started.
+    /// Sends a signal to the program, but not to its child processes.
     func send(_ signal: Int32) { kill(process, signal) }
 
-    /// What it has written to its standard output so far.
+    /// The text that the program has written to its standard output so far.
     var outputSoFar: String { get throws { try output.text() } }
 
     /// Waits until a condition is true.
     ///
-    /// - Throws: `ProgramError` with what the test waited for, after ten minutes or if the program has ended before.
+    /// - Parameter what: A description of the condition for the error message.
+    /// - Throws: `ProgramError` if the program ends before the condition is true, or after ten minutes.
     func wait(for what: String, until condition: () throws -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(600)
         while try !condition() {
@@ -243,7 +251,9 @@ final class RunningProgram {
         }
     }
 
-    /// Waits for the program's end.
+    /// Waits for the program's end and returns its result.
+    ///
+    /// - Throws: `ProgramError` if the time limit expires. The program's process group is then killed.
     func result(within timeLimit: Duration = .seconds(600)) throws -> ProgramResult {
         let deadline = ContinuousClock.now + timeLimit
         var status: Int32 = 0
@@ -270,11 +280,11 @@ final class RunningProgram {
     }
 }
 
-/// A file without a name that a program writes to: unlike a pipe it is never full and needs no reader.
+/// An unlinked file for the input or the output of a program. Unlike a pipe, it never fills up and needs no reader.
 private final class TemporaryFile {
     let descriptor: Int32
 
-    /// Creates a file with the text that a program is to read.
+    /// Creates a file that contains a program's input.
     convenience init(_ text: String) throws {
         try self.init()
         let bytes = Array(text.utf8)

@@ -1,47 +1,53 @@
-// The framework is compiled once for all fixture packages: a package begins with a copy of a build folder in which
-// everything but its own targets is built already.
+// Compiles the framework once for all fixture packages. The build folder of each package starts as a copy of a build
+// folder that already contains everything except the package's own targets.
 //
-// The paths of a build are in the arguments of its compilers, by which SwiftPM knows what is built. So there is one place
-// to build in for each build system, and the build folder of whichever package is at work is moved there. Tests of
-// packages run one at a time, hence one place is enough.
+// SwiftPM decides what is up to date from the arguments of its compilers, which contain the paths of the build.
+// Therefore each build system has one fixed build place, and the build folder of the active package is moved there. One
+// place is enough because tests of packages run one at a time.
 
 import Foundation
 
 enum SharedBuild {
-    /// Where packages are built; `.build` of each is a link to it. People have such names for their folders.
+    /// Returns the folder in which a build system builds packages. The `.build` of each package is a symbolic link to
+    /// it.
+    ///
+    /// The names contain spaces, an apostrophe and an umlaut because users' folders have such names, too.
     private static func place(of system: BuildSystem) -> URL {
         Fixtures.folder.appending(path: system == .native ? "a build place" : "The Builder's pläce")
     }
 
-    /// Where the build folder of a package that is not at work waits.
+    /// The name that the build folder of an inactive package has in the package's folder.
     private static let waitingName = ".waiting-build"
-    /// In the build folder: the name of the package that it belongs to.
+    /// The file in a build folder that contains the name of the package that the folder belongs to.
     private static let ownerName = "owner"
 
-    /// Makes a fixture package the one at work, before a program starts in it or its build folder is read.
+    /// Makes a fixture package the active one. Called before a program starts in the package or its build folder is
+    /// read.
     ///
-    /// - Returns: the variables that tell SwiftPM where to build.
+    /// - Returns: The environment variables that tell SwiftPM where to build.
     static func enter(_ folder: URL, for words: [String] = []) throws -> [String: String] {
         let isFixture =
             folder.deletingLastPathComponent().path == Fixtures.folder.path
             && FileManager.default.fileExists(atPath: folder.appending(path: "Package.swift").path)
         guard isFixture, !words.contains("--scratch-path") else { return [:] }
         guard words.first == "swift" else {
-            // A package whose modules were compiled without SwiftPM has no place.
+            // If a package was compiled without SwiftPM, its `.build` is a folder of its own instead of a link.
             let link = folder.appending(path: ".build").path
             guard (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil else { return [:] }
             return ["SWIFTPM_BUILD_DIR": try move(folder).path]
         }
         let system = words.contains(BuildSystem.swiftbuild.rawValue) ? BuildSystem.swiftbuild : .native
-        // Built before this package takes the place.
+        // Build the framework before this package becomes the active one.
         let framework = folder.lastPathComponent == name(of: system) ? nil : try framework(system)
         let build = try move(folder, to: system)
         if let framework { try fill(build, with: framework, of: system) }
         return ["SWIFTPM_BUILD_DIR": build.path]
     }
 
-    /// Moves a package's build folder to the place of a build system, or of the one that it was built with last, and that
-    /// of the package before it away.
+    /// Moves a package's build folder to a build place, and moves the build folders of other packages away.
+    ///
+    /// - Parameter system: The build system, or nil for the one that built the package last.
+    /// - Returns: The build place.
     private static func move(_ folder: URL, to system: BuildSystem? = nil) throws -> URL {
         let files = FileManager.default
         let link = folder.appending(path: ".build")
@@ -70,11 +76,11 @@ enum SharedBuild {
         return target
     }
 
-    /// Copies what is built already into a build folder, once for each build system.
+    /// Copies the built framework into a build folder, once for each build system.
     private static func fill(_ build: URL, with framework: URL, of system: BuildSystem) throws {
         let mark = build.appending(path: "framework-\(system)")
         guard !FileManager.default.fileExists(atPath: mark.path) else { return }
-        // With all times, by which SwiftPM knows what has changed.
+        // `-a` keeps the modification times, which SwiftPM uses to detect changes.
         let copied = try RunningPrograms.run(["cp", "-a", "\(framework.path)/.", build.path], in: Fixtures.folder)
         guard copied.status == 0 else { throw ProgramError(description: "\(copied)") }
         try Data().write(to: mark)
@@ -89,7 +95,10 @@ enum SharedBuild {
 
     private static func name(of system: BuildSystem) -> String { "Framework-\(system)" }
 
-    /// Builds the framework for a package that does nothing with it, and leaves nothing of that package.
+    /// Builds the framework as the dependency of an almost empty package, and deletes the package's own files from the
+    /// build.
+    ///
+    /// - Returns: The folder that contains the built framework.
     private static func buildFramework(_ system: BuildSystem) throws -> URL {
         let package = try FixturePackage(
             named: name(of: system),
@@ -109,13 +118,13 @@ enum SharedBuild {
                 """,
                 "Sources/UsesFramework/Empty.swift": "import InClassTesting\n",
             ])
-        // The command compiles its plugin, too.
+        // Running the command also compiles the command plugin.
         for words in [["build"] + system.options, ["package"] + system.options + ["testlogger", "--help"]] {
             let result = try RunningPrograms.swift(words, in: package.folder)
             guard result.status == 0 else { throw ProgramError(description: "the framework does not build: \(result)") }
         }
         let place = place(of: system)
-        // The plan of a build names its package; whoever has none makes one.
+        // The plan of a build names its package. SwiftPM creates a new plan if it is missing.
         let plans = ["debug.yaml", "plugin-tools.yaml", "manifest.pif", "description.json"]
         for path in try FileManager.default.subpathsOfDirectory(atPath: place.path) {
             let name = path.split(separator: "/").last.map(String.init) ?? path
@@ -124,7 +133,7 @@ enum SharedBuild {
                 try FileManager.default.removeItemIfThere(place.appending(path: path))
             }
         }
-        // It stays away from the place, whose next package begins anew.
+        // Move the framework out of the build place, so that the next package starts with an empty folder.
         let framework = Fixtures.folder.appending(path: "\(name(of: system)).build")
         try FileManager.default.moveItem(at: place, to: framework)
         return framework

@@ -1,5 +1,4 @@
-// What comes of packages, objects and machines that are not as they should be. Each case has one outcome that says what
-// is wrong, and where.
+// Tests packages, objects and machines with something wrong. In each case a message says what is wrong and where.
 
 import Foundation
 import Testing
@@ -19,12 +18,13 @@ extension PackageTests {
                 encoding: .utf8)
         }
 
-        /// Puts the source back, which tests leave as they have built it.
+        /// Restores the original source. Tests leave the text that they built last.
         private func restore() throws { try package.write(original, to: Self.source) }
 
         private var path: String { package.file(Self.source).path }
 
-        /// Builds with a text behind the library's source and expects these lines, each at its line of the text.
+        /// Builds with a text appended to the library's source and expects these messages. Their line numbers are
+        /// relative to the text.
         private func expectBuild(
             with addition: String, fails: Bool, _ messages: [String], sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
@@ -42,7 +42,7 @@ extension PackageTests {
 
         // MARK: Lists
 
-        /// What the compiler refuses is refused in its own words.
+        /// The compiler's errors are shown in the compiler's own words.
         @Test func listsThatDoNotCompile() throws {
             try expectBuild(
                 with: """
@@ -129,7 +129,7 @@ extension PackageTests {
 
         // MARK: Output
 
-        /// What a passing test prints is nobody's business, whatever it looks like.
+        /// The output of a passing test isn't shown, even if it looks like an error.
         @Test func passingTestThatPrintsErrors() throws {
             try restore()
             try package.replace(
@@ -165,7 +165,7 @@ extension PackageTests {
             #expect(!result.text.contains("Extra"), "\(result)")
         }
 
-        /// A failure stands where the compiler found the source: at the link, not at what it leads to.
+        /// A failure is reported at the path that the compiler uses: that of the link, not of its destination.
         @Test func sourceThatIsALink() throws {
             try restore()
             let outside = Fixtures.folder.appending(path: "outside/Linked.swift")
@@ -198,7 +198,7 @@ extension PackageTests {
                 "\(result)")
         }
 
-        /// SwiftPM itself refuses sources outside the package, before any plugin is asked.
+        /// SwiftPM itself rejects sources outside the package, before it runs a plugin.
         @Test func targetOutsideThePackage() throws {
             let other = try FixturePackage(
                 named: "Outsider",
@@ -216,14 +216,14 @@ extension PackageTests {
 
         // MARK: Machines
 
-        /// The description that the build plugin wrote for the library.
+        /// Returns the path of the description that the build plugin wrote for the library.
         private func description() throws -> String {
             try restore()
             #expect(try package.build().status == 0)
             return try #require(package.built("/InClassTests/debug/Stock.inclass").first)
         }
 
-        /// Runs testlogger as a build step on a changed description.
+        /// Runs testlogger as a build step with a changed description, and expects a warning that the tests didn't run.
         private func expectNotRun(
             changing old: String, to new: String, because reason: String,
             sourceLocation: SourceLocation = #_sourceLocation
@@ -235,7 +235,7 @@ extension PackageTests {
             try package.write(lines.joined(separator: "\n") + "\n", to: "Changed.inclass")
             let past = Date(timeIntervalSince1970: 1_000_000_000)
             for _ in 0..<2 {
-                // An input that has changed makes the build take the step again, and so say again that it did not.
+                // testlogger makes its input newer, so that each build repeats the step and the warning.
                 try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: changed)
                 let result = try package.testlogger(["--marker", package.file("marker").path, changed])
                 #expect(result.status == 0, "a missing prerequisite fails no build", sourceLocation: sourceLocation)
@@ -243,14 +243,14 @@ extension PackageTests {
                 #expect(result.output == place + reason + "\n", sourceLocation: sourceLocation)
                 #expect(try package.modificationTime(of: changed) > past, sourceLocation: sourceLocation)
             }
-            // A machine that must run tests says so.
+            // If the machine must run tests, the warning is an error.
             let required = try package.testlogger(
                 ["--marker", package.file("required").path, changed], environment: ["IN_CLASS_TESTS_REQUIRED": "1"])
             #expect(required.status == 3 && !package.exists("required"), sourceLocation: sourceLocation)
             #expect(
                 required.output == "\(package.file("Package.swift").path):1:1: error: tests of module 'Stock' not run: "
                     + reason + "\n", sourceLocation: sourceLocation)
-            // A person who asks is told that it is an error.
+            // If a user starts testlogger, it reports an error.
             let result = try package.testlogger([changed])
             #expect(result.status == 3, sourceLocation: sourceLocation)
             #expect(
@@ -286,7 +286,8 @@ extension PackageTests {
             #expect(result.status == 3)
         }
 
-        /// Runs testlogger as a build step on a changed description, and expects that the build fails with these words.
+        /// Runs testlogger as a build step with lines added to the description, and expects an error that gives this
+        /// reason.
         private func expectFailed(
             adding lines: String, because reason: String, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
@@ -305,7 +306,7 @@ extension PackageTests {
             #expect(!package.exists("failing"), sourceLocation: sourceLocation)
         }
 
-        /// What goes wrong here is an error: a disk that takes nothing, objects that are none or not there.
+        /// Files that can't be written, missing objects and files that aren't objects are errors.
         @Test func whatKeepsTestsFromRunning() throws {
             try expectFailed(adding: "image\t/nowhere/Stock.img", because: "cannot create /nowhere/Stock.img.link")
             try expectFailed(adding: "file-map\t/nowhere/map.json", because: "cannot open /nowhere/map.json")
@@ -315,7 +316,7 @@ extension PackageTests {
             try package.write("no object\n", to: "text.o")
             try expectFailed(adding: "object\t\(package.file("text.o").path)", because: "text.o is not an object")
             try expectFailed(adding: "unsupported\tit is not", because: "it is not")
-            // A link that has no room is the linker's own word.
+            // The linker can't write the image because a folder has its path. The linker's own message is shown.
             let text = try String(contentsOfFile: description(), encoding: .utf8)
             let folder = package.file("folder.img")
             try FileManager.default.createDirectory(
@@ -325,7 +326,7 @@ extension PackageTests {
             #expect(result.status == 3 && !package.exists("failing"), "\(result)")
         }
 
-        /// Link-time optimisation leaves bitcode, which is linked all the same.
+        /// Link-time optimization produces bitcode instead of machine code. testlogger links it, too.
         @Test(.enabled(if: RunningPrograms.path(of: "clang") != nil, "clang is not on the path"))
         func bitcode() throws {
             let text = try String(contentsOfFile: description(), encoding: .utf8)
@@ -357,7 +358,8 @@ extension PackageTests {
                 "\(result)")
         }
 
-        /// Objects that do not make an image are an error with the linker's words, none of which is taken for a place.
+        /// If objects can't be linked, the error contains the linker's words, but readers must not mistake them for
+        /// locations.
         @Test func imageThatCannotBeLinked() throws {
             let text = try String(contentsOfFile: description(), encoding: .utf8)
             try package.write(text + "library\tno-such-library\n", to: "Unlinkable.inclass")
@@ -374,7 +376,7 @@ extension PackageTests {
 
         // MARK: Subjects
 
-        /// A module by name, its objects and its image are the same tests.
+        /// A module's name, its objects and its image all select the same tests.
         @Test func everySubject() throws {
             let description = try description()
             let expected = "passed Stock.testAdds\npassed Stock.testRuns\n2 tests, 2 passed\n"

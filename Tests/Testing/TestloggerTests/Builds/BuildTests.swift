@@ -1,5 +1,5 @@
-// A build with a failing test fails where the test does, and leaves what depends on it unbuilt; a passed test is not
-// run again and recompiles nothing; a release holds nothing of the tests.
+// Tests what builds do with tests: a failing test fails the build at the failure's line and before its dependents are
+// built. Tests that passed don't run again and recompile nothing. A release build contains no part of the tests.
 
 import Foundation
 import Testing
@@ -11,9 +11,9 @@ extension PackageTests {
         private static let expectation = #"expectEqual(count(of: "pens"), 2, "count after adding")"#
         private static let broken = #"expectEqual(count(of: "pens"), 3, "count after adding")"#
 
-        /// How often the tests have run, which they write down themselves.
+        /// Returns how often the tests have run. The tests record each run themselves.
         private func runs(_ package: FixturePackage) throws -> Int {
-            // The build's image and the command's have each their own.
+            // The build and the command have separate images, each with its own record.
             try package.built(".img.runs").map { path in
                 try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count
             }.reduce(0, +)
@@ -27,7 +27,7 @@ extension PackageTests {
             }
         }
 
-        /// The times of everything that compiling makes.
+        /// Returns the modification times of all objects.
         private func compiledTimes(_ package: FixturePackage) throws -> [String: Date] {
             let paths = package.built(".o").filter {
                 $0.contains("Stock") || $0.contains("shop") || $0.contains("main")
@@ -35,12 +35,13 @@ extension PackageTests {
             return Dictionary(uniqueKeysWithValues: try paths.map { ($0, try package.modificationTime(of: $0)) })
         }
 
-        /// The whole story, in a folder whose name has spaces, and under Swift Build a quote.
+        /// Breaks and repairs a package, whose folder's name has spaces, and with Swift Build also an apostrophe.
         @Test func story() throws { try story(.native) }
 
         fileprivate func story(_ system: BuildSystem) throws {
             let package = try FixturePackage("Shop", as: system == .native ? "A corner shop" : "The Baker's päckage")
-            // Readers of diagnostics lose a path with a quote in it, hence the relative one.
+            // Programs that read diagnostics can't parse a path with a quote, so testlogger prints the relative path
+            // instead.
             let path = system == .native ? package.file(Self.source).path : Self.source
             let line = "\(path):30:20: error: got 2 instead of expected 3 for count after adding (Stock.testAdds)"
 
@@ -52,7 +53,7 @@ extension PackageTests {
             #expect(app(package) == nil, "the app is not built")
             #expect(try runs(package) == 1)
 
-            // A failure is no news that is told only once.
+            // The next build reports the failure again.
             result = try package.build(system)
             #expect(result.status != 0)
             #expect(result.lines.contains(line), "\(result)")
@@ -69,14 +70,14 @@ extension PackageTests {
             var passed = try runs(package)
             result = try package.swift("run", "--build-system", system.rawValue, "shop")
             #expect(result.output.hasSuffix("pens: 3\n"), "\(result)")
-            // Swift Build runs a command again, once, when it builds another set of targets than the last time.
+            // Swift Build runs a command once again if it builds a different set of targets than in the last build.
             if system == .swiftbuild {
                 _ = try package.build(system)
                 #expect(try runs(package) <= passed + 2)
                 passed = try runs(package)
             }
 
-            // Nothing has changed: no test runs, nothing is compiled or linked.
+            // If nothing has changed, no test runs and nothing is compiled or linked.
             let before = try compiledTimes(package)
             let binary = try #require(app(package))
             let linked = try package.modificationTime(of: binary)
@@ -87,7 +88,7 @@ extension PackageTests {
             #expect(try package.modificationTime(of: binary) == linked)
             try expectInputs(package, system)
 
-            // Nor after the command, or the program itself, has run all tests.
+            // The same is true after the command, or testlogger itself, has run all tests.
             result = try package.swift("package", "--build-system", system.rawValue, "testlogger")
             #expect(result.status == 0, "\(result)")
             let programs = ["/debug/testlogger-tool", "/Debug-linux/testlogger"]
@@ -97,13 +98,14 @@ extension PackageTests {
             #expect(ran.status == 0, "\(ran)")
             result = try package.build(system)
             #expect(result.status == 0 && !result.text.contains(/Compiling \w+ \S+\.swift/), "\(result)")
-            // SwiftPM may link the program again, which is then one that has not tested anything yet.
+            // SwiftPM may link testlogger again, and a new testlogger must run the tests. Therefore compare only
+            // objects of sources.
             let isSource = { (path: String) in path.hasSuffix(".swift.o") }
             #expect(try compiledTimes(package).filter { isSource($0.key) } == before.filter { isSource($0.key) })
             passed = try runs(package)
 
-            // An edit that passes: the library is compiled and tested again, the marker is left alone, and so the app
-            // is linked but not compiled.
+            // If the tests pass after an edit, only the library is compiled and tested again. Its marker isn't
+            // rewritten, so the app is linked but not compiled.
             let marker = try #require(package.built("StockTested.swift").first)
             let marked = try package.modificationTime(of: marker)
             try package.replace(
@@ -122,7 +124,7 @@ extension PackageTests {
                     $0.key.contains("Stock.swift.o") || $0.key.hasSuffix("/Stock.o") ? after[$0.key] != $0.value : false
                 })
 
-            // Broken again: what was built stays as it was, and is not run.
+            // If a test fails again, the existing app stays as it was and isn't run.
             let relinked = try package.modificationTime(of: binary)
             try package.replace(Self.expectation, with: Self.broken, in: Self.source)
             result = try package.swift("run", "--build-system", system.rawValue, "shop")
@@ -132,7 +134,7 @@ extension PackageTests {
             #expect(try package.modificationTime(of: binary) == relinked)
         }
 
-        /// `.testlogger` is an input of the tests, no other file of the package's folder is.
+        /// Expects that `.testlogger` is an input of the tests, but no other file in the package's folder.
         private func expectInputs(_ package: FixturePackage, _ system: BuildSystem) throws {
             func expectBuild(runsTests: Bool, _ change: String) throws {
                 let before = try runs(package)
@@ -157,7 +159,7 @@ extension PackageTests {
             try expectBuild(runsTests: false, "a new file again")
         }
 
-        /// What the README shows, built as it stands.
+        /// Builds the example in README as it is.
         @Test func quickStart() throws {
             let package = try FixturePackage(copying: "Examples/QuickStart", dependencyPath: "../..", as: "QuickStart")
             let result = try package.build()
@@ -174,7 +176,7 @@ extension PackageTests.BuildTests {
 
         @Test func storyUnderSwiftBuild() throws { try BuildTests().story(.swiftbuild) }
 
-        /// The text of a release is the one of a package that never had tests.
+        /// The text section of a release build is identical to that of a package that never had tests.
         @Test(.enabled(if: RunningPrograms.path(of: "objcopy") != nil, "objcopy is not installed"))
         func releaseHoldsNothingOfTests() throws {
             let package = try FixturePackage("Shop", as: "Release")
@@ -197,7 +199,7 @@ extension PackageTests.BuildTests {
             let start = try #require(source.firstRange(of: "#if DEBUG"))
             try package.write(String(source[..<start.lowerBound]), to: BuildTests.source)
             #expect(try text() == withTests)
-            // Nor does it matter whether the package has ever heard of InClassTesting.
+            // The text section is also identical if the package doesn't depend on InClassTesting.
             var manifest = try package.text(of: "Package.swift")
             manifest = manifest.replacing(/,\s*plugins: \[.*?\]/, with: "")
             manifest = manifest.replacing(/, dependencies: \[.product.*?\]/, with: "").replacing(

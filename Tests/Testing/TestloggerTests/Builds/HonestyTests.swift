@@ -1,5 +1,6 @@
-// Green must have been earned: whatever a test can read is an input of the build, what was not run is said, and a run is
-// of the build that was asked for. One package, with a local package beside its own modules.
+// Checks that a successful build means that all tests passed: everything that a test can read is an input of the build,
+// tests that didn't run are reported, and a run tests the requested build. The package has a local package next to its
+// own modules.
 
 import Foundation
 import Testing
@@ -118,7 +119,7 @@ extension PackageTests {
 
             """
 
-        /// Builds, and expects this failure, or none.
+        /// Builds and expects this failure, or success if it is nil.
         private func expectBuild(
             _ system: BuildSystem, _ words: [String] = ["build"], _ failure: String? = nil,
             sourceLocation: SourceLocation = #_sourceLocation
@@ -133,7 +134,7 @@ extension PackageTests {
             }
         }
 
-        /// Changes a file and expects a failure, puts it back and expects none.
+        /// Changes a file and expects a failure, then restores it and expects success.
         private func expectBuild(
             _ system: BuildSystem, changing path: String, _ old: String, _ new: String, fails failure: String,
             sourceLocation: SourceLocation = #_sourceLocation
@@ -146,8 +147,9 @@ extension PackageTests {
 
         // MARK: Inputs
 
-        /// What a test reads makes it run again: files of folders copied whole, where links lead to, too, a dependency's
-        /// resources, the module's description; a test that was skipped runs in each build, and a local package's own tests are tests, too.
+        /// A change of anything that a test reads makes the test run again: files in folders that are copied as a
+        /// whole, also behind links, a dependency's resources, and the module's description. Skipped tests run in each
+        /// build, and the tests of a local package run, too.
         @Test func everythingRead() throws { try everythingRead(.native) }
 
         fileprivate func everythingRead(_ system: BuildSystem) throws {
@@ -164,7 +166,7 @@ extension PackageTests {
             try expectBuild(
                 system, changing: Self.part, "boardCount, 5", "boardCount, 6",
                 fails: "Shelf.swift:16:51: error: got 5 instead of expected 6 for boards")
-            // Nothing that the build knows of has changed.
+            // The build knows nothing about this file, but the skipped test runs in each build.
             try package.write("", to: "guest")
             try expectBuild(system, ["build"], "Pantry.swift:30:13: error: a guest")
             try package.remove("guest")
@@ -181,7 +183,7 @@ extension PackageTests {
 
         // MARK: Not run
 
-        /// Options of the program that `swift run` runs are none of SwiftPM's.
+        /// Options of the program that `swift run` starts aren't options of SwiftPM.
         @Test func optionsOfAnotherProgram() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
@@ -192,7 +194,8 @@ extension PackageTests {
             try expectBuild(.native, ["build"], failure)
         }
 
-        /// An index needs modules only: nothing is linked, no test is run, and the next build is as ever.
+        /// Preparing an index builds only modules: nothing is linked and no test runs. The next build runs tests as
+        /// usual.
         fileprivate func indexing() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
@@ -212,8 +215,8 @@ extension PackageTests {
             try expectBuild(system, ["build"], "error: got 3 instead of expected 4 for jars")
         }
 
-        /// A build follows the file with the package's options when it changes and goes, and under Swift Build when it
-        /// comes; a native build follows a new one when the manifest or a source changes.
+        /// Builds notice changes and the deletion of the package's options file. Swift Build also notices a new file.
+        /// The native build system notices a new file when the manifest or a source changes.
         @Test func packageOptions() throws { try packageOptions(.native) }
 
         fileprivate func packageOptions(_ system: BuildSystem) throws {
@@ -230,7 +233,7 @@ extension PackageTests {
                 try expectBuild(system, ["build"], mistake)
                 try package.write("# right\n--timeout 5000\n", to: name)
                 try expectBuild(system)
-                // In place, so that only the file itself is newer.
+                // Write in place, so that only the file itself becomes newer.
                 let file = try FileHandle(forWritingTo: package.file(name))
                 try file.seekToEnd()
                 try file.write(contentsOf: Data("--jobs none\n".utf8))
@@ -245,7 +248,8 @@ extension PackageTests {
 
         // MARK: Doors
 
-        /// The build, the plugin and the command remember the same, and have the statuses that README says.
+        /// The build, the plugin and the command share the record of failed tests. Their exit statuses are those in
+        /// README.
         func oneMemory() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
@@ -260,12 +264,12 @@ extension PackageTests {
             #expect(result.status == 4, "\(result)")
             result = try package.swift("package", "testlogger", "Pantry", "--filter", "nothing")
             #expect(result.status == 1, "\(result)")
-            // Pantry waits for Shelf's tests in a build, but not in the command, which reports all of them.
+            // In a build, Pantry's tests wait for those of Shelf. The command doesn't wait and reports all failures.
             try package.replace("boardCount = 5", with: "boardCount = 6", in: Self.part)
             result = try package.swift("package", "testlogger")
             #expect(result.status == 1 && result.output.contains("6 tests, 3 passed, 2 failed, 1 skipped"), "\(result)")
             try package.replace("boardCount = 6", with: "boardCount = 5", in: Self.part)
-            // What was built is not what the editor shows.
+            // The source has changed since it was built.
             try package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source)
             result = try package.testlogger(["Pantry"])
             let warning = "\(package.file(Self.source).path):1:1: warning: changed since module 'Pantry' was built"
@@ -275,7 +279,7 @@ extension PackageTests {
             #expect(result.output.contains("6 tests, 5 passed, 1 skipped"), "\(result)")
         }
 
-        /// A command that belongs to a build tests that build and no other, however new that is.
+        /// The testlogger of one build tests only that build, even if another build is newer.
         @Test func commandOfAnotherBuild() throws {
             try expectBuild(.native)
             let products = package.file("other/triple/debug")
@@ -295,7 +299,7 @@ extension PackageTests {
             #expect(result.status == 2 && result.errors.contains("(known are Shelf)"), "\(result)")
         }
 
-        /// What SwiftPM does not let a plugin do is refused with the words that do it.
+        /// SwiftPM doesn't allow plugins to watch. The error contains the command that can.
         @Test func watchingThroughSwiftPM() throws {
             let result = try package.swift("package", "testlogger", "--watch", "--filter", "a|b", "Shelf")
             #expect(result.status == 1, "\(result)")
@@ -303,7 +307,7 @@ extension PackageTests {
             #expect(FileManager.default.isExecutableFile(atPath: package.file(String(command.2)).path), "\(result)")
         }
 
-        /// A signal that ends SwiftPM ends what runs below it.
+        /// A signal that ends SwiftPM also ends its child processes.
         @Test func endedSwiftPM() throws {
             try package.replace("expectEqual(boardCount, 5, \"boards\")", with: "while true {}", in: Self.part)
             defer {
@@ -317,7 +321,7 @@ extension PackageTests {
             try RunningPrograms.wait(for: "the end of all processes") { try package.processes().isEmpty }
         }
 
-        /// Returns whether a test image runs.
+        /// Returns whether a test image is running.
         private func hasImage() throws -> Bool {
             try package.processes().contains { process in
                 let words = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline"))
@@ -336,16 +340,16 @@ extension PackageTests.HonestyTests {
 
         @Test func everythingReadUnderSwiftBuild() throws { try #require(tests).everythingRead(.swiftbuild) }
 
-        /// SwiftPM compiles the plugin again when a variable has changed.
+        /// This test is slow because SwiftPM recompiles the plugin if a variable has changed.
         @Test(arguments: BuildSystem.allCases)
         func switchedOff(system: BuildSystem) throws { try #require(tests).switchedOff(system) }
 
         @Test func packageOptions() throws { try #require(tests).packageOptions(.swiftbuild) }
 
-        /// All modules are made again, and again after it.
+        /// This test is slow because all modules are built for the index, and again after it.
         @Test func indexing() throws { try #require(tests).indexing() }
 
-        /// The plugin builds what coverage needs.
+        /// The plugin makes the build that coverage needs.
         @Test func coverageThroughSwiftPM() throws {
             let result = try #require(tests).package.swift("package", "testlogger", "--coverage", "Shelf")
             #expect(result.status == 0, "\(result)")

@@ -1,4 +1,4 @@
-// What is different on Linux and macOS is where the article on macOS says, and nowhere else in what is shipped.
+// Checks that shipped code differs between Linux and macOS only in the places that the article on macOS names.
 
 import Foundation
 import Testing
@@ -10,7 +10,7 @@ struct SystemTests {
         "Sources/Testing/TestReporting", "Sources/Testing/testlogger", "Plugins",
     ]
 
-    /// The lines of a file that are not of its tests, without the imports of the C library.
+    /// Returns the text of a file without its tests and without the imports of the C library.
     private func shippedText(_ path: String) throws -> String {
         let text = try String(contentsOf: Fixtures.checkout.appending(path: path), encoding: .utf8)
         let code = text.components(separatedBy: "// MARK: - In-class tests")[0]

@@ -1,12 +1,12 @@
-// What the README and the articles print, word for word: every line of every block of commands is run in the package of
-// somebody who has just begun, in order, and what is shown as its output is compared with what it prints. What is run
-// elsewhere, or nowhere, is in a table with the test that does it, or the reason.
+// Runs every command block of README and the articles, in order and in the package of a new user, and compares the
+// output with the output that they show. The table `Follower.elsewhere` names the tests that run other blocks, or the
+// reason that a block isn't run.
 
 import Foundation
 import Testing
 
 extension TestloggerTests {
-    /// What can be said of the blocks without running them.
+    /// Checks of the blocks that don't run them.
     @Suite
     struct BlockTests {
         @Test func everyBlockHasALanguage() throws {
@@ -19,7 +19,7 @@ extension TestloggerTests {
             }
         }
 
-        /// `testlogger` alone is on nobody's path.
+        /// No command is `testlogger` without a path, because users don't have it in `PATH`.
         @Test func commandsCanBeTyped() throws {
             for article in try Article.all.get() {
                 for block in article.blocks where ["sh", "console"].contains(block.language) {
@@ -28,7 +28,7 @@ extension TestloggerTests {
                         #expect(!isOnNoPath, "\(article.path): \(line)")
                     }
                 }
-                // MPWTest's own program has this name, too.
+                // MPWTest's own program is also named testlogger.
                 let spans = article.text.matches(of: /`(testlogger [^`]+)`/).map(\.1)
                 #expect(spans.allSatisfy { $0 == "testlogger Framework" }, "\(article.path): \(spans)")
             }
@@ -53,7 +53,7 @@ extension TestloggerTests {
             }
         }
 
-        /// An article that nobody follows has nothing to be run.
+        /// An article without a `Page` must not contain commands to run.
         @Test func everyArticleIsFollowed() throws {
             let pages = PackageTests.BlockTests.Page.allCases.map(\.rawValue)
             for article in try Article.all.get() where !pages.contains(article.name) {
@@ -65,7 +65,7 @@ extension TestloggerTests {
 
 extension PackageTests {
     enum BlockTests {
-        /// The pages on which there is something to be run, in the order in which they are read.
+        /// The articles that contain commands to run, in reading order.
         enum Page: String, CaseIterable, CustomTestStringConvertible {
             case gettingStarted = "GettingStarted.md"
             case readme = "README.md"
@@ -86,7 +86,7 @@ extension PackageTests.BlockTests {
     struct SlowTests {
         @Test(arguments: Page.allCases)
         func worksAsPrinted(page: Page) throws {
-            // What a package becomes by the first of them is what the others are about.
+            // The other pages start with the package that the first page creates.
             let package = try Self.package.get()
             var follower = try Follower(page.rawValue, in: package.folder)
             switch page {
@@ -103,13 +103,13 @@ extension PackageTests.BlockTests {
         }
 
         private static let stack = "Sources/Stacks/Stack.swift"
-        /// The file that README shows.
+        /// The text of the source that README shows.
         private static let shown = Result {
             try String(
                 contentsOf: Fixtures.checkout.appending(path: "Examples/QuickStart/\(stack)"), encoding: .utf8)
         }
 
-        /// The same with the mistake that README suggests.
+        /// The same text with the mistake that README suggests.
         private static let broken = Result {
             let readme = try Article.named("README.md").text
             let body = try #require(readme.firstMatch(of: /break `pop\(\)` \(`([^`]+)`\)/)).1
@@ -118,7 +118,8 @@ extension PackageTests.BlockTests {
             return text.replacing("elements.popLast()", with: body)
         }
 
-        /// The package of a newcomer, a library as SwiftPM makes it and then what the first article says.
+        /// The package of a new user: a library that SwiftPM creates, with the changes that the first article
+        /// describes.
         private static let package = Result {
             let package = FixturePackage(at: Newcomer.folder.appending(path: "Stacks"))
             _ = try Newcomer.address.get()
@@ -154,7 +155,7 @@ extension PackageTests.BlockTests {
             try follower.run("swift package testlogger", 0)
         }
 
-        /// A source of one test, on the last line of which an expectation fails.
+        /// Returns a source with one failing test, which consists of these statements.
         private func failing(_ statements: [String]) -> String {
             """
             struct Stack {
@@ -205,7 +206,7 @@ extension PackageTests.BlockTests {
         }
 
         private func fixing(_ follower: inout Follower, _ package: FixturePackage) throws {
-            // Accepting what was got.
+            // Accepting actual values.
             for (line, value) in zip(try follower.next("sh").lines, 3...) {
                 let wrong = try Self.shown.get()
                     .replacing("expectEqual(pop(), 2,", with: "expectEqual(pop(), \(value),")
@@ -217,7 +218,7 @@ extension PackageTests.BlockTests {
             // Coverage.
             let coverage = try follower.runs(0)[0]
             #expect(coverage.output.contains(" lines of Sources/Stacks/Stack.swift"), "\(coverage)")
-            // What the tests do not notice.
+            // Mutants that the tests don't notice.
             let sample = try #require(follower.article.blocks.first { $0.text.contains("// no mutants: ") }).text
             let unsaid = sample.replacing(/\ +\/\/ no mutants: .+/, with: "")
             try package.write(Self.mutated.replacing("SAMPLE\n", with: unsaid), to: Self.stack)
@@ -369,7 +370,7 @@ extension PackageTests.BlockTests {
 
         private func debugging(_ follower: inout Follower, _ package: FixturePackage) throws {
             try package.write(Self.shown.get(), to: Self.stack)
-            // A debugger that tells what it was given.
+            // `echo` replaces the debugger and prints its arguments.
             let results = try follower.runs(0, 0, variables: ["IN_CLASS_DEBUGGER": "echo"])
             let words = results[1].output
             #expect(words.contains("\(package.file(Self.stack).path):34 "), "the line of the test: \(words)")

@@ -1,5 +1,5 @@
-// Limits on time on a machine that has other things to do: what is kept from a test does not count against it, and what
-// hangs is ended all the same.
+// Tests time limits on a busy machine: time without a processor doesn't count for a test, and hanging tests are still
+// ended.
 
 #if os(Linux)
 import Foundation
@@ -8,7 +8,7 @@ import Testing
 extension TestloggerTests {
     @Suite(.serialized, .enabled(if: RunningPrograms.path(of: "taskset") != nil, "taskset is not installed"))
     struct BusyMachineTests {
-        /// Runs tests at a tenth of a processor, the rest of which is taken by a program that does nothing else.
+        /// Runs tests with a tenth of a processor while an endless loop uses the rest.
         private func run(_ words: String...) throws -> ProgramResult {
             let package = try SharedPackages.runs.get()
             let pin = ["taskset", "-c", try #require(Self.processor)]
@@ -20,7 +20,7 @@ extension TestloggerTests {
                 in: package.folder)
         }
 
-        /// One that this process may use.
+        /// The number of a processor that this process may use.
         private static let processor: String? = {
             let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
             return status?.firstMatch(of: /Cpus_allowed_list:\s*(\d+)/).map { String($0.1) }

@@ -1,4 +1,4 @@
-// Many workers come to the same results in the same order as one.
+// Tests that several workers report the same results in the same order as one worker.
 
 import Foundation
 import Testing
@@ -10,7 +10,8 @@ extension TestloggerTests {
             try SharedPackages.runs.get().testlogger(["Runs", "--test-type", "many", "--stable-output", "-v"] + words)
         }
 
-        /// Without the notes that say what ran before a crash: that differs.
+        /// Returns a result's lines without the notes about tests that ran again alone. The notes depend on which tests
+        /// ran before a crash.
         private func results(_ result: ProgramResult) -> [String] {
             result.lines.filter { !$0.contains("note: it fails alone") && !$0.contains("note: it passes alone") }
         }
@@ -18,7 +19,7 @@ extension TestloggerTests {
         @Test func resultsComeInTheOrderOfThePlan() throws {
             let serial = try run("--jobs", "1")
             #expect(serial.lines.contains("24 tests, 19 passed, 4 failed, 1 skipped"), "\(serial)")
-            // The first run knows no times, the others do.
+            // The first run has no recorded times. The others have them.
             for jobs in ["2", "3", "16", "64"] {
                 let parallel = try run("--jobs", jobs)
                 #expect(results(parallel) == results(serial), "\(jobs) jobs")
@@ -41,7 +42,7 @@ extension TestloggerTests {
         }
 
         @Test func nothingBeginsAfterAFailure() throws {
-            // What has failed comes first in the next run.
+            // Tests that failed run first in the next run.
             _ = try run("--jobs", "1")
             let result = try run("--jobs", "1", "--fail-fast")
             #expect(result.lines.contains("24 tests, 0 passed, 1 failed, 23 not run"), "\(result)")

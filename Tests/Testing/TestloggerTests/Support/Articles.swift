@@ -1,5 +1,4 @@
-// README and the articles of the catalogues as their readers see them: blocks with their languages, and the commands
-// that stand within the text.
+// Parses README and the articles of the catalogs: their code blocks, and the commands in their text.
 
 import Foundation
 import Testing
@@ -7,22 +6,22 @@ import Testing
 struct Article {
     struct Block {
         let language: String
-        /// The heading above it.
+        /// The heading above the block.
         let heading: String
-        /// The line on which it begins.
+        /// The line number of the block's opening fence.
         let line: Int
         let lines: [String]
 
         var text: String { lines.map { "\($0)\n" }.joined() }
-        /// What tells it from other blocks of its article.
+        /// A name that distinguishes the block from the other blocks of its article.
         var name: String { "\(heading): \(language)" }
     }
 
-    /// The path in this checkout.
+    /// The article's path in this checkout.
     let path: String
     let text: String
     private(set) var blocks: [Block] = []
-    /// What stands in backquotes within the text and is a call of Swift's tools, line ends as spaces.
+    /// The calls of Swift's tools in inline code, with line breaks replaced by spaces.
     let commands: Set<String>
 
     var name: String { path.split(separator: "/").last.map(String.init) ?? path }
@@ -55,7 +54,7 @@ struct Article {
         commands = Set(spans.filter { $0.wholeMatch(of: /(?:[A-Z_]+=\S* )*swift(?: .+)?/) != nil })
     }
 
-    /// README and every article of every catalogue.
+    /// README and the articles of all catalogs.
     static let all = Result {
         let articles = try Fixtures.modules.sorted { $0.key < $1.key }.flatMap { name, folder -> [Article] in
             let catalogue = folder.appending(path: "\(name).docc")
@@ -67,14 +66,14 @@ struct Article {
         return try [Article(at: "README.md")] + articles
     }
 
-    /// The one of this name.
+    /// Returns the article with this file name.
     static func named(_ name: String) throws -> Article {
         let found = try all.get().filter { $0.name == name }
         try #require(found.count == 1, "there is one \(name)")
         return found[0]
     }
 
-    /// The text of the one block of a language, in the whole article or below a heading.
+    /// Returns the text of the only block of a language, in the whole article or below a heading.
     func block(_ language: String, below heading: String? = nil) throws -> String {
         let found = blocks.filter { $0.language == language && (heading == nil || $0.heading == heading) }
         try #require(found.count == 1, "\(name) has one block of \(language) below \(heading ?? "its title")")

@@ -1,10 +1,10 @@
-// How other programs read a build's output, restated: VS Code's problem matcher, Swift Build's scraper (Xcode), Vim's
-// default 'errorformat' and Emacs' compilation mode. What each takes for a diagnostic must be one, and the other way
-// round. The real Vim and Emacs are asked, too, where they are installed.
+// Reimplements how other programs read a build's output: VS Code's problem matcher, Swift Build's scraper (Xcode),
+// Vim's default 'errorformat' and Emacs' compilation mode. Each must find all diagnostics and nothing else. Where Vim
+// and Emacs are installed, the real programs are also run.
 
 import Foundation
 
-/// A place that a reader found in a build's output.
+/// A diagnostic that a reader found in a build's output.
 struct FoundDiagnostic: Hashable, Comparable, CustomStringConvertible {
     var path: String
     var line: Int
@@ -21,7 +21,8 @@ private struct Pattern {
 
     init(_ text: String) throws { expression = try NSRegularExpression(pattern: text) }
 
-    /// The groups of a match, empty when they took no part in it; nil when there is no match.
+    /// Returns the texts of a match's groups, or nil if the line doesn't match. The text of a group that took no part
+    /// is empty.
     func groups(in line: String) -> [String]? {
         let range = NSRange(line.startIndex..., in: line)
         guard let match = expression.firstMatch(in: line, range: range) else { return nil }
@@ -29,12 +30,12 @@ private struct Pattern {
     }
 }
 
-/// The places that a program found in the lines of a build.
+/// A reader of the diagnostics in a build's output.
 protocol DiagnosticReader {
     func diagnostics(in text: String) throws -> [FoundDiagnostic]
 }
 
-/// A reader that looks at one line at a time.
+/// A reader that parses each line separately.
 protocol LineReader: DiagnosticReader {
     func diagnostic(in line: String) -> FoundDiagnostic?
 }
@@ -45,7 +46,8 @@ extension LineReader {
     }
 }
 
-/// The lines that are meant to be diagnostics: those that begin with a source of the package and a place in it.
+/// A reader of the intended diagnostics: lines that begin with the path of a source in the package, a line and a
+/// column.
 struct IntendedDiagnostics: LineReader {
     let folder: String
 
@@ -59,26 +61,27 @@ struct IntendedDiagnostics: LineReader {
     }
 }
 
-/// vscode-swift: the matcher of its package.json, behind the prefix that its DiagnosticsManager allows for.
+/// The problem matcher of vscode-swift's package.json, after the prefix that its DiagnosticsManager allows.
 struct VisualStudioCode: LineReader {
     private let pattern = Result {
         try Pattern(#"^(?:[`\-\s]*)(.*?):(\d+)(?::(\d+))?:\s+(warning|error|note):\s+(.*)$"#)
     }
 
     func diagnostics(in text: String) throws -> [FoundDiagnostic] {
-        // It stops reading where the build says that it is over.
+        // vscode-swift stops reading at the message that ends the build.
         let end = text.firstRange(of: "\nBuild complete!")?.lowerBound ?? text.endIndex
         return text[..<end].split(separator: "\n").compactMap { diagnostic(in: String($0)) }
     }
 
     func diagnostic(in line: String) -> FoundDiagnostic? {
         guard let groups = try? pattern.get().groups(in: line), let number = Int(groups[2]) else { return nil }
-        // Without a column its editor jumps nowhere.
+        // Without a column, the editor doesn't jump to the location.
         return FoundDiagnostic(path: groups[1], line: number, column: Int(groups[3]) ?? 0, severity: groups[4])
     }
 }
 
-/// Swift Build's ShellScriptOutputParser, which Xcode shows the result of: a severity, then the location before it.
+/// Swift Build's ShellScriptOutputParser, whose results Xcode shows. It finds a severity first, then the location
+/// before it.
 struct SwiftBuildScraper: LineReader {
     private let message = Result {
         try Pattern(#"^([^'"]+: +|[ \t\f\p{Z}]*)(error|warning|note|notice|fixit|testlogger): (.*)$"#)
@@ -95,7 +98,7 @@ struct SwiftBuildScraper: LineReader {
     }
 }
 
-/// Vim's default 'errorformat': the first of its formats that fits decides; it tells no severity.
+/// Vim's default 'errorformat'. The first format that matches determines the location. There is no severity.
 struct VimFormats: LineReader {
     private let formats = Result {
         try [
@@ -135,7 +138,7 @@ struct EmacsGNU: LineReader {
 
 // MARK: - The programs themselves
 
-/// Vim as it comes, without anybody's settings.
+/// The installed Vim without user settings.
 struct Vim: DiagnosticReader {
     let folder: URL
     /// An 'errorformat', or nil for the default one.
@@ -177,7 +180,7 @@ struct Vim: DiagnosticReader {
     }
 }
 
-/// Emacs' compilation mode as it comes.
+/// The compilation mode of the installed Emacs without user settings.
 struct Emacs: DiagnosticReader {
     let folder: URL
 
@@ -201,8 +204,8 @@ struct Emacs: DiagnosticReader {
         }
     }
 
-    /// Prints line, column, type and file of every place that compilation mode finds; it also has messages without a
-    /// line, when a build changes its folder.
+    /// A program that prints the line, column, type and file of each location that compilation mode finds. It ignores
+    /// messages without a line, which appear when a build changes its folder.
     private static let program = """
         (require 'compile)
         (find-file (car command-line-args-left))

@@ -1,5 +1,5 @@
-// Compares what a person would read with a text file beside this one. RECORD_GOLDENS=1 rewrites the file and fails the
-// test once, so that no recording passes unseen: the reviewer reads the file's difference.
+// Compares output with the text files in the folder Goldens. With RECORD_GOLDENS=1, a test with a different output
+// rewrites its file and fails once, so that the change of the file is reviewed.
 
 import Foundation
 import Testing
@@ -9,7 +9,7 @@ enum Goldens {
         .deletingLastPathComponent().appending(path: "Goldens")
     private static let isRecording = ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1"
 
-    /// Expects a text to be the golden of this name, byte for byte.
+    /// Expects a text to equal the golden file of this name, byte for byte.
     static func expect(_ text: String, is name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let file = folder.appending(path: "\(name).txt")
         let golden = try? String(contentsOf: file, encoding: .utf8)
@@ -25,7 +25,7 @@ enum Goldens {
         }
     }
 
-    /// Writes down a command with its output, its error output and its status, as a terminal would show them.
+    /// Returns a command with its output, its error output and its status, as a terminal would show them.
     static func transcript(of result: ProgramResult, as command: String) -> String {
         var text = "$ \(command)\n" + terminated(result.output)
         if !result.errors.isEmpty {
@@ -41,12 +41,13 @@ enum Goldens {
         text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
     }
 
-    /// Takes out what belongs to the Swift runtime and not to us: addresses in its messages, lines of its own sources.
+    /// Replaces the parts of a text that depend on the Swift runtime: addresses in its messages and line numbers of its
+    /// sources.
     static func withoutUnstableWords(_ text: String) -> String {
         text.replacing(/0x[0-9a-f]{6,16}/, with: "0x…").replacing(/\ Swift\/\w+\.swift:\d+/, with: " Swift/….swift:0")
     }
 
-    /// The lines that differ, with a little of what is around them.
+    /// Returns up to 40 lines that differ, with their line numbers.
     private static func difference(_ text: String, _ golden: String) -> String {
         let got = text.components(separatedBy: "\n")
         let expected = golden.components(separatedBy: "\n")

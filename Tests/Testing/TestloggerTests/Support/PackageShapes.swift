@@ -1,4 +1,5 @@
-// The shapes that packages have: a target for each, with a test that a file beside the manifest makes fail.
+// Defines the kinds of targets ("shapes") that packages can have. Each shape has a test that fails if a file `red` is
+// next to the manifest.
 
 import Foundation
 
@@ -7,20 +8,20 @@ struct PackageShape {
     /// The name of the target.
     var name: String
     var kind = "target"
-    /// What its declaration has besides its name and the dependency on InClassTesting.
+    /// The dependencies in addition to InClassTesting and `c-check.1`.
     var dependencies: [String] = []
     var settings: [String] = []
-    /// Further arguments of the declaration, with a comma at the end.
+    /// Further arguments of the declaration, with a trailing comma.
     var more = ""
-    /// A Boolean value that indicates whether the target reaches InClassTesting through another one only.
+    /// A Boolean value that indicates whether the target depends on InClassTesting only through another target.
     var isIndirect = false
-    /// The source with the test; `CHECK` is its expectation.
+    /// The source with the test, or nil for `usual`. `CHECK` is replaced by the expectation.
     var source: String?
-    /// Further files, by their paths in the target's folder.
+    /// The texts of further files, keyed by their paths in the target's folder.
     var files: [String: String] = [:]
     var folder: String?
 
-    /// The name of the module that SwiftPM makes of the target.
+    /// The module name that SwiftPM derives from the target's name.
     var module: String {
         let text = name.map { $0.isLetter || $0.isNumber ? $0 : "_" }
         return String(text.first?.isNumber == true ? ["_"] + text.dropFirst() : text)
@@ -35,7 +36,7 @@ struct PackageShape {
             .trimmingCharacters(in: [",", " "]) + settings + "),"
     }
 
-    /// The files of the target, by their paths in the package.
+    /// The texts of the target's files, keyed by their paths in the package.
     var contents: [String: String] {
         let check = "expectEqual(shape_value(#filePath, \"\(name)\"), 1, \"\(name)\")"
         var contents = [sourcePath: "import c_check_1\n" + (source ?? Self.usual)]
@@ -59,7 +60,7 @@ struct PackageShape {
     static let own =
         "import c_check_1\n" + usual.replacing("CHECK", with: "expectEqual(shape_value(#filePath, \"alone\"), 1)")
 
-    /// The C target on which all depend: it writes down which tests run, and has them fail when there is a file `red`.
+    /// The C target on which all shapes depend. It records which tests run, and makes them fail if a file `red` exists.
     static let check = [
         "Sources/c-check.1/include/check.h": """
         #ifdef __cplusplus
@@ -90,7 +91,7 @@ struct PackageShape {
 }
 
 extension PackageShape {
-    /// The files of a package with a target for each shape and a program that depends on all of them.
+    /// Returns the files of a package with a target for each shape and a program that depends on all of them.
     static func files(_ shapes: [PackageShape], dependency: String, tools: String = "6.2") -> [String: String] {
         let parts = [
             ("cpp-part", ".target(name: \"cpp-part\")"), ("sys-math", ".systemLibrary(name: \"sys-math\")"),
@@ -135,13 +136,13 @@ extension PackageShape {
         PackageShape(name: "with space"),
         PackageShape(name: "9lives"),
         PackageShape(name: "placed", more: "path: \"Sources/odd place/é\",", folder: "Sources/odd place/é"),
-        // A link leads to its folder.
+        // `Sources/linked` is a symbolic link to this target's folder.
         PackageShape(name: "linked", folder: "Sources/.elsewhere/linked"),
     ]
 
     private static let programs: [PackageShape] = [
         PackageShape(name: "tool", kind: "executableTarget", files: main),
-        // The name of its program is another one, and begins as the other's.
+        // The product has a different name, and the target's name begins with that of the target `tool`.
         PackageShape(
             name: "tool-x", kind: "executableTarget",
             files: ["Tool.swift": "@main struct Tool { static func main() { print(\"a tool\") } }\n"]),
@@ -176,7 +177,7 @@ extension PackageShape {
 
                 """,
             ]),
-        // A kit passes the library on, with a list for all that conform.
+        // A library that re-exports InClassTesting and provides a test list for all types that conform to its protocol.
         PackageShape(
             name: "test-kit", isIndirect: false,
             source: """
@@ -254,7 +255,8 @@ extension PackageShape {
         PackageShape(
             name: "isolated-conformances", settings: [feature("InferIsolatedConformances")],
             source: fixture("@MainActor final class Shape {}")),
-        // Root packages may use unsafe flags. SwiftPM doesn't tell the compiler where the C modules of an interface are.
+        // Root packages may use unsafe flags. The module interface isn't verified, because SwiftPM doesn't tell the
+        // compiler where the interface's C modules are.
         PackageShape(
             name: "evolution",
             settings: [".unsafeFlags([\"-enable-library-evolution\", \"-no-verify-emitted-module-interface\"])"],
@@ -272,7 +274,7 @@ extension PackageShape {
                 .replacing("testShape", with: "`test raw shape`").replacing("Shape", with: "`Raw Shape`")),
     ]
 
-    /// A source with a type that makes a fixture.
+    /// Returns a source with a type that conforms to `FixtureTesting`.
     private static func fixture(_ declaration: String) -> String {
         """
         import InClassTesting
@@ -290,9 +292,9 @@ extension PackageShape {
 
     private static func feature(_ name: String) -> String { ".enableUpcomingFeature(\"\(name)\")" }
 
-    /// The shapes of a package with the newest tools.
+    /// The shapes for the newest tools version.
     static let current = names + programs + dependencies + languages
 
-    /// The shapes of a package with earlier tools.
+    /// The shapes for earlier tools versions.
     static let earlier = names + programs
 }

@@ -1,5 +1,5 @@
-// Reads the reports of a run as strangers would: JSON lines by Foundation, JUnit by an XML parser and a schema, TAP by
-// its specification's own grammar. None of these readers knows anything of how the reports are written.
+// Reads the reports of a run with independent readers: JSON lines with Foundation, and JUnit reports with an XML parser
+// and a schema. The readers share no code with the writers of the reports.
 
 import Foundation
 import Testing
@@ -8,11 +8,11 @@ import Testing
 import FoundationXML
 #endif
 
-/// An object of a report in JSON lines.
+/// An object in a report of JSON lines.
 struct ReportedEvent {
     let members: [String: Any]
 
-    /// Reads every line of a report.
+    /// Parses every line of a report.
     static func read(_ text: String) throws -> [ReportedEvent] {
         guard text.hasSuffix("\n") else { throw ProgramError(description: "the last line has no end") }
         return try text.split(separator: "\n").map { line in
@@ -26,7 +26,7 @@ struct ReportedEvent {
     subscript(name: String) -> String? { members[name] as? String }
     func number(_ name: String) -> Int? { (members[name] as? NSNumber)?.intValue }
     var event: String { self["event"] ?? "" }
-    /// `Type.test`.
+    /// The full name of the test, `Type.test`.
     var test: String { "\(self["type"] ?? "").\(self["test"] ?? "")" }
 }
 
@@ -34,16 +34,16 @@ struct ReportedEvent {
 struct JUnitCase: Equatable {
     var name = ""
     var attributes: [String: String] = [:]
-    /// The names of the elements in it, such as failure, with their attributes and texts.
+    /// The names of the child elements, such as `failure`, with their attributes and texts.
     var elements: [(name: String, attributes: [String: String], text: String)] = []
 
     static func == (one: Self, other: Self) -> Bool { one.name == other.name && one.attributes == other.attributes }
 
-    /// passed, or the name of the element that says otherwise.
+    /// The name of the element `failure`, `error` or `skipped`, or `passed` if the case has none of them.
     var outcome: String { elements.first { ["failure", "error", "skipped"].contains($0.name) }?.name ?? "passed" }
 }
 
-/// Reads JUnit's XML.
+/// A parser of JUnit reports.
 final class JUnitReader: NSObject, XMLParserDelegate {
     private(set) var cases: [JUnitCase] = []
     /// The attributes of the root and of each suite.
@@ -51,7 +51,7 @@ final class JUnitReader: NSObject, XMLParserDelegate {
     private var current: JUnitCase?
     private var depth = 0
 
-    /// Reads a report.
+    /// Parses a report.
     init(_ data: Data) throws {
         super.init()
         let parser = XMLParser(data: data)
@@ -89,7 +89,7 @@ final class JUnitReader: NSObject, XMLParserDelegate {
         }
     }
 
-    /// Expects files to be valid by the schema of JUnit reports.
+    /// Expects files to be valid according to the schema of JUnit reports.
     static func expectValid(_ files: [URL], sourceLocation: SourceLocation = #_sourceLocation) throws {
         let schema = Fixtures.checkout.appending(path: "Tests/Testing/Schemas/junit.xsd").path
         let result = try RunningPrograms.run(

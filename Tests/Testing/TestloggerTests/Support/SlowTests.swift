@@ -1,11 +1,11 @@
-// The second tier: tests that take minutes, most of them because they build in release. They stand in suites of the name
-// SlowTests, by which `.ci/run` selects them.
+// Defines the second tier: tests that take minutes, mostly because they build in release. They are in suites named
+// SlowTests, and `.ci/run` selects them by this name.
 
 import Foundation
 import Testing
 
 extension Trait where Self == ConditionTrait {
-    /// Runs a suite in the second tier only.
+    /// A condition that runs a suite only in the second tier.
     static var slow: Self {
         .enabled(
             if: ProcessInfo.processInfo.environment["IN_CLASS_SLOW_TESTS"] == "1",

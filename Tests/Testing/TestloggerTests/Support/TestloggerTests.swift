@@ -1,21 +1,21 @@
-// The two roots of this target's tests. In each one test runs at a time, and both are at work side by side.
+// Declares the two root suites of this target. Each suite runs one test at a time, and the two suites run in parallel.
 
 import Foundation
 import Testing
 
-/// What packages do that SwiftPM builds: they share one place to build in.
+/// Tests of packages that SwiftPM builds. They share a build place.
 @Suite(.serialized)
 struct PackageTests {}
 
-/// What testlogger does with modules that are there already, or that the compiler makes by itself.
+/// Tests that run testlogger on existing modules, or on modules that are compiled without SwiftPM.
 @Suite(.serialized)
 struct TestloggerTests {}
 
-/// Fixtures that several tests share, built once.
+/// The fixtures that several tests share, built once.
 enum SharedPackages {
-    /// The package of failing modules, with a description of each that testlogger finds by the module's name.
+    /// The package of failing modules. testlogger finds the description of each module by the module's name.
     static let diagnostics = Result { try FixturePackage(compiling: "Diagnostics") }
 
-    /// The package of tests that leave files, are flaky, and are many.
+    /// The package of tests that leave files, flaky tests and a large number of tests.
     static let runs = Result { try FixturePackage(compiling: "Runs") }
 }

@@ -214,7 +214,7 @@ extension PackageTests {
             #expect(result.text.contains("is outside the package root"), "\(result)")
         }
 
-        // MARK: Machines
+        // MARK: Toolchains and objects
 
         /// Returns the path of the description that the build plugin wrote for the library.
         private func description() throws -> String {
@@ -374,7 +374,7 @@ extension PackageTests {
             try FileManager.default.removeItem(at: package.file("Unlinkable.inclass"))
         }
 
-        // MARK: Subjects
+        // MARK: Arguments
 
         /// A module's name, its objects and its image all select the same tests.
         @Test func everySubject() throws {

@@ -246,7 +246,7 @@ extension PackageTests {
             try expectBuild(system)
         }
 
-        // MARK: Doors
+        // MARK: Plugin and command
 
         /// The build, the plugin and the command share the record of failed tests. Their exit statuses are those in
         /// README.

@@ -1,4 +1,4 @@
-// `swift package testlogger init` in a package that has only named the dependency.
+// Tests `swift package testlogger init` in packages that declare only the dependency.
 
 import Foundation
 import Testing
@@ -6,7 +6,7 @@ import Testing
 extension PackageTests {
     @Suite
     struct InitializationTests {
-        /// A client of an adopted library that also has in-class tests of its own.
+        /// Builds a client that has in-class tests of its own and depends on a library that `init` has prepared.
         @Test func libraryCostsClientsNothing() throws {
             let address = try LibraryPackage(named: "Shelf").address
             let client = try FixturePackage(
@@ -31,7 +31,7 @@ extension PackageTests {
                     "Sources/Pages/Pages.swift": "import InClassTesting\n",
                     "Sources/reader/main.swift": "import Shelf\n\nprint(Shelf(3).count)\n",
                 ])
-            // The module InClassTesting is there when the library is compiled.
+            // The client builds the module InClassTesting before the library is compiled.
             let result = try client.swift("run", "--cache-path", client.file("cache").path, "reader")
             #expect(result.status == 0 && result.output.hasSuffix("3\n"), "\(result)")
             try LibraryPackage.expectNothing(of: "testFixture", in: client.built("/Shelf.swiftmodule"))
@@ -40,10 +40,10 @@ extension PackageTests {
     }
 }
 
-/// A library that `init` has prepared, and the address of its version 1.0.0.
+/// A library that `init` has prepared, published as version 1.0.0.
 private struct LibraryPackage {
     let package: FixturePackage
-    /// As a literal.
+    /// The URL of the library's repository, as a Swift string literal.
     let address: String
 
     init(named name: String) throws {
@@ -128,7 +128,7 @@ extension PackageTests.InitializationTests {
                 ])
             let manifest = try package.text(of: "Package.swift")
 
-            // Nothing to run yet, and the way out is named.
+            // There are no tests yet, so the error names `init`.
             let early = try package.swift("package", "testlogger")
             #expect(early.status != 0)
             #expect(early.text.contains("swift package testlogger init"), "\(early)")
@@ -170,7 +170,7 @@ extension PackageTests.InitializationTests {
             try expectNextTarget(package)
         }
 
-        /// What tests one target tests the next one, too.
+        /// Expects that `init` for a second target uses the test setup of the first.
         private func expectNextTarget(_ package: FixturePackage) throws {
             let second = try package.initialize("Other")
             #expect(second.status == 0, "\(second)")
@@ -180,7 +180,7 @@ extension PackageTests.InitializationTests {
             #expect(package.built("OtherTested.swift").count == 1)
             #expect(try package.initialize("Other").text.contains("nothing to do"))
 
-            // A program that comes later, when the first test has been moved: there is no other one.
+            // A program is added after the first test has been moved. `init` must not create another first test.
             try package.write("import Other\n", to: "Sources/app/main.swift")
             try package.write(package.text(of: "Sources/Other/FirstTests.swift"), to: "Sources/Other/Other.swift")
             try package.remove("Sources/Other/FirstTests.swift")
@@ -195,7 +195,8 @@ extension PackageTests.InitializationTests {
             #expect(run.status == 0, "\(run)")
         }
 
-        /// What uses a target waits for its tests: programs first, and a library when there are none.
+        /// Targets that use a tested target wait for its tests: all programs, or a library if no program uses the
+        /// target.
         @Test func usersWait() throws {
             let package = try FixturePackage(
                 named: "Shop",
@@ -251,7 +252,7 @@ extension PackageTests.InitializationTests {
             for name in ["Shop", "Money", "Names"] { #expect(!package.built("\(name)Tested.swift").isEmpty) }
         }
 
-        /// The native system cannot hold a program back for its own tests: whoever asks for them is told.
+        /// The native build system can't delay a program until its own tests have passed. `init` says so.
         @Test func programAlone() throws {
             let package = try FixturePackage(
                 named: "Alone",
@@ -281,8 +282,8 @@ extension PackageTests.InitializationTests {
             #expect(again.status == 0 && again.output.contains("nothing to do"), "\(again)")
         }
 
-        /// Its tests run in its own checkout and in that of a package that depends on its path; a client by address
-        /// neither fetches nor compiles anything for them.
+        /// A library's tests run in its own checkout and in the build of a package that depends on the library's path.
+        /// A client that depends on the library's URL neither fetches nor compiles anything for the tests.
         @Test(arguments: BuildSystem.allCases) func library(_ system: BuildSystem) throws {
             let library = try LibraryPackage(named: "Library-\(system)")
             let green = try library.package.build(system, "-v")
@@ -342,7 +343,7 @@ extension PackageTests.InitializationTests {
             #expect(built.status == 0 && neighbor.built("ShelfTested.swift").count == 1, "\(built)")
         }
 
-        /// Folders and manifests of other kinds; what can't be prepared stays as it is.
+        /// Prepares packages with unusual folders and manifests. If a package can't be prepared, it stays unchanged.
         @Test func otherPackages() throws {
             let wide = try package("Wide", ".target(name: \"Wide\", path: \"Sources\")", source: "Sources/Wide.swift")
             let result = try wide.initialize()
@@ -398,7 +399,7 @@ extension PackageTests.InitializationTests {
                 ])
         }
 
-        /// A package that depends on a checkout or a fork of another name calls it by that.
+        /// If a package depends on a checkout or a fork with another name, `init` uses that name in the manifest.
         @Test func dependencyOfAnotherName() throws {
             let link = Fixtures.folder.appending(path: "other-name")
             try FileManager.default.createSymbolicLink(

@@ -1,4 +1,4 @@
-// `--accept` writes what was got in place of a literal, and changes no other byte.
+// Tests `--accept`, which replaces literals with actual values and changes no other byte.
 
 import Foundation
 import Testing
@@ -7,7 +7,7 @@ extension PackageTests {
     @Suite(.serialized)
     struct AcceptanceTests {
         private static let path = "Sources/Accepting/Accepting.swift"
-        /// A copy for tests that change sources and build again.
+        /// A copy of the fixture for tests that change sources and build again.
         static let shared = Result {
             let package = try FixturePackage("Diagnostics", as: "Editing")
             try package.replace(
@@ -40,7 +40,7 @@ extension PackageTests {
 
         private func source() throws -> Data { try Data(contentsOf: package.file(Self.path)) }
 
-        /// The original with these texts, each of which is there once, replaced.
+        /// Returns the original with these texts replaced. Each text must occur exactly once.
         private func replacing(_ replacements: [(String, String)]) throws -> Data {
             var text = String(decoding: original, as: UTF8.self)
             for (old, new) in replacements {
@@ -68,13 +68,14 @@ extension PackageTests {
             #expect(result.lines.filter { $0.contains(": note: accepted ") }.count == Self.all.count + 1, "\(result)")
             #expect(result.lines.filter { $0.contains(": note: not accepted, since ") }.count == 4, "\(result)")
             #expect(result.status == 1, "the run itself was red")
-            // What is written is what the code makes: compiled again, only what no literal can say fails.
+            // The accepted values are correct: in the next run, a test fails only if its value can't be written as a
+            // literal.
             let again = try package.swift("package", "testlogger", "--stable-output", "-v", "Accepting")
             let failed = again.lines.filter { $0.hasPrefix("failed ") }
             #expect(
                 failed == ["testNoLiteral", "testInLoop", "testRaw", "testRows(7)"].map { "failed Accepting.\($0)" },
                 "\(again)")
-            // Compiled as it was, for the other tests.
+            // Compile the original again for the other tests.
             try put(original, Date())
             #expect(try package.swift("package", "testlogger", "--list", "Accepting").status == 0)
         }
@@ -94,7 +95,8 @@ extension PackageTests {
             #expect(none.text.contains("nothing"), "\(none)")
         }
 
-        /// A source that is newer than what ran is left alone, whatever is in it; so is one that is older than a new link.
+        /// `--accept` doesn't change a source that is newer than its object, even if the image was linked after the
+        /// change.
         @Test(arguments: [false, true])
         func refusesChangedSource(isRelinked: Bool) throws {
             let changed = Data("// A line more.\n".utf8) + original
@@ -107,7 +109,7 @@ extension PackageTests {
             #expect(try source() == changed, "\(result)")
             let note = "note: not accepted, since the source has changed since it was compiled"
             #expect(result.output.contains(note), "\(result)")
-            // The time alone is enough of a doubt.
+            // A newer modification time alone prevents the change.
             try put(original, Date())
             _ = try package.testlogger(["--accept", "Accepting"])
             #expect(try source() == original)

@@ -1,5 +1,5 @@
-// What depends on how a module is compiled: the language mode, the optimiser, a sanitizer. And what a run does to the
-// processes and files around it.
+// Tests behavior that depends on how a module is compiled: the language mode, the optimizer and sanitizers. Also tests
+// the effects of a run on processes and files around it.
 
 import Foundation
 import Testing
@@ -51,7 +51,7 @@ extension TestloggerTests {
                     """)
         }
 
-        /// Nothing of ours warns, in whatever mode a package is.
+        /// Test lists and the framework's API cause no warnings in any language mode.
         @Test(arguments: [
             ["-swift-version", "5"], ["-swift-version", "5", "-strict-concurrency=targeted"],
             ["-swift-version", "5", "-strict-concurrency=complete"], ["-swift-version", "6"],
@@ -110,7 +110,7 @@ extension TestloggerTests {
             enum Useful: Suite {}
             """
 
-        /// Every listed entry runs or is an error at its line.
+        /// Every listed test runs or is reported as an error at its line.
         @Test(arguments: [
             ([], ["Plain"]), (["-O"], ["Inline", "Plain", "Suite"]),
         ])
@@ -206,7 +206,7 @@ extension TestloggerTests {
 
         // MARK: Options
 
-        /// Each of the tests finds what the ones before it have left in their process.
+        /// Each test detects changes that earlier tests made to its process.
         @Test(arguments: [1, 2])
         func isolatedTestsHaveAProcessEach(jobs: Int) throws {
             let module = try CompiledModule(
@@ -325,7 +325,8 @@ extension TestloggerTests {
         }
 
         #if os(Linux)
-        /// A shell that becomes testlogger has had children of its own, and what these leave is not the tests' either.
+        /// A shell that testlogger replaces can have child processes. testlogger must not end these processes and those
+        /// that they leave behind.
         @Test func onlyWhatTestsHaveStartedIsEnded() throws {
             let module = try CompiledModule(
                 named: "orphans",
@@ -355,7 +356,7 @@ extension TestloggerTests {
             #expect(try kill(process("own"), 0) == 0, "a child of the shell")
             #expect(try kill(process("left"), 0) != 0, "a child of the test")
             _ = try kill(process("own"), SIGKILL)
-            // The reader of the output outlives testlogger: it begins when testlogger has ended.
+            // The reader of the output outlives testlogger, because it starts reading after testlogger has ended.
             let reader = "while kill -0 $$ 2> /dev/null; do sleep 0.01; done; cat > log"
             let read = try RunningPrograms.run(
                 ["bash", "-c", "exec \(module.command) > >(\(reader))"], in: module.folder)
@@ -394,7 +395,7 @@ extension TestloggerTests {
 
 #if os(Linux)
 extension TestloggerTests.CompiledModuleTests {
-    /// Each sanitizer needs an InClassTesting of its own.
+    /// This suite is slow because each sanitizer needs a separate build of InClassTesting.
     @Suite(.serialized, .slow)
     struct SlowTests {
         typealias CompiledModuleTests = TestloggerTests.CompiledModuleTests
@@ -417,7 +418,7 @@ extension TestloggerTests.CompiledModuleTests {
             #expect(errors.count == 1 && errors[0].contains("got \(text)"), "\(result)")
             #expect(try errors.first?.hasPrefix("Source.swift:\(module.line(kind)):") ?? false, "\(result)")
             #expect(result.lines.contains { $0.hasPrefix("passed ") && $0.contains(".testAfter") }, "\(result)")
-            // A leak is found when the tests are over; all else belongs to its test.
+            // Leaks are found after all tests have run. Other errors are reported for their tests.
             #expect(result.lines.contains { $0.hasPrefix("failed ") } == (kind != "LEAK"), "\(result)")
         }
     }

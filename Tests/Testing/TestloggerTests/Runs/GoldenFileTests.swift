@@ -1,4 +1,5 @@
-// Texts that are compared with files among the resources: what is said of a difference, and what `--accept` writes.
+// Tests the comparison of texts with files among the resources: the messages for differences, and the files that
+// `--accept` writes.
 
 import Foundation
 import Testing
@@ -73,7 +74,8 @@ extension TestloggerTests {
             #expect(try text("cup.txt") == "cup")
             #expect(try text("known.txt") == "")
             #expect(try text("tea.txt") == "a cup of tea")
-            // Of the literals that without anything interpolated, in its own form; the other is as it was.
+            // Only the literal without interpolations is replaced, in its own layout. The other literal stays
+            // unchanged.
             #expect(
                 try String(contentsOf: module.source, encoding: .utf8)
                     == Self.source.replacing(

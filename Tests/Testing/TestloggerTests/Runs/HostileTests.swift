@@ -1,4 +1,4 @@
-// Tests that misbehave cost themselves and nobody else: the package Hostile, run as a whole.
+// Runs the package Hostile as a whole, and checks that misbehaving tests affect no other tests.
 
 import Foundation
 import Testing
@@ -12,15 +12,17 @@ extension TestloggerTests {
 
         init() throws { package = try Self.package.get() }
 
-        /// What the process of a test is to look like, and a word by which all processes of a run can be found.
+        /// Returns variables with the expected state of a test's process, and with a marker that identifies all
+        /// processes of the run.
         private func environment(_ marker: String) throws -> [String: String] {
-            // A shell tells it: this process could only change it.
+            // A shell prints the mask, because a process can read its own mask only by changing it.
             let result = try RunningPrograms.run(["sh", "-c", "umask"], in: package.folder)
             let mask = try #require(Int(result.output.trimmingCharacters(in: .newlines), radix: 8))
             return ["HOSTILE_FOLDER": package.folder.path, "HOSTILE_MASK": "\(mask)", "HOSTILE_MARKER": marker]
         }
 
-        /// Where the sources say that each misbehaviour is to be reported: `error: name` in a comment.
+        /// Returns the location at which each misbehavior must be reported, keyed by test. Sources mark it by a comment
+        /// `error: name`.
         private func intendedPlaces() throws -> [String: String] {
             var places: [String: String] = [:]
             for name in ["Crashes", "Disturbances", "Hangs", "LifeCycles"] {
@@ -59,12 +61,12 @@ extension TestloggerTests {
             let misbehaving = plan.filter { !($0["test"] ?? "").hasPrefix("testAfter") }
             #expect(misbehaving.count >= 25)
             #expect(plan.count == 2 * misbehaving.count)
-            // A misbehaviour and a healthy test take turns, so each healthy one comes right after a misbehaviour.
+            // Misbehaving and healthy tests alternate, so that each healthy test runs right after a misbehaving one.
             for (index, test) in plan.enumerated() {
                 #expect(((test["test"] ?? "").hasPrefix("testAfter")) == (index % 2 == 1), "\(test.test)")
             }
 
-            // What was planned was reported, once each and in order.
+            // Each planned test is reported once, and in order.
             let finished = events.filter { $0.event == "finished" }
             #expect(finished.map(\.test) == plan.map(\.test))
             for test in finished {
@@ -83,7 +85,8 @@ extension TestloggerTests {
             #expect(summary.number("failed") == misbehaving.count)
             #expect(summary.number("notRun") == 0 && summary.number("moduleIssues") == 0)
 
-            // Readers of diagnostics find one error for each, and take nothing that tests have printed for another.
+            // Programs that read diagnostics find one error for each misbehaving test, and don't mistake the tests'
+            // output for errors.
             let errors = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: result.output)
                 .filter { $0.severity == "error" }
             #expect(
@@ -91,7 +94,7 @@ extension TestloggerTests {
                     == misbehaving.map { "\(package.folder.path)/\(places[$0["test"] ?? ""] ?? "")" }.sorted())
             #expect(try VisualStudioCode().diagnostics(in: result.output).filter { $0.severity == "error" } == errors)
 
-            // Those that hang take no longer than they may, which is 0.7 seconds each.
+            // Hanging tests take no longer than their time limit of 0.7 seconds.
             let hanging = plan.filter { $0["type"] == "Hangs" && !($0["test"] ?? "").hasPrefix("testAfter") }.count
             #expect(hanging == 10)
             #expect(elapsed < .milliseconds(hanging * 700) + .seconds(30 * (misbehaving.count - hanging)), "\(elapsed)")
@@ -100,7 +103,7 @@ extension TestloggerTests {
             if JUnitReader.hasValidator { try JUnitReader.expectValid([package.file("junit.xml")]) }
         }
 
-        /// A test that kills the process above it stops the build and takes no failure with it.
+        /// A test that kills its parent process stops the build. The failures before that are still reported.
         @Test func killedSupervisorIsAnError() throws {
             let marker = UUID().uuidString
             let program = try package.startTestlogger(
@@ -118,8 +121,10 @@ extension TestloggerTests {
             try expectNoOrphans(marker)
         }
 
-        /// What passing tests leave behind and fails later is no neighbour's fault, and is not lost.
-        /// A task ends with its worker, so its neighbour must be in the same one. A late failure fails the test that left it.
+        /// Failures that a passing test causes after its end are reported, and aren't blamed on other tests. Such a
+        /// failure fails the test that caused it, if that test is known.
+        ///
+        /// A task ends with its worker, so the task and another test must be in the same worker.
         @Test(arguments: [
             (1, "task"), (1, "detached"), (1, "exit"), (2, "exit"), (1, "crash"), (2, "crash"), (1, "hang"),
             (2, "hang"),

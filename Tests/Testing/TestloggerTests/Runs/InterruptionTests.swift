@@ -1,4 +1,4 @@
-// A run that is ended from outside says how far it got, and leaves nothing running.
+// Tests that an interrupted run reports its progress and leaves no processes running.
 
 #if canImport(Darwin)
 import Darwin
@@ -20,10 +20,10 @@ extension TestloggerTests {
         @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
         func tenKills() throws { try killRuns(10) }
 
-        /// Kills runs after more and more of their 40 tests.
+        /// Kills runs after an increasing number of their 40 tests.
         ///
-        /// Every other run stops at the last of them, so that it is killed before its end on any machine. The others go
-        /// on until the signal comes.
+        /// Every other run waits after that number of tests, so that it is killed before its end on any machine. The
+        /// other runs continue until the signal arrives.
         func killRuns(_ kills: Int) throws {
             let folder = package.file("kills")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -36,7 +36,7 @@ extension TestloggerTests {
                 let log = folder.appending(path: "\(number).log")
                 var environment = ["COUNTING_LOG": log.path, "KILLED_RUN": folder.path]
                 if stops { environment["COUNTING_END"] = "\(count)" }
-                // Otherwise the tests that the signal interrupted would come first.
+                // Otherwise the tests that the last signal interrupted would run first.
                 try package.forgetLastRun()
                 let program = try package.startTestlogger(
                     ["--jobs", "\(1 + number / 2 % 2)", "--timeout", "600000", "--junit", report.path, "Counting"],
@@ -57,13 +57,14 @@ extension TestloggerTests {
             try JUnitReader.expectValid(reports)
         }
 
-        /// Returns whether the waiting process, the one that runs the tests and a worker are there, or a report is already.
+        /// Returns whether a run has started its waiting process, the process that runs the tests, and a worker, or has
+        /// already written its report.
         private static func hasBegun(_ assignment: String, _ report: URL? = nil) throws -> Bool {
             if let report, access(report.path, F_OK) == 0 { return true }
             return try RunningPrograms.processes(with: assignment).count > 2
         }
 
-        /// Compares a report with what the tests themselves have written down.
+        /// Compares a report with the log that the tests wrote.
         private func expectComplete(_ report: URL, _ log: URL, isWhole: Bool, _ moment: String) throws {
             let cases = try JUnitReader(Data(contentsOf: report)).cases
             let logged = ((try? String(contentsOf: log, encoding: .utf8)) ?? "").split(separator: "\n")
@@ -71,7 +72,7 @@ extension TestloggerTests {
             let outcomes = Dictionary(uniqueKeysWithValues: cases.map { ($0.name, $0) })
             #expect(outcomes.count == cases.count, "\(moment)")
             guard cases.count == 40 else {
-                // Before the tests were known there is nothing to tell, or only that.
+                // If the run ended before it knew its tests, the report is empty or contains only an error.
                 #expect(cases.isEmpty || cases.count == 1 && cases[0].outcome == "error", "\(moment): \(cases)")
                 #expect(logged.isEmpty, "\(moment)")
                 return
@@ -82,7 +83,8 @@ extension TestloggerTests {
             .filter { $0.outcome == "error" }
             #expect(interrupted.count <= 2, "no more than were running, \(moment)")
             for test in Set(logged) {
-                // What a test has done is in the report; only the last of a worker may not have come to its end.
+                // The report contains the outcome of every test in the log. Only the last test of a worker may have
+                // been interrupted.
                 let known: Set<String> =
                     test.hasSuffix("07")
                     ? ["failure"] : test.hasSuffix("20") ? ["error"] : test.hasSuffix("30") ? ["skipped"] : ["passed"]
@@ -98,7 +100,7 @@ extension TestloggerTests {
             #expect(isWhole ? unrun.isEmpty : true, "\(moment)")
         }
 
-        /// A reader of the output that goes away takes no report with it.
+        /// The report is written even if the reader of the output ends early.
         @Test func outputThatNobodyReads() throws {
             let path = package.file("unread.xml").path
             let result = try RunningPrograms.run(
@@ -109,7 +111,7 @@ extension TestloggerTests {
         }
 
         #if os(Linux)
-        /// A tester that is killed itself can end nothing; its workers end all the same.
+        /// A killed testlogger can't end its workers. They end anyway.
         @Test func killedTesterLeavesNothing() throws {
             let program = try package.startTestlogger(
                 ["--test-type", "hanging", "--filter", "testLoops", "Hostile"], environment: ["KILLED_TESTER": "1"])
@@ -124,14 +126,14 @@ extension TestloggerTests {
 
         /// Waits until the test of a run is in its endless loop.
         private func waitUntilTestLoops(_ assignment: String, _ program: RunningProgram) throws {
-            // Nothing else in the run takes so much time of a processor.
+            // No other process of the run uses that much processor time.
             try program.wait(for: "the test's endless loop") {
                 let processes = try RunningPrograms.processes(with: assignment)
                 return processes.count == 3 && processes.contains { RunningPrograms.processorTime(of: $0) > 0.2 }
             }
         }
 
-        /// A module whose tests hang is ended at once, and not when their time is over.
+        /// A signal ends hanging tests at once, instead of at their time limit.
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT])
         func hangingTestIsEndedBy(signal: Int32) throws {
             let program = try package.startTestlogger(
@@ -151,7 +153,7 @@ extension TestloggerTests {
             #expect(cases.first?.elements.first?.attributes["message"]?.contains("end of the run by \(name)") ?? false)
         }
 
-        /// A build ends its steps when another one fails, for which no test of theirs is to blame.
+        /// If a step of a build fails, the build ends its other steps. Their tests aren't reported as failed.
         @Test func stepOfABuildBlamesNoTest() throws {
             let marker = package.file("ended.swift")
             let program = try package.startTestlogger(

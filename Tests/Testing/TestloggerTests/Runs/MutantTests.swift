@@ -1,4 +1,5 @@
-// `--mutants` names what tests do not notice, says so at its place, and changes nothing of the package.
+// Tests `--mutants`, which reports each change of a source that no test notices, at its location, and leaves the
+// package unchanged.
 
 #if canImport(Darwin)
 import Darwin
@@ -96,7 +97,7 @@ extension PackageTests {
 
             """
 
-        /// The second test passes after the first alone.
+        /// A source whose second test passes only after the first.
         private static let orderSource = """
             enum Order {
                 nonisolated(unsafe) static var isReady = false
@@ -127,7 +128,7 @@ extension PackageTests {
 
             """
 
-        /// Its own test writes its source again, as a person may do meanwhile.
+        /// A source whose test makes the source newer, as an edit during the run would.
         private static let touchedSource = """
             import Foundation
 
@@ -155,7 +156,8 @@ extension PackageTests {
 
             """
 
-        /// What a mutant leaves behind, the next run finds and takes away.
+        /// A source whose test leaves a file behind if it fails early because of a mutant. The next run finds and
+        /// deletes the file.
         private static let leftSource = """
             import Foundation
 
@@ -221,7 +223,7 @@ extension PackageTests {
             return (result.lines.filter { $0.contains(": warning: ") }, result.lines.last { !$0.isEmpty } ?? "")
         }
 
-        /// What has been written below a folder, and what is there.
+        /// Returns the modification times of everything in a folder, keyed by path.
         private func files(of folder: String) throws -> [String: Date] {
             let names = try FileManager.default.subpathsOfDirectory(atPath: package.file(folder).path)
             return try Dictionary(
@@ -287,7 +289,8 @@ extension PackageTests {
         }
 
         #if os(Linux)
-        /// As a terminal ends it: SwiftPM ends its plugin at once, which could then end nothing.
+        /// Interrupts the whole process group, as a terminal does. SwiftPM then kills its plugin at once, so that the
+        /// plugin can't end other processes.
         @Test func leavesNothingWhenItIsInterrupted() throws {
             let program = try RunningPrograms.start(
                 ["swift", "package", "testlogger", "--mutants", "Stacks"], in: package.folder)

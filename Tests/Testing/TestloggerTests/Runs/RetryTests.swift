@@ -1,5 +1,5 @@
-// Failed tests that run again: in processes of their own, as often as asked for, and so that every report says which
-// tests are flaky.
+// Tests retries: failed tests run again in new processes, up to the requested number of times, and every report names
+// the flaky tests.
 
 import Foundation
 import Testing
@@ -71,7 +71,7 @@ extension TestloggerTests {
         }
 
         @Test func theFirstFailureIsTheOneThatLasts() throws {
-            // How many have passed before depends on what failed last time and so comes first.
+            // The number of passed tests depends on the last run, because tests that failed in it run first.
             let result = try run("--retries", "2", "--fail-fast", "--jobs", "1")
             #expect(result.status == 1)
             #expect(result.output.contains(", 1 failed, "), "\(result)")
@@ -79,7 +79,7 @@ extension TestloggerTests {
             #expect(try attemptCount("never") == 3)
         }
 
-        /// Surefire's form, by Surefire's schema where this machine can check it.
+        /// JUnit reports name attempts with Surefire's elements.
         @Test func reportsNameAttempts() throws {
             let junit = attempts.appending(path: "report.xml").path
             let json = attempts.appending(path: "report.jsonl").path

@@ -1,5 +1,5 @@
-// Which tests run, how often and in which order: what the tests themselves have written down is compared with what was
-// asked for.
+// Tests the options that determine which tests run, how often and in which order. The tests write a log, which is
+// compared with the options.
 
 import Foundation
 import Testing
@@ -16,7 +16,7 @@ extension TestloggerTests {
             try package.forgetLastRun()
         }
 
-        /// Runs, and returns the tests in the order they have run, and what testlogger has said.
+        /// Runs tests, and returns their names in the order in which they ran, and testlogger's result.
         private func run(_ words: String..., rotten: String = "") throws -> (tests: [String], result: ProgramResult) {
             let log = package.file("orchard.log")
             try FileManager.default.removeItemIfThere(log)
@@ -49,7 +49,7 @@ extension TestloggerTests {
 
         @Test func lines() throws {
             let apples = "Sources/Orchard/Apples.swift"
-            // On the one line of a test, at the first, an inner and the last line of a longer one.
+            // Use the only line of a short test, and each line of a longer one.
             let one = try line(of: "func testRipens", in: apples)
             let many = try line(of: "func testFalls", in: apples)
             #expect(try run("\(apples):\(one)").tests == ["Apple.testRipens"])
@@ -59,7 +59,7 @@ extension TestloggerTests {
             #expect(try run("\(package.file(apples).path):\(one):9").tests == ["Apple.testRipens"])
             #expect(try run("Apples.swift:\(one)", "Pears.swift:\(one - 8)").tests.contains("Apple.testRipens"))
             #expect(try run("Orchard", "\(apples):\(one)").tests == ["Apple.testRipens"])
-            // A line outside of all tests selects those of the type around it, or of none.
+            // A file that belongs to no module is an error.
             let wrong = try run("Nowhere.swift:3")
             #expect(wrong.tests == [] && wrong.result.status == 2)
             #expect(wrong.result.errors.contains("no module that has been built here has Nowhere.swift"))
@@ -67,14 +67,14 @@ extension TestloggerTests {
 
         @Test func failedAndUrgentFirst() throws {
             #expect(try run("Orchard", rotten: "Apple.testFalls Pear.testRots").result.status == 1)
-            // What failed comes first, and what was not run stays remembered.
+            // Failed tests run first. Failed tests that weren't selected stay in the record.
             #expect(try run("Orchard", "--filter", "Falls|Grows").tests.first == "Apple.testFalls")
             let failed = try run("Orchard", "--failed", rotten: "Pear.testRots")
             #expect(failed.tests == ["Pear.testRots"], "testFalls has passed in between")
             #expect(failed.result.status == 1)
             let all = try run("Orchard", rotten: "Pear.testRots")
             #expect(all.tests == ["Pear.testRots"] + Self.apples + Self.pears.dropLast())
-            // Told in the order of the lists all the same.
+            // The results are still reported in the order of the lists.
             let told = all.result.lines.filter { $0.hasPrefix("passed ") || $0.hasPrefix("failed ") }
             #expect(told.map { String($0.dropFirst(7)) } == Self.apples + Self.pears)
             #expect(try run("Orchard", "--failed").tests == ["Pear.testRots"])
@@ -126,7 +126,7 @@ extension TestloggerTests {
             #expect(try run("Orchard", "--shuffle", "7").tests == first.tests)
             #expect(try run("Orchard", "--shuffle=7", "--jobs", "2").tests.sorted() == first.tests.sorted())
             #expect(try run("Orchard", "--shuffle", "8").tests != first.tests)
-            // Without a seed the failure names the one that repeats it.
+            // Without a seed, testlogger chooses one and names it, so that the order can be repeated.
             let random = try run("--shuffle", "Orchard", rotten: "Pear.testGrows")
             let seed = try #require(random.result.output.firstMatch(of: /shuffled with seed (\d+)/)).1
             #expect(try run("Orchard", "--shuffle", String(seed)).tests == random.tests)

@@ -1,4 +1,4 @@
-// Parts of a run for several machines: together they are the whole, and no test is in two.
+// Tests shards, the parts of a run for several machines. Together they run each test exactly once.
 
 import Foundation
 import Testing
@@ -12,7 +12,7 @@ extension TestloggerTests {
 
         private static let calm = ["COUNTING_CALM": "1"]
 
-        /// Runs, and returns the tests that have run in the order in which they are reported.
+        /// Runs tests and returns their names in the order in which they are reported.
         private func run(
             _ words: [String], environment: [String: String] = [:], status: Int32? = nil,
             sourceLocation: SourceLocation = #_sourceLocation
@@ -44,7 +44,7 @@ extension TestloggerTests {
             expectWhole(shards, whole)
         }
 
-        /// A selection of tests leaves each of them in the part that it is in without a selection.
+        /// A selection of tests doesn't move any test to another shard.
         @Test func shardsOfSelection() throws {
             let selection = ["--filter", "test(0|G|R)", "--skip", "test05"]
             let whole = try run(selection)
@@ -57,7 +57,7 @@ extension TestloggerTests {
             }
         }
 
-        /// More machines than tests: some have nothing to do, and say so in a valid report.
+        /// If there are more shards than tests, some shards are empty. They pass and write valid reports.
         @Test func emptyShardPasses() throws {
             let report = package.file("empty.xml")
             let sizes = try (1...5).map { number in
@@ -80,7 +80,7 @@ extension TestloggerTests {
 
         @Test func shardsMayBeEmpty() throws {
             let shards = try (1...20).map { shard in
-                // There are 6 tests: most shards are empty.
+                // There are fewer tests than shards, so most shards are empty.
                 try run(["--filter", "Apple|Pear", "--shard", "\(shard)/20"], status: nil)
             }
             #expect(shards.filter(\.isEmpty).count >= 10)
@@ -90,7 +90,7 @@ extension TestloggerTests {
         @Test func nothingBeginsAfterAFailure() throws {
             let rotten = ["ORCHARD_ROTTEN": "Apple.testRipens"]
             #expect(try run([], environment: rotten, status: 1).count == 48)
-            // It failed before, so it comes first.
+            // This test failed in the last run, so it runs first.
             let few = try run(["--filter", "Apple", "--jobs", "1", "--fail-fast"], environment: rotten, status: 1)
             #expect(few == ["Apple.testRipens"])
             let xml = package.file("fast.xml")

@@ -1,13 +1,13 @@
-// What is left of the tests' temporary directories: nothing of those that passed, everything of those that failed until
-// the next run, and nothing else, however the run came to its end.
+// Tests which temporary directories remain after a run: only those of failed tests, until the next run, no matter how
+// the run ends.
 
 import Foundation
 import Testing
 
 extension FixturePackage {
-    /// Returns whether the test that runs until it is ended has written its file, in a temporary directory below a folder.
+    /// Returns whether the long test has written its file, which is in a temporary directory below a folder.
     func hasBegunLongTest(in folder: URL) -> Bool {
-        // The folders come and go.
+        // Folders may be deleted during the search.
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
         return paths.contains { $0.hasSuffix("Directories.testTakesLong/inner/file") }
     }
@@ -31,7 +31,7 @@ extension TestloggerTests {
                 words + ["--filter", "Directories"], environment: ["TMPDIR": folder.path].merging(environment) { $1 })
         }
 
-        /// The files that are left, by the names of their tests.
+        /// Returns the sorted names of the tests whose files are left in a folder.
         private func left(in folder: URL) throws -> [String] {
             let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
             return paths.filter { $0.hasSuffix("/inner/file") }
@@ -60,7 +60,7 @@ extension TestloggerTests {
             #expect(json.contains(#""attachments":["\#(page)"]"#), "\(json)")
             #expect(try package.text(of: "attached-\(jobs).xml").contains("[[ATTACHMENT|\(page)]]"))
 
-            // The next run's take their place, also when it runs other tests.
+            // The next run deletes the directories, even if it runs other tests.
             _ = try run("Runs", "--skip", "Hangs")
             #expect(try left(in: folder) == failed.filter { $0 != "Directories.testHangs" })
             _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
@@ -89,7 +89,7 @@ extension TestloggerTests {
             _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
         }
 
-        /// A signal at moments that are spread over starting, running and ending.
+        /// Sends signals at different times while a run starts, runs and ends.
         @Test func aKilledRunLeavesNothing() throws {
             let report = folder.appending(path: "report.xml")
             for step in 0..<8 {
@@ -102,7 +102,7 @@ extension TestloggerTests {
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
                 #expect(names.filter { $0 != "report.xml" } == [], "after \(step * 80) ms")
             }
-            // And one that is well into the test.
+            // Send another signal in the middle of a test.
             let program = try package.startTestlogger(
                 ["Runs", "--test-type", "long", "--junit", report.path], environment: ["TMPDIR": folder.path])
             try program.wait(for: "the test's first file") { package.hasBegunLongTest(in: folder) }

@@ -1,4 +1,4 @@
-// What testlogger does together with other programs: coverage by the toolchain's, debugging by gdb.
+// Tests features that use other programs: coverage with the toolchain's tools, and debugging with gdb.
 
 import Foundation
 import Testing
@@ -8,7 +8,7 @@ extension TestloggerTests {
     struct ToolTests {
         // MARK: Coverage
 
-        /// The report names each line's count; lines of tests, and of their marks, are in none.
+        /// The coverage report contains the count of each line, but no lines of tests.
         @Test func coverage() throws {
             let package = try FixturePackage(
                 compiling: "Bridge", options: ["-profile-generate", "-profile-coverage-mapping"])
@@ -40,7 +40,7 @@ extension TestloggerTests {
                     "coverage: \(reached * 100 / counts.count) % of \(counts.count) lines of Sources/Ledger/Account.swift\n"
                 ),
                 "\(result)")
-            // Only what is asked for leaves profiles behind.
+            // No raw profiles of the image are left behind.
             #expect(package.built(".profraw").filter { $0.contains("Ledger.img") } == [])
         }
 
@@ -87,7 +87,7 @@ extension TestloggerTests {
             #expect(
                 result.output.contains("received signal SIGILL") || result.output.contains("received signal SIGTRAP"))
             #expect(result.output.contains("Hostile.swift:\(line)"), "\(result)")
-            // Nothing stands between the test and the terminal.
+            // The test writes directly to the terminal.
             #expect(result.output.contains("before the crash"), "\(result)")
         }
 

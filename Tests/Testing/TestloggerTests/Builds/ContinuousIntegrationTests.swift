@@ -1,5 +1,4 @@
-// The blocks that the article on continuous integration shows: the commands of each, run by a shell as its server would,
-// in a package with a test that fails.
+// Runs the commands in the article on continuous integration, as a server would, in a package with a failing test.
 
 import Foundation
 import Testing
@@ -11,7 +10,7 @@ extension PackageTests {
 extension PackageTests.ContinuousIntegrationTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        /// The one block of a language below a heading.
+        /// Returns the only block of a language below a heading.
         private static func block(_ language: String, below heading: String) throws -> String {
             try Article.named("ContinuousIntegration.md").block(language, below: heading)
         }
@@ -22,7 +21,7 @@ extension PackageTests.ContinuousIntegrationTests {
             return String(matches[0].1)
         }
 
-        /// A package with a test that fails and one that passes, which SwiftPM knows.
+        /// A package with a failing and a passing test, which SwiftPM has built once.
         private static let shop = Result {
             let package = try FixturePackage("Shop", as: "Shop on a server")
             try package.replace("2, \"count after", with: "3, \"count after", in: "Sources/Stock/Stock.swift")
@@ -41,7 +40,7 @@ extension PackageTests.ContinuousIntegrationTests {
             try RunningPrograms.run(["bash", "-e", "-c", command], in: package.folder, environment: variables)
         }
 
-        /// What the report says of each test, by the path that the block collects it from.
+        /// Returns the outcome of each test in the report at a path, from which the block collects it.
         private func outcomes(_ path: String) throws -> [String: String] {
             let reader = try JUnitReader(Data(contentsOf: package.file(path)))
             return Dictionary(reader.cases.map { ($0.name, $0.outcome) }) { $1 }

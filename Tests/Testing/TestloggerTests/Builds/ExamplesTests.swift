@@ -1,5 +1,6 @@
-// The nested packages must not rot: benchmarks run once on small input and compare their results with their peers', the
-// timetable and a format of a third party run with their tests, the backend's tests talk to it, fuzzers run for a moment.
+// Checks that the packages in Examples still work. Benchmarks run once on small input and compare their results with
+// those of other libraries. The timetable and the third-party format run with their tests, the backend's tests send
+// requests to it, and fuzzers run briefly.
 
 import Foundation
 #if canImport(FoundationXML)
@@ -16,7 +17,8 @@ extension TestloggerTests.ExamplesTests {
     struct SlowTests {
         @Test func benchmarksAgreeWithTheirPeers() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Benchmarks")
-            // Not optimised, which takes minutes: that is left to who measures, and results of optimised code to fuzzers.
+            // The build isn't optimized, because that takes minutes. Optimized code is built for measurements, and
+            // fuzzers check its results.
             let build = try RunningPrograms.swift(["build", "--disable-index-store"], in: folder)
             try #require(build.status == 0, "\(build)")
             let output = Fixtures.folder.appending(path: "benchmarks")
@@ -25,7 +27,7 @@ extension TestloggerTests.ExamplesTests {
             let result = try RunningPrograms.run(
                 [".build/debug/Benchmarks", "--smoke", "--json", json.path, "--plots", output.path], in: folder)
             #expect(result.status == 0, "\(result)")
-            // What was measured, and a chart of each suite for light and for dark pages.
+            // The output consists of the measurements and two charts of each suite, for light and for dark pages.
             let measured = try JSONSerialization.jsonObject(with: Data(contentsOf: json)) as? [String: Any]
             let groups = try #require(measured?["groups"] as? [[String: Any]])
             for suite in Set(groups.compactMap { $0["suite"] as? String }) {
@@ -53,7 +55,7 @@ extension TestloggerTests.ExamplesTests {
             let result = try RunningPrograms.run([".build/debug/cbor", "100"], in: folder)
             #expect(result.status == 0, "\(result)")
             #expect(result.output.matches(of: /times the speed of JSON/).count == 3, "\(result)")
-            // The limit that the article names.
+            // The article states this limit.
             let sources = folder.appending(path: "Sources/CBORStreaming")
             let files = try FileManager.default.contentsOfDirectory(atPath: sources.path)
                 .map { sources.appending(path: $0) }
@@ -68,7 +70,7 @@ extension TestloggerTests.ExamplesTests {
 
         @Test func theBackendAnswersAsItsTestsSay() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/TasksBackend")
-            // Its in-class tests are a step of the build.
+            // The backend's in-class tests run in the build.
             let build = try RunningPrograms.swift(["build", "--build-tests"], in: folder)
             try #require(build.status == 0, "\(build)")
             let result = try RunningPrograms.swift(["test", "--skip-build"], in: folder)
@@ -85,7 +87,8 @@ extension TestloggerTests.ExamplesTests {
         #if os(Linux)
         @Test func fuzzersFindNothingAtOnce() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Fuzzing")
-            // Not optimised either: the tests of types are, in `.ci/run`, and who looks for more runs the release for hours.
+            // This build isn't optimized either. `.ci/run` runs the optimized in-class tests. To find more, run the
+            // release build of the fuzzers for hours.
             let words = [
                 "build", "-c", "release", "--disable-index-store", "-Xswiftc", "-Onone", "-Xswiftc",
                 "-sanitize=fuzzer,address",
@@ -96,9 +99,9 @@ extension TestloggerTests.ExamplesTests {
                 "FuzzJSONReader", "FuzzJSONRoundTrip", "FuzzObjects", "FuzzColumns", "FuzzTrees", "FuzzBinding",
                 "FuzzSQLite", "FuzzXML", "FuzzCSV", "FuzzTextPlist", "FuzzBinaryPlist",
             ] {
-                // Each input of that for databases opens five of them; that of delimited text is read thirty times.
+                // For each input, FuzzSQLite opens five databases, and FuzzCSV reads the text thirty times.
                 let runs = ["FuzzSQLite", "FuzzCSV"].contains(target) ? 500 : 5_000
-                // Inputs that fail, or are slow, are written there.
+                // The fuzzers write failing and slow inputs there.
                 let artifacts = "-artifact_prefix=\(Fixtures.temporaryFolder.path)/"
                 let options = ["-runs=\(runs)", "-max_len=400", "-seed=1", "-verbosity=0", "-len_control=0", artifacts]
                 let result = try RunningPrograms.run([".build/release/\(target)"] + options, in: folder)

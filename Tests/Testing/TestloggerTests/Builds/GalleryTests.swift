@@ -1,5 +1,5 @@
-// A stranger's package with every kind of type and module: its tests run in both build systems, debug and release, and
-// by the command; a green build says nothing of them.
+// Tests a user's package with every kind of type and module: in both build systems, in debug and release, and with the
+// command. A build whose tests pass prints nothing about them.
 
 import Foundation
 import Testing
@@ -12,10 +12,11 @@ extension PackageTests {
 
         init() throws { package = try Self.shared.get() }
 
-        /// The modules that the build plugin tests, in the order of the golden.
+        /// The modules that the build plugin tests, in the order of the golden file.
         static let modules = ["Kinds", "LifeCycles", "Mixed", "Resources", "SelfHosted", "tool"]
 
-        /// Expects that a build tested the modules, and runs the images it left, each test by name.
+        /// Expects that a build tested the modules. Runs the tests of each module again and compares the output with a
+        /// golden file.
         func expectTested(
             _ modules: [String], in configuration: String, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
@@ -39,11 +40,11 @@ extension PackageTests {
             }
         }
 
-        /// Expects a build to end well and without a word about tests.
+        /// Expects a build to succeed and to print nothing about tests.
         func expectQuiet(_ result: ProgramResult, sourceLocation: SourceLocation = #_sourceLocation) {
             #expect(result.status == 0, "\(result)", sourceLocation: sourceLocation)
             let news = result.lines.filter { line in
-                // Swift Build's own linker options, which are there without any plugin.
+                // Swift Build sets this linker option itself, also without plugins.
                 !line.contains("argument unused during compilation: '-rdynamic'")
                     && (line.contains("warning:") || line.contains("error:") || line.contains(" passed")
                         || line.contains("tests,"))
@@ -58,7 +59,7 @@ extension PackageTests {
             #expect(app.output == "Zebra() simple text\n\n")
         }
 
-        /// The command needs no plugin on any target, and finds the tests of all.
+        /// The command finds the tests of all targets, including those that don't use the plugin.
         func command() throws {
             let all = try package.swift("package", "testlogger", "-v", "--stable-output")
             #expect(all.status == 0, "\(all)")
@@ -88,7 +89,7 @@ extension PackageTests {
             #expect(target.status != 0)
             #expect(target.text.contains("there is no target 'Mixd' with InClassTesting"), "\(target)")
             let option = try package.swift("package", "testlogger", "--flter", "x", "Mixed")
-            // SwiftPM makes 1 of every status.
+            // SwiftPM reports every nonzero status as 1.
             #expect(option.status != 0, "\(option)")
             #expect(option.text.contains("unknown option '--flter'; did you mean '--filter'?"))
         }
@@ -120,14 +121,14 @@ extension PackageTests.GalleryTests {
                     "passed Texts.testBundle\npassed Texts.testResource\npassed Texts.testNestedResource\n"))
         }
 
-        /// In release the tests are not compiled, and nothing is said of that.
+        /// Tests aren't compiled in release builds, and the build doesn't mention this.
         @Test func releaseAlone() throws {
             gallery.expectQuiet(try gallery.package.build(.native, "-c", "release"))
             #expect(gallery.package.built(".img").filter { $0.contains("/InClassTests/release/") } == [])
             let app = try Data(contentsOf: gallery.package.file(".build/release/app"))
             #expect(app.firstRange(of: Data("inclass_main".utf8)) == nil)
             #expect(app.firstRange(of: Data("testSelectors".utf8)) == nil)
-            // Whoever asks for tests there is told.
+            // The command reports that the release build has no tests.
             let result = try gallery.package.swift("package", "-c", "release", "testlogger", "Kinds")
             #expect(result.status != 0, "\(result)")
             #expect(result.text.contains("the tests of module 'Kinds' are compiled out of this build"))

@@ -1,5 +1,5 @@
-// Packages of every shape: their tests run in the build step, and a failing one is found, or the build says what to write
-// instead.
+// Tests packages with all kinds of targets. Their tests run in the build step and a failing test is found, or the build
+// says how to change the manifest.
 
 import Foundation
 import Testing
@@ -21,7 +21,7 @@ extension PackageTests {
             return package
         }
 
-        /// The names of the shapes whose tests have run since this was last asked.
+        /// Returns the names of the shapes whose tests have run since the last call.
         fileprivate func ran(_ package: FixturePackage) throws -> Set<String> {
             guard package.exists("ran") else { return [] }
             defer { try? package.remove("ran") }
@@ -36,7 +36,7 @@ extension PackageTests {
             try #require(built.status == 0, "\(built)")
             #expect(!built.text.contains("'test_kit' lists no tests"), "\(built)")
             #expect(try ran(package) == Set(tested.map(\.name)))
-            // The command of each step, when its test fails.
+            // Run the command of each build step with a failing test.
             try package.write("", to: "red")
             defer { try? package.remove("red") }
             for shape in tested {
@@ -48,7 +48,7 @@ extension PackageTests {
                 #expect(result.status == 1, "\(shape.name): \(result)")
                 let failure = "got 2 instead of expected 1 for \(shape.name) ("
                 for (path, text) in shape.contents where text.contains("shape_value") {
-                    // SwiftPM finds its sources by the real path of the package's folder.
+                    // SwiftPM uses the real path of the package's folder for sources.
                     let folder = package.folder.resolvingSymlinksInPath().path
                     let paths = [path, path.replacing(".elsewhere/", with: "")].map { "\(folder)/\($0):" }
                     #expect(
@@ -60,7 +60,7 @@ extension PackageTests {
             #expect(try ran(package) == Set(tested.map(\.name)))
         }
 
-        /// Tests that no build can run are an error, or a warning, at the declaration of their target.
+        /// Expects an error or a warning at the declaration of each target whose tests no build can run.
         fileprivate func expectAdvice(_ package: FixturePackage, _ system: BuildSystem) throws {
             try package.write(PackageShape.own, to: "Sources/alone/Own.swift")
             defer { try? package.remove("Sources/alone/Own.swift") }
@@ -74,7 +74,7 @@ extension PackageTests {
                 #expect(line?.contains(#".target(name: "Tested", dependencies: ["alone"], plugins: ["#) ?? false)
                 try package.remove("Sources/alone/Own.swift")
             } else {
-                // It compiles the program alone.
+                // Swift Build compiles only the program, so its tests don't run.
                 #expect(alone.status == 0, "\(alone)")
                 #expect(alone.text.contains("warning: tests of module 'alone' not run: Swift Build has"), "\(alone)")
                 let all = try package.build(system)
@@ -114,7 +114,7 @@ extension PackageTests.PackageShapeTests {
             try tests.expectAdvice(PackageTests.PackageShapeTests.swiftBuild.get(), .swiftbuild)
         }
 
-        /// The command tests a target that reaches InClassTesting through another one.
+        /// The command tests a target that depends on InClassTesting through another target.
         @Test(arguments: BuildSystem.allCases)
         func commandForIndirectTarget(_ system: BuildSystem) throws {
             typealias Tests = PackageTests.PackageShapeTests

@@ -1,5 +1,5 @@
-// What the plugins do otherwise on macOS and in Xcode, as far as it can be told without either: their own source is part of
-// this target.
+// Tests the plugins' code for macOS and Xcode, as far as possible without them. The plugins' source
+// `PluginSystem.swift` is part of this target.
 
 import Foundation
 import Testing
@@ -39,7 +39,7 @@ struct PluginSystemTests {
         for wrong in [[], [1, 0, 0], bytes(2, ""), bytes(0, "/a\0a\0"), [255, 255, 255, 255, 0]] as [[UInt8]] {
             #expect(PluginSystem.words(ofProcess: wrong).allSatisfy { $0.isEmpty }, "\(wrong)")
         }
-        // On Linux this process has a parent, too.
+        // On Linux the parent of this process has arguments, too.
         #expect(PluginSystem.isMacOS || !PluginSystem.parentWords.isEmpty)
     }
 

@@ -1,5 +1,5 @@
-// The C of the package under the one sanitizer that sees memory which is looked at before it is set: Swift has no such
-// memory, and swiftc no such sanitizer.
+// Tests the package's C code with the sanitizer that detects reads of uninitialized memory. Swift has no uninitialized
+// memory, and swiftc doesn't have this sanitizer.
 
 import Foundation
 import Testing
@@ -8,7 +8,8 @@ extension TestloggerTests {
     @Suite
     struct UninitializedMemoryTests {
         #if os(Linux) && arch(x86_64)
-        /// Any number of blocks of any text, in every width that the processor has.
+        /// A program that scans different numbers of blocks of random text, with every width that the processor
+        /// supports.
         private static let program = """
             #include "CBlockMasks.h"
             #include <stdlib.h>

@@ -1,5 +1,5 @@
-// The documentation of every public module as the tool makes it that renders it: without a warning, with every symbol and
-// article where a reader of the module's first page finds it.
+// Builds the documentation of every public module with DocC, without warnings, and checks that the module's first page
+// lists every symbol and article in a topic.
 
 import Foundation
 import Testing
@@ -8,13 +8,13 @@ import Testing
 extension TestloggerTests {
     @Suite
     struct DocumentationTests {
-        /// In such an order that each links only to those before it.
+        /// The documented modules. Each module links only to modules before it.
         private static let order = [
             "InClassTesting", "PlistStreaming", "StringTables", "PlistBuilding", "PlistCoding", "JSONStreaming",
             "CSVStreaming", "XMLStreaming", "PropertyListFiles", "SQLiteStreaming", "SQLiteImporting", "ItemRepository",
         ]
 
-        /// The modules that were built, whose comments lie beside them.
+        /// The folder of the built modules and their documentation comments.
         private static let modules = Fixtures.testlogger.deletingLastPathComponent().appending(path: "Modules")
 
         private static func catalogue(_ module: String) -> URL {
@@ -32,7 +32,7 @@ extension TestloggerTests {
             #expect(libraries.sorted() == Self.order.sorted(), "every library has a catalogue")
         }
 
-        /// A reader sees on every screen what it is about.
+        /// Articles have a heading at least every 60 lines, so that a reader always sees one.
         @Test func noArticleGoesOnWithoutAHeading() throws {
             for module in Self.order {
                 let folder = Self.catalogue(module)
@@ -74,7 +74,7 @@ extension TestloggerTests {
             }
         }
 
-        /// Writes the public symbols of each module, with their comments, into a folder of its name.
+        /// Writes the public symbols of each module, with their comments, into a folder with the module's name.
         private static func extractSymbols(into folder: URL) throws {
             let information = try RunningPrograms.run(["swiftc", "-print-target-info"], in: Fixtures.folder)
             let triple = try #require(information.output.firstMatch(of: /"unversionedTriple"\s*:\s*"([^"]+)"/)).1
@@ -101,7 +101,7 @@ extension TestloggerTests {
             var topicSections: [Topic]
         }
 
-        /// What the first page of a module lists only because it is there.
+        /// Returns the symbols and articles that a module's first page lists only in generated topics.
         private static func unsorted(in page: URL) throws -> [String] {
             try JSONDecoder().decode(Page.self, from: Data(contentsOf: page)).topicSections
                 .filter { $0.generated == true }.flatMap(\.identifiers)

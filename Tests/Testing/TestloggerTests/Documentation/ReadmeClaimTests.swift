@@ -1,5 +1,5 @@
-// What README and the articles say about results and safety, each sentence tested on a module of one file. If a sentence
-// changes, check its claim here.
+// Tests the statements of README and the articles about results and safety, each with a module of one file. If a
+// statement changes, check its claim here.
 
 import Foundation
 import Testing
@@ -12,14 +12,14 @@ extension TestloggerTests {
             try Article.all.get().map { $0.text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
         }
 
-        /// Requires that README or an article says this, ignoring line ends.
+        /// Expects README or an article to contain this text, ignoring line breaks.
         private func claim(_ words: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
             #expect(
                 try Self.articles.get().contains { $0.contains(words) }, "in no article: \(words)",
                 sourceLocation: sourceLocation)
         }
 
-        /// Compiles a file with a list of tests, of this type.
+        /// Compiles a file with a type that has this test list and these members.
         private func compile(_ list: String, _ members: String) throws -> CompiledModule {
             try CompiledModule(
                 named: "claim-\(UUID().uuidString)",
@@ -35,7 +35,7 @@ extension TestloggerTests {
                     """, options: ["-swift-version", "6"])
         }
 
-        /// Runs the tests that a list names.
+        /// Compiles a file and runs the tests in its list.
         private func run(_ list: String, _ members: String, _ words: String...) throws -> ProgramResult {
             try compile(list, members).testlogger(["-v"] + words)
         }
@@ -50,7 +50,7 @@ extension TestloggerTests {
             let text = try #require(refused?.description)
             #expect(text.contains("Source.swift:5:") && text.contains("cannot find 'testGone' in scope"), "\(text)")
 
-            // The scan of sources needs the description that a build makes; what it prints is a golden.
+            // The scan of sources needs the description that a build makes, so check the golden file of its output.
             try claim("A function `test…` that is in no list is a warning at its declaration")
             try claim("A name that is listed twice is an error")
             let golden = try String(

@@ -1,5 +1,5 @@
-// The README shows parts of files of the repository, line by line. Other examples, its own and those of the modules'
-// articles, compile.
+// Checks that the code in README consists of lines of the repository's files, and that all other examples in README and
+// the articles compile.
 
 import Foundation
 import Testing
@@ -52,10 +52,10 @@ extension TestloggerTests {
         }
 
         #if os(Linux)
-        /// The modules that were built, which examples import.
+        /// The folder of the built modules, which examples import.
         private static let modules = Fixtures.testlogger.deletingLastPathComponent().appending(path: "Modules")
 
-        /// What the examples of an article are about, where it does not show that itself.
+        /// The declarations that an article's examples use but don't show, keyed by article.
         private static let preludes = [
             "AddingAFormat.md": """
             import PlistBuilding
@@ -134,7 +134,7 @@ extension TestloggerTests {
             """,
         ]
 
-        /// All blocks of Swift in README and the articles.
+        /// Compiles all Swift blocks in README and the articles.
         @Test(.enabled(if: FileManager.default.fileExists(atPath: modules.path), "the modules lie elsewhere"))
         func examplesCompile() throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "examples-\(UUID().uuidString)")
@@ -149,7 +149,7 @@ extension TestloggerTests {
                 let isFirst = article.path.hasSuffix("/\(article.name.dropLast(3)).docc/\(article.name)")
                 #expect(!isFirst || blocks.contains { $0.contains("import ") }, "\(article.path) has no example")
                 count += blocks.count
-                // Cases of swift-testing stand in a target of their own, and manifests are compiled as such.
+                // Blocks with swift-testing cases and blocks with manifests are compiled separately.
                 let tests = blocks.filter { $0.contains("import Testing") }
                 let manifests = blocks.filter { $0.contains("import PackageDescription") }
                 blocks.removeAll { (tests + manifests).contains($0) }
@@ -162,14 +162,14 @@ extension TestloggerTests {
                         in: folder)
                 }
                 guard !blocks.isEmpty else { continue }
-                // What comes later in an article may use what came before.
+                // Later blocks of an article may use the declarations in earlier ones.
                 let text = (Self.preludes[article.name] ?? "") + blocks.joined(separator: "\n")
                 try typecheck(text, of: article, in: folder)
             }
             #expect(count > 30, "\(count) blocks")
         }
 
-        /// Where the toolchain has what manifests import.
+        /// The toolchain's folder of the modules that manifests import.
         private static var manifestModules: String {
             get throws {
                 let information = try RunningPrograms.run(["swiftc", "-print-target-info"], in: Fixtures.folder)
@@ -178,7 +178,7 @@ extension TestloggerTests {
             }
         }
 
-        /// As `main.swift` a file's statements are those of a program.
+        /// Type-checks the code of an article. The file name `main.swift` allows statements outside of functions.
         private func typecheck(
             _ text: String, of article: Article, as name: String = "main.swift", _ options: [String] = [],
             in folder: URL

@@ -1,4 +1,4 @@
-// What testlogger prints, for every way in which a test, a list or a command line can be wrong: goldens.
+// Compares testlogger's output for wrong tests, lists and command lines with golden files.
 
 import Foundation
 import Testing
@@ -10,7 +10,7 @@ extension TestloggerTests {
 
         init() throws { package = try SharedPackages.diagnostics.get() }
 
-        /// Runs commands in the package and writes them down.
+        /// Runs commands in the package and returns their transcript.
         private func transcript(_ commands: String...) throws -> String {
             try commands.map { command in
                 let words = command.split(separator: " ").map { $0 == "''" ? "" : String($0) }
@@ -47,7 +47,7 @@ extension TestloggerTests {
                     "testlogger --stable-output -v Sources/Tables/Tables.swift:19",
                     "testlogger --stable-output -v Sources/Tables/Tables.swift:43"),
                 is: "tables")
-            // A row that crashes has the others run in a process of their own, which has another list.
+            // If a row crashes, the other rows run in a new process, which creates a different list.
             let random = try package.testlogger(["Tables"], environment: ["TABLES_ARE_RANDOM": "1"])
             #expect(
                 random.status == 3 && random.errors.contains("two different plans; names and rows made"), "\(random)")
@@ -100,14 +100,14 @@ extension TestloggerTests {
                 transcript("testlogger --help", "testlogger -h Quiet", "testlogger --version"), is: "help")
         }
 
-        /// Two runs print the same, but for times: nothing in the order is left to chance.
+        /// Two runs print the same lines in the same order.
         @Test func runsRepeat() throws {
             let commands = ["--stable-output", "-vv", "Expectations", "Lists", "Quiet", "LifeCycle"]
             let first = try package.testlogger(commands)
             #expect(try package.testlogger(commands).output == first.output)
         }
 
-        /// Every failure stands exactly at its expectation: the source has its argument list there.
+        /// Every failure is reported at the line and column where its expectation's argument list begins.
         @Test func columnsAreTheSources() throws {
             let result = try package.testlogger(["Expectations"])
             let found = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: result.output)
@@ -117,7 +117,7 @@ extension TestloggerTests {
                 let path = package.file("Sources/Expectations/\(name).swift").path
                 let lines = try package.text(of: "Sources/Expectations/\(name).swift").components(separatedBy: "\n")
                 for (index, line) in lines.enumerated() {
-                    // A call's own column is that of its parenthesis, or of its closure where it has no other argument.
+                    // The column of a call is that of its parenthesis, or of its closure if there is no other argument.
                     guard
                         let call = line.firstMatch(
                             of: /\b(?:expect|require|withKnownIssue|fail|resource)[A-Z]?\w*(?:\(| (?={))/),
@@ -129,7 +129,8 @@ extension TestloggerTests {
             }
             let places = Set(found.filter { $0.severity == "error" })
             #expect(expected.subtracting(places).sorted() == [])
-            // The rest are errors that were thrown, and a list too long to show, which stand at their tests.
+            // The remaining diagnostics are thrown errors, and a list that is too long to show. They are reported at
+            // their tests.
             for place in places.subtracting(expected) {
                 let lines = try String(contentsOfFile: place.path, encoding: .utf8).components(separatedBy: "\n")
                 let text = String(

@@ -1,4 +1,5 @@
-// The doors beside a build: `swift test`, which has a case for each in-class test, and watching what an editor saves.
+// Tests the ways to run in-class tests without a build step: `swift test`, which has a case for each in-class test, and
+// `--watch`, which runs tests after an editor saves a file.
 
 #if canImport(Darwin)
 import Darwin
@@ -15,7 +16,7 @@ extension PackageTests {
     struct DoorTests {
         // MARK: Bridge
 
-        /// The package of a module that is tested both ways, built and run once.
+        /// A package whose module is tested both in the build and by `swift test`, and the result of `swift test`.
         private static let bridge = Result {
             let package = try FixturePackage("Bridge", as: "Bridged")
             let result = try package.swift("test")
@@ -25,7 +26,7 @@ extension PackageTests {
         private static let cases = ["Adds", "NeverOwes", "Fixture", "Skips", "Known", "Async", "Obeys"]
             .map { "Account.test\($0)" }
 
-        /// Every in-class test is a case of its own in `swift test`.
+        /// Every in-class test is a separate case in `swift test`.
         @Test func bridge() throws {
             let (_, result) = try Self.bridge.get()
             #expect(result.status == 0, "\(result)")
@@ -38,7 +39,7 @@ extension PackageTests {
             #expect(result.text.contains("with \(Self.cases.count) test cases passed"), "\(result)")
         }
 
-        /// The resources of a module are beside what holds its tests.
+        /// Tests in `swift test` find the resources of their module.
         @Test func bridgedResources() throws {
             let (_, result) = try Self.bridge.get()
             for name in ["Letter.testIsGolden", "Letter.testIsKept"] {
@@ -49,7 +50,7 @@ extension PackageTests {
             }
         }
 
-        /// A red one is red there, with its place, and the only one.
+        /// A failing in-class test fails in `swift test`, at its location, and no other test fails.
         @Test func redBridge() throws {
             let (package, _) = try Self.bridge.get()
             let result = try package.swift("test", "--skip-build", environment: ["LEDGER_RED": "please"])
@@ -64,14 +65,14 @@ extension PackageTests {
                 result.text.contains(#"got "please" instead of expected nil for wish for red"#), "\(result)")
         }
 
-        /// What an editor runs a case again by is the test's name, in every run.
+        /// A test's name identifies its case in every run, so that an editor can run the case again.
         @Test func bridgedCasesAreKnownByName() throws {
             let (package, _) = try Self.bridge.get()
             let events = package.file("events.jsonl")
             _ = try package.swift(
                 "test", "--skip-build", "--event-stream-output-path", events.path, "--event-stream-version", "0")
             let text = try String(contentsOf: events, encoding: .utf8)
-            // swift-testing's own word for an argument by which it knows a case again.
+            // swift-testing sets `isStable` for arguments that identify a case in every run.
             #expect(!text.contains("isStable: false"), "\(text)")
             for name in Self.cases {
                 let bytes = Array("\"\(name)\"".utf8)
@@ -97,7 +98,7 @@ extension PackageTests {
             try program.wait(for: "the compiler's error") { try runs("Watched.swift:6:") > 0 }
             try package.replace("answer: = 41", with: "answer = 42", in: path)
             try program.wait(for: "a passed run") { try runs("1 test, 1 passed\n") == 2 }
-            // A second run of one save would come before the run of the next save.
+            // If one save caused two runs, the second would end before the run of the next save.
             try package.replace("answer = 42", with: "answer = 40", in: path)
             try program.wait(for: "another failed run") { try runs("1 test, 0 passed, 1 failed\n") == 2 }
             #expect(try runs("1 test, ") == 4, "a save is one run")
@@ -113,7 +114,8 @@ extension PackageTests {
 extension PackageTests.DoorTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        /// All that a package is made of is compiled again for coverage, and the report is of the tested module.
+        /// This test is slow because the whole package is compiled again for coverage. The report covers the tested
+        /// module.
         @Test func coverageOfABuild() throws {
             let package = try FixturePackage("Bridge", as: "Covered")
             let built = try package.swift("test", "--enable-code-coverage")

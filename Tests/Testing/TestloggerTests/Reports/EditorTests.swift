@@ -1,5 +1,5 @@
-// The settings that the article on editors shows, each taken from there and used on what a red run prints: `swift` is a
-// program here that prints it.
+// Tests the settings in the article on editors with the output of a failed run. A script named `swift` prints this
+// output.
 
 import Foundation
 import Testing
@@ -7,7 +7,7 @@ import Testing
 extension TestloggerTests {
     @Suite(.serialized)
     struct EditorTests {
-        /// The one block of a language in the article.
+        /// Returns the only block of a language in the article.
         private static func block(_ language: String) throws -> String {
             try Article.named("Editors.md").block(language)
         }
@@ -19,7 +19,7 @@ extension TestloggerTests {
         private let package: FixturePackage
         private let text: String
         private let intended: [FoundDiagnostic]
-        /// A folder with a program `swift`, which prints a red run and writes down its arguments.
+        /// A folder with a script `swift`, which prints the output of a failed run and records its arguments.
         private let programs: URL
 
         init() throws {
@@ -30,7 +30,7 @@ extension TestloggerTests {
             try #require(intended.count > 50)
             programs = Fixtures.folder.appending(path: "editors' programs")
             try FileManager.default.createDirectory(at: programs, withIntermediateDirectories: true)
-            // Whatever stands in the way of a fix-it in an editor that reads none stays out of this.
+            // Leave out fix-its, because not all editors can read them.
             let shown = text.split(separator: "\n").filter { !$0.contains(": fixit: ") }.joined(separator: "\n")
             try Data((shown + "\n").utf8).write(to: programs.appending(path: "run.txt"))
             try program("swift", "echo \"$@\" > \"$here/arguments\"; cat \"$here/run.txt\"; exit 1")
@@ -92,7 +92,7 @@ extension TestloggerTests {
 
         // MARK: Xcode
 
-        /// Xcode's own variables stay away from the build.
+        /// The build doesn't receive Xcode's variables.
         @Test func xcode() throws {
             try program(
                 "xcrun", "env > \"$here/variables\"; [ \"$1 $2\" = '--sdk macosx' ] || exit 9; shift 2; exec \"$@\"")
@@ -112,7 +112,7 @@ extension TestloggerTests {
 
         // MARK: Vim and Neovim
 
-        /// Runs Vim with these settings and commands, and reads its list of places.
+        /// Runs Vim with these settings and this command, and returns the locations in its quickfix list.
         private func places(_ settings: String, after command: String) throws -> [FoundDiagnostic] {
             let script = programs.appending(path: "settings.vim")
             let list = programs.appending(path: "places.txt")
@@ -149,7 +149,8 @@ extension TestloggerTests {
             #expect(try arguments() == "package testlogger Sources/Lists/Lists.swift:12\n")
         }
 
-        /// The same settings by Vim's names for them; the command is the same in both.
+        /// Tests Neovim's settings in Vim, which has other names for the same options. The command has the same name in
+        /// both.
         @Test(.enabled(if: Vim.path != nil, "vim is not installed"))
         func neovim() throws {
             let block = try Self.block("lua")

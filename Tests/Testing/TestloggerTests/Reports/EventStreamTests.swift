@@ -1,5 +1,4 @@
-// The article on the event stream shows a module and all that its run tells: the one is compiled here, and the other is
-// what comes of it.
+// Compiles the module in the article on the event stream, and compares the events of its run with those in the article.
 
 import Foundation
 import Testing
@@ -9,7 +8,7 @@ extension TestloggerTests {
     struct EventStreamTests {
         private static let article = Result { try Article.named("EventStream.md") }
 
-        /// The one block of a language in the article.
+        /// Returns the only block of a language in the article.
         private static func block(_ language: String) throws -> String { try article.get().block(language) }
 
         private static let module = Result {
@@ -20,7 +19,7 @@ extension TestloggerTests {
             return module
         }
 
-        /// As if the source stood where the article says.
+        /// Returns a text with the module's name and the source's path replaced by those in the article.
         private static func shown(_ text: String, path: String, module: String) -> String {
             let text = text.replacing("M/Source.swift", with: "Stacks/Stack.swift")
             return text.replacing(path, with: "Sources/Stacks/Stack.swift")
@@ -36,7 +35,7 @@ extension TestloggerTests {
             #expect(try text == Self.block("json"), "\(text)")
         }
 
-        /// Whatever a run of many kinds of tests tells is in the tables, and nothing else is there.
+        /// The article's tables contain every event and member of a run with many kinds of tests.
         @Test func everyEventAndMemberIsNamed() throws {
             let golden = Fixtures.checkout.appending(
                 path: "Tests/Testing/TestloggerTests/Goldens/reports-json-lines.txt")
@@ -58,7 +57,7 @@ extension TestloggerTests {
         }
 
         #if os(Linux)
-        /// The lines of a worker that is told to run all tests but the last.
+        /// The article shows the lines of a worker that runs all tests except the last.
         @Test func theLinesAreWhatAWorkerTells() throws {
             let module = try Self.module.get()
             let worker = "./M.img --in-class-worker M 7 8 unknown 7>events.txt 8<&0 >output.txt 2>&1"

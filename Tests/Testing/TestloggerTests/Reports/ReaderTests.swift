@@ -1,4 +1,4 @@
-// Editors, Xcode and SwiftPM must find each diagnostic at its file, line and column, and take nothing else for one.
+// Tests that editors, Xcode and SwiftPM find each diagnostic at its file, line and column, and nothing else.
 
 import Foundation
 import Testing
@@ -8,7 +8,7 @@ extension TestloggerTests {
     struct ReaderTests {
         let package: FixturePackage
 
-        /// Everything that testlogger prints for the failing package, as a build shows it.
+        /// The complete output of testlogger for the failing package, as a build shows it.
         private static let output = Result {
             let package = try SharedPackages.diagnostics.get()
             return try package.testlogger([
@@ -18,20 +18,21 @@ extension TestloggerTests {
         }
 
         let text: String
-        /// The diagnostics in it, without fix-its.
+        /// The diagnostics in the text, without fix-its.
         let intended: [FoundDiagnostic]
         let fixIts: [FoundDiagnostic]
 
         init() throws {
             package = try SharedPackages.diagnostics.get()
-            // Summaries, outcomes and captured output are in it; lists are not complete when tests are selected.
+            // The text contains summaries, outcomes and captured output. `Lists` runs again without selected tests,
+            // because a selection makes lists incomplete.
             text = try Self.output.get().output + package.testlogger(["Lists"]).output
             let all = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: text)
             intended = all.filter { $0.severity != "fixit" }
             fixIts = all.filter { $0.severity == "fixit" }
         }
 
-        /// Expects a reader to find what is meant and nothing else, in the same order.
+        /// Expects a reader to find exactly these diagnostics, in this order.
         private func expect(
             _ reader: some DiagnosticReader, toFind expected: [FoundDiagnostic],
             sourceLocation: SourceLocation = #_sourceLocation
@@ -74,7 +75,8 @@ extension TestloggerTests {
             try expect(EmacsGNU(), toFind: inEmacs)
         }
 
-        /// Emacs takes a fix-it, which it does not know, for an error; its place is right.
+        /// The diagnostics as Emacs reads them. Emacs doesn't know fix-its and reads them as errors, at the correct
+        /// location.
         private var inEmacs: [FoundDiagnostic] {
             get throws {
                 try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: text).map { diagnostic in

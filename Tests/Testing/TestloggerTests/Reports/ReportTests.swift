@@ -1,5 +1,5 @@
-// One run told in every form at once: what people and programs read of it is a golden, and is valid by the rules of
-// those who read it.
+// Writes all reports of one run, compares them with golden files, and checks them against the rules of the programs
+// that read them.
 
 import Foundation
 import Testing
@@ -11,7 +11,8 @@ extension TestloggerTests {
 
         init() throws { package = try SharedPackages.diagnostics.get() }
 
-        /// Passing, skipped, known, failing and crashing tests, lists that are wrong, and output that looks like reports.
+        /// The options that select passing, skipped, known, failing and crashing tests, wrong lists, and output that
+        /// looks like reports.
         private static let words = [
             "--stable-output", "--jobs", "1", "--timeout", "1500", "--filter",
             "Quiet|LifeCycle|NothingThrows|SetUpThrows|TearDownThrows|Idle|Unpinned|^Speaking.test(Speaks|Writes|Closes)|Twice"
@@ -19,7 +20,7 @@ extension TestloggerTests {
             "--test-type", "unit", "--test-type", "hanging", "Quiet", "LifeCycle", "Lists", "Speaking", "Hostile",
         ]
 
-        /// One run with all reports: what was printed, and the files.
+        /// The result of one run that writes all reports.
         private static let run = Result {
             let package = try SharedPackages.diagnostics.get()
             for name in ["all.xml", "all.json", "all.md"] {
@@ -41,7 +42,7 @@ extension TestloggerTests {
         @Test func text() throws {
             let result = try Self.run.get()
             #expect(result.status == 1)
-            // GitHub takes a line that begins so for a command: none of those that tests have printed may.
+            // GitHub reads lines that begin with `::` as commands. No line that a test printed may begin this way.
             let commands = result.lines.filter { $0.trimmingPrefix(while: \.isWhitespace).hasPrefix("::") }
             #expect(
                 commands.allSatisfy { $0.contains("::error file=Sources/") || $0.contains("::warning file=Sources/") })
@@ -55,7 +56,7 @@ extension TestloggerTests {
             let errors = annotations.filter { $0.hasPrefix("::error") }
             #expect((1...10).contains(errors.count))
             #expect(annotations.count - errors.count <= 10)
-            // A crash is worse than a failed expectation.
+            // Crashes come before failed expectations.
             let crashes = errors.map {
                 $0.contains("got crash") || $0.contains("got exit") || $0.contains("no end after")
             }
@@ -78,12 +79,12 @@ extension TestloggerTests {
             _ = try Self.run.get()
             try JUnitReader.expectValid([package.file("all.xml")])
             try Goldens.expect(golden(package.text(of: "all.xml")), is: "reports-junit")
-            // The same file as the format of the output.
+            // `--junit -` prints the same report.
             let printed = try package.testlogger(["--junit", "-"] + Self.words)
             #expect(try golden(printed.output) == golden(package.text(of: "all.xml")))
         }
 
-        /// GitLab and Jenkins each have rules of their own.
+        /// GitLab and Jenkins have additional rules.
         @Test func junitCounts() throws {
             _ = try Self.run.get()
             let xml = try package.text(of: "all.xml")
@@ -133,7 +134,7 @@ extension TestloggerTests {
             #expect(golden(printed.output) == golden(text))
         }
 
-        /// A report that cannot be written is said to be, and the others are written.
+        /// If a report can't be written, testlogger reports an error and writes the other reports.
         @Test func reportThatCannotBeWritten() throws {
             let json = package.file("still.json")
             let result = try package.testlogger([
@@ -144,7 +145,8 @@ extension TestloggerTests {
             #expect(try ReportedEvent.read(String(contentsOf: json, encoding: .utf8)).last?.event == "summary")
         }
 
-        /// What several workers find is told in the order of one, also when one of them dies.
+        /// The results of several workers are reported in the same order as those of one worker, even if a worker
+        /// crashes.
         @Test(arguments: [true, false])
         func parallelRunIsToldInOrder(isCalm: Bool) throws {
             let words = ["-v", "--stable-output", "--json", package.file("jobs.json").path, "Counting", "Orchard"]
@@ -153,13 +155,14 @@ extension TestloggerTests {
             var told: [[String]] = []
             for jobs in [1, 2, 4, 7] {
                 var workers: Set<Substring> = []
-                // On a busy machine one worker may have done all before another is there; then the tests were too short.
+                // On a busy machine one worker may run all tests before another has started. In this case, run longer
+                // tests.
                 for pause in [2, 20, 200] where jobs == 1 ? pause == 2 : workers.count < 2 {
                     environment["COUNTING_PAUSE"] = "\(pause)"
                     try FileManager.default.removeItemIfThere(log)
                     try package.forgetLastRun()
                     let result = try package.testlogger(["--jobs", "\(jobs)"] + words, environment: environment)
-                    // When a test is begun is the one thing that is told as it happens.
+                    // Only the start of a test is written immediately, so leave out these events.
                     let events = try package.text(of: "jobs.json").split(separator: "\n")
                         .filter { !$0.contains("\"event\":\"started\"") }.map(String.init)
                     told.append(result.lines + events)

@@ -1,4 +1,5 @@
-// Tests packages, objects and machines with something wrong. In each case a message says what is wrong and where.
+// Tests invalid packages, objects and machines. Each case must produce a message that describes the problem and its
+// location.
 
 import Foundation
 import Testing

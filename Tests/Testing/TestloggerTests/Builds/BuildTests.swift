@@ -27,7 +27,7 @@ extension PackageTests {
             }
         }
 
-        /// Returns the modification times of all objects.
+        /// Returns the modification times of the objects of the library and the app, keyed by path.
         private func compiledTimes(_ package: FixturePackage) throws -> [String: Date] {
             let paths = package.built(".o").filter {
                 $0.contains("Stock") || $0.contains("shop") || $0.contains("main")
@@ -35,7 +35,8 @@ extension PackageTests {
             return Dictionary(uniqueKeysWithValues: try paths.map { ($0, try package.modificationTime(of: $0)) })
         }
 
-        /// Breaks and repairs a package, whose folder's name has spaces, and with Swift Build also an apostrophe.
+        /// Breaks and repairs a package. The name of its folder contains spaces, and with Swift Build also an
+        /// apostrophe.
         @Test func story() throws { try story(.native) }
 
         fileprivate func story(_ system: BuildSystem) throws {

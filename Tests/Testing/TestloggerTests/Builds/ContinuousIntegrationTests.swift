@@ -40,7 +40,9 @@ extension PackageTests.ContinuousIntegrationTests {
             try RunningPrograms.run(["bash", "-e", "-c", command], in: package.folder, environment: variables)
         }
 
-        /// Returns the outcome of each test in the report at a path, from which the block collects it.
+        /// Returns the outcome of each test in a report.
+        ///
+        /// - Parameter path: The path where the block collects the report.
         private func outcomes(_ path: String) throws -> [String: String] {
             let reader = try JUnitReader(Data(contentsOf: package.file(path)))
             return Dictionary(reader.cases.map { ($0.name, $0.outcome) }) { $1 }

@@ -55,7 +55,7 @@ extension TestloggerTests.ExamplesTests {
             let result = try RunningPrograms.run([".build/debug/cbor", "100"], in: folder)
             #expect(result.status == 0, "\(result)")
             #expect(result.output.matches(of: /times the speed of JSON/).count == 3, "\(result)")
-            // The article states this limit.
+            // AddingAFormat.md says that the reader and the writer together have fewer than 500 lines.
             let sources = folder.appending(path: "Sources/CBORStreaming")
             let files = try FileManager.default.contentsOfDirectory(atPath: sources.path)
                 .map { sources.appending(path: $0) }

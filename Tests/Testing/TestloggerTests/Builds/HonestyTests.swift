@@ -166,7 +166,7 @@ extension PackageTests {
             try expectBuild(
                 system, changing: Self.part, "boardCount, 5", "boardCount, 6",
                 fails: "Shelf.swift:16:51: error: got 5 instead of expected 6 for boards")
-            // The build knows nothing about this file, but the skipped test runs in each build.
+            // The file isn't an input of the build, but the skipped test runs in each build.
             try package.write("", to: "guest")
             try expectBuild(system, ["build"], "Pantry.swift:30:13: error: a guest")
             try package.remove("guest")

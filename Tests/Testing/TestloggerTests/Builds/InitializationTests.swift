@@ -128,7 +128,7 @@ extension PackageTests.InitializationTests {
                 ])
             let manifest = try package.text(of: "Package.swift")
 
-            // There are no tests yet, so the error names `init`.
+            // The package has no tests yet, so the error names `init`.
             let early = try package.swift("package", "testlogger")
             #expect(early.status != 0)
             #expect(early.text.contains("swift package testlogger init"), "\(early)")
@@ -252,7 +252,7 @@ extension PackageTests.InitializationTests {
             for name in ["Shop", "Money", "Names"] { #expect(!package.built("\(name)Tested.swift").isEmpty) }
         }
 
-        /// The native build system can't delay a program until its own tests have passed. `init` says so.
+        /// The native build system can't delay a program until its own tests have passed. `init` reports this.
         @Test func programAlone() throws {
             let package = try FixturePackage(
                 named: "Alone",

@@ -117,7 +117,7 @@ extension TestloggerTests {
                 let path = package.file("Sources/Expectations/\(name).swift").path
                 let lines = try package.text(of: "Sources/Expectations/\(name).swift").components(separatedBy: "\n")
                 for (index, line) in lines.enumerated() {
-                    // The column of a call is that of its parenthesis, or of its closure if there is no other argument.
+                    // The column of a call is that of its parenthesis, or of its closure if that is the only argument.
                     guard
                         let call = line.firstMatch(
                             of: /\b(?:expect|require|withKnownIssue|fail|resource)[A-Z]?\w*(?:\(| (?={))/),

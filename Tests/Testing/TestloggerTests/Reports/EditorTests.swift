@@ -1,4 +1,4 @@
-// Tests the settings in the article on editors with the output of a failed run. A script named `swift` prints this
+// Applies the settings in the article on editors to the output of a failed run. A script named `swift` prints this
 // output.
 
 import Foundation
@@ -149,8 +149,7 @@ extension TestloggerTests {
             #expect(try arguments() == "package testlogger Sources/Lists/Lists.swift:12\n")
         }
 
-        /// Tests Neovim's settings in Vim, which has other names for the same options. The command has the same name in
-        /// both.
+        /// Tests Neovim's settings in Vim, written in Vim's syntax. The command is the same in both.
         @Test(.enabled(if: Vim.path != nil, "vim is not installed"))
         func neovim() throws {
             let block = try Self.block("lua")

@@ -57,7 +57,7 @@ extension TestloggerTests {
         }
 
         #if os(Linux)
-        /// The article shows the lines of a worker that runs all tests except the last.
+        /// Expects the article to show the lines of a worker that runs all tests except the last.
         @Test func theLinesAreWhatAWorkerTells() throws {
             let module = try Self.module.get()
             let worker = "./M.img --in-class-worker M 7 8 unknown 7>events.txt 8<&0 >output.txt 2>&1"

@@ -155,8 +155,8 @@ extension TestloggerTests {
             var told: [[String]] = []
             for jobs in [1, 2, 4, 7] {
                 var workers: Set<Substring> = []
-                // On a busy machine one worker may run all tests before another has started. In this case, run longer
-                // tests.
+                // On a busy machine one worker may run all tests before another has started. In this case, repeat the
+                // run with longer tests.
                 for pause in [2, 20, 200] where jobs == 1 ? pause == 2 : workers.count < 2 {
                     environment["COUNTING_PAUSE"] = "\(pause)"
                     try FileManager.default.removeItemIfThere(log)

@@ -1,5 +1,5 @@
-// Tests time limits on a busy machine: time without a processor doesn't count for a test, and hanging tests are still
-// ended.
+// Tests time limits on a busy machine: the time that a test waits for a processor doesn't count, and hanging tests are
+// still ended.
 
 #if os(Linux)
 import Foundation

@@ -21,7 +21,7 @@ extension TestloggerTests {
             return ["HOSTILE_FOLDER": package.folder.path, "HOSTILE_MASK": "\(mask)", "HOSTILE_MARKER": marker]
         }
 
-        /// Returns the location at which each misbehavior must be reported, keyed by test. Sources mark it by a comment
+        /// Returns the location where each misbehavior must be reported, keyed by test. Sources mark it by a comment
         /// `error: name`.
         private func intendedPlaces() throws -> [String: String] {
             var places: [String: String] = [:]
@@ -94,7 +94,7 @@ extension TestloggerTests {
                     == misbehaving.map { "\(package.folder.path)/\(places[$0["test"] ?? ""] ?? "")" }.sorted())
             #expect(try VisualStudioCode().diagnostics(in: result.output).filter { $0.severity == "error" } == errors)
 
-            // Hanging tests take no longer than their time limit of 0.7 seconds.
+            // Each hanging test takes no longer than its time limit of 0.7 seconds.
             let hanging = plan.filter { $0["type"] == "Hangs" && !($0["test"] ?? "").hasPrefix("testAfter") }.count
             #expect(hanging == 10)
             #expect(elapsed < .milliseconds(hanging * 700) + .seconds(30 * (misbehaving.count - hanging)), "\(elapsed)")
@@ -121,8 +121,9 @@ extension TestloggerTests {
             try expectNoOrphans(marker)
         }
 
-        /// Failures that a passing test causes after its end are reported, and aren't blamed on other tests. Such a
-        /// failure fails the test that caused it, if that test is known.
+        /// Failures that a passing test causes after its end are reported, and aren't blamed on other tests. A late
+        /// failure of a task fails the test that started the task. A late exit, crash or hang is a failure of the
+        /// module.
         ///
         /// A task ends with its worker, so the task and another test must be in the same worker.
         @Test(arguments: [

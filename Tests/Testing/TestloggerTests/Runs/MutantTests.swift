@@ -289,8 +289,8 @@ extension PackageTests {
         }
 
         #if os(Linux)
-        /// Interrupts the whole process group, as a terminal does. SwiftPM then kills its plugin at once, so that the
-        /// plugin can't end other processes.
+        /// Interrupts the whole process group, as a terminal does. SwiftPM then ends its plugin at once, and the plugin
+        /// can't end other processes any more.
         @Test func leavesNothingWhenItIsInterrupted() throws {
             let program = try RunningPrograms.start(
                 ["swift", "package", "testlogger", "--mutants", "Stacks"], in: package.folder)

@@ -1,5 +1,4 @@
-// Tests the options that determine which tests run, how often and in which order. The tests write a log, which is
-// compared with the options.
+// Tests the options that select, repeat and order tests. The tests write a log, which is compared with the options.
 
 import Foundation
 import Testing
@@ -16,7 +15,7 @@ extension TestloggerTests {
             try package.forgetLastRun()
         }
 
-        /// Runs tests, and returns their names in the order in which they ran, and testlogger's result.
+        /// Runs tests and returns their names in the order of execution, and testlogger's result.
         private func run(_ words: String..., rotten: String = "") throws -> (tests: [String], result: ProgramResult) {
             let log = package.file("orchard.log")
             try FileManager.default.removeItemIfThere(log)
@@ -126,7 +125,7 @@ extension TestloggerTests {
             #expect(try run("Orchard", "--shuffle", "7").tests == first.tests)
             #expect(try run("Orchard", "--shuffle=7", "--jobs", "2").tests.sorted() == first.tests.sorted())
             #expect(try run("Orchard", "--shuffle", "8").tests != first.tests)
-            // Without a seed, testlogger chooses one and names it, so that the order can be repeated.
+            // Without a seed, testlogger chooses one. A failed run names this seed, so that its order can be repeated.
             let random = try run("--shuffle", "Orchard", rotten: "Pear.testGrows")
             let seed = try #require(random.result.output.firstMatch(of: /shuffled with seed (\d+)/)).1
             #expect(try run("Orchard", "--shuffle", String(seed)).tests == random.tests)

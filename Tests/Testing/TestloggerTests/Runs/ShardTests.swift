@@ -12,7 +12,7 @@ extension TestloggerTests {
 
         private static let calm = ["COUNTING_CALM": "1"]
 
-        /// Runs tests and returns their names in the order in which they are reported.
+        /// Runs tests and returns their names in the order of the report.
         private func run(
             _ words: [String], environment: [String: String] = [:], status: Int32? = nil,
             sourceLocation: SourceLocation = #_sourceLocation

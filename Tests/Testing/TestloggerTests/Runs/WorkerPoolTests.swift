@@ -1,4 +1,4 @@
-// Tests that several workers report the same results in the same order as one worker.
+// Tests that several workers report the same results in the same order as a single worker.
 
 import Foundation
 import Testing
@@ -10,8 +10,8 @@ extension TestloggerTests {
             try SharedPackages.runs.get().testlogger(["Runs", "--test-type", "many", "--stable-output", "-v"] + words)
         }
 
-        /// Returns a result's lines without the notes about tests that ran again alone. The notes depend on which tests
-        /// ran before a crash.
+        /// Returns a result's lines without the notes about tests that ran again alone. These notes depend on the tests
+        /// that ran before a crash.
         private func results(_ result: ProgramResult) -> [String] {
             result.lines.filter { !$0.contains("note: it fails alone") && !$0.contains("note: it passes alone") }
         }

@@ -1,5 +1,5 @@
-// Compiles modules by calling the compiler instead of SwiftPM. Tests can thus use options that manifests can't specify,
-// and they save the seconds that SwiftPM needs to plan a build.
+// Compiles modules by calling the compiler directly. This allows options that manifests can't specify, and saves the
+// seconds that SwiftPM needs to plan a build.
 
 import Foundation
 
@@ -12,8 +12,8 @@ private struct CompiledFramework {
     /// The compiler options for importing the library. A module map in this checkout declares the library's C module.
     var importOptions: [String] { ["-I", modules.path, "-I", Self.sources.appending(path: "CInClassSystem").path] }
 
-    /// Uses the library of the current build if there are no options. Otherwise compiles the library once for these
-    /// options.
+    /// Uses the library of the current build if `options` is empty and that library exists. Otherwise compiles the
+    /// library once for these options.
     ///
     /// The library and the tests must be compiled with the same sanitizer.
     init(_ options: [String]) throws {
@@ -89,8 +89,8 @@ struct CompiledModule {
         framework = try CompiledFramework(sanitizing)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: source)
-        // If the source and the object had the same time, the object might have been compiled from another version of
-        // the source.
+        // The source must be older than its object. If their times are equal, testlogger assumes that the object might
+        // have been compiled from another version of the source.
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: source.path)
         let object = folder.appending(path: "Source.o")

@@ -1,6 +1,6 @@
 // Reimplements how other programs read a build's output: VS Code's problem matcher, Swift Build's scraper (Xcode),
-// Vim's default 'errorformat' and Emacs' compilation mode. Each must find all diagnostics and nothing else. Where Vim
-// and Emacs are installed, the real programs are also run.
+// Vim's default 'errorformat' and Emacs' compilation mode. Each program must find all diagnostics and nothing else.
+// Where Vim and Emacs are installed, tests also run the real programs.
 
 import Foundation
 
@@ -98,7 +98,8 @@ struct SwiftBuildScraper: LineReader {
     }
 }
 
-/// Vim's default 'errorformat'. The first format that matches determines the location. There is no severity.
+/// Vim's default 'errorformat'. The first format that matches determines the location. The formats don't contain a
+/// severity.
 struct VimFormats: LineReader {
     private let formats = Result {
         try [

@@ -223,6 +223,6 @@ struct FixturePackage {
         try FileManager.default.attributesOfItem(atPath: file(path).path)[.modificationDate] as? Date ?? .distantPast
     }
 
-    /// Returns a text in which paths in the package's folder are relative.
+    /// Makes a text's paths in the package's folder relative.
     func relative(_ text: String) -> String { text.replacing(folder.path + "/", with: "") }
 }

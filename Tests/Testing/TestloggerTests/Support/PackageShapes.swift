@@ -60,7 +60,7 @@ struct PackageShape {
     static let own =
         "import c_check_1\n" + usual.replacing("CHECK", with: "expectEqual(shape_value(#filePath, \"alone\"), 1)")
 
-    /// The C target on which all shapes depend. It records which tests run, and makes them fail if a file `red` exists.
+    /// The C target that all shapes depend on. It records which tests run, and makes them fail if a file `red` exists.
     static let check = [
         "Sources/c-check.1/include/check.h": """
         #ifdef __cplusplus

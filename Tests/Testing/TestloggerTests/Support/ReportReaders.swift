@@ -39,7 +39,7 @@ struct JUnitCase: Equatable {
 
     static func == (one: Self, other: Self) -> Bool { one.name == other.name && one.attributes == other.attributes }
 
-    /// The name of the element `failure`, `error` or `skipped`, or `passed` if the case has none of them.
+    /// The name of the element `failure`, `error` or `skipped` if the case contains one, otherwise `passed`.
     var outcome: String { elements.first { ["failure", "error", "skipped"].contains($0.name) }?.name ?? "passed" }
 }
 

@@ -1,15 +1,14 @@
 // Compiles the framework once for all fixture packages. The build folder of each package starts as a copy of a build
 // folder that already contains everything except the package's own targets.
 //
-// SwiftPM decides what is up to date from the arguments of its compilers, which contain the paths of the build.
-// Therefore each build system has one fixed build place, and the build folder of the active package is moved there. One
-// place is enough because tests of packages run one at a time.
+// SwiftPM builds a file again if the compiler's arguments have changed, and these arguments contain the paths of the
+// build. Therefore each build system has one fixed build place, and the build folder of the active package is moved
+// there. One place is enough because tests of packages run one at a time.
 
 import Foundation
 
 enum SharedBuild {
-    /// Returns the folder in which a build system builds packages. The `.build` of each package is a symbolic link to
-    /// it.
+    /// Returns the folder where a build system builds packages. The `.build` of each package is a symbolic link to it.
     ///
     /// The names contain spaces, an apostrophe and an umlaut because users' folders have such names, too.
     private static func place(of system: BuildSystem) -> URL {

@@ -15,17 +15,30 @@ extension TestloggerTests {
 extension TestloggerTests.ExamplesTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        @Test func benchmarksAgreeWithTheirPeers() throws {
-            let folder = Fixtures.checkout.appending(path: "Examples/Benchmarks")
-            // The build isn't optimized, because that takes minutes. Optimized code is built for measurements, and
-            // fuzzers check its results.
-            let build = try RunningPrograms.swift(["build", "--disable-index-store"], in: folder)
+        /// The build folder of all nested packages but Fuzzing, so that the modules that they share are compiled once.
+        private static let products = Fixtures.checkout.appending(path: ".build/examples")
+
+        /// Builds a nested package with the debug configuration.
+        ///
+        /// - Returns: the folder of the package.
+        private static func build(_ name: String, options: [String] = []) throws -> URL {
+            let folder = Fixtures.checkout.appending(path: "Examples/\(name)")
+            let words = ["build", "--disable-index-store", "--scratch-path", products.path] + options
+            let build = try RunningPrograms.swift(words, in: folder)
             try #require(build.status == 0, "\(build)")
+            return folder
+        }
+
+        private static func program(_ name: String) -> String { products.appending(path: "debug/\(name)").path }
+
+        @Test func benchmarksAgreeWithTheirPeers() throws {
+            // Not optimized, because that takes minutes; the fuzzers check results of optimized code.
+            let folder = try Self.build("Benchmarks")
             let output = Fixtures.folder.appending(path: "benchmarks")
             let json = output.appending(path: "results.json")
             try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
             let result = try RunningPrograms.run(
-                [".build/debug/Benchmarks", "--smoke", "--json", json.path, "--plots", output.path], in: folder)
+                [Self.program("Benchmarks"), "--smoke", "--json", json.path, "--plots", output.path], in: folder)
             #expect(result.status == 0, "\(result)")
             // The output consists of the measurements and two charts of each suite, for light and for dark pages.
             let measured = try JSONSerialization.jsonObject(with: Data(contentsOf: json)) as? [String: Any]
@@ -40,19 +53,15 @@ extension TestloggerTests.ExamplesTests {
         }
 
         @Test func theTimetableIsTestedAsItIsBuilt() throws {
-            let folder = Fixtures.checkout.appending(path: "Examples/Timetable")
-            let build = try RunningPrograms.swift(["build", "--disable-index-store"], in: folder)
-            try #require(build.status == 0, "\(build)")
-            let result = try RunningPrograms.run([".build/debug/timetable", "--rows", "5000"], in: folder)
+            let folder = try Self.build("Timetable")
+            let result = try RunningPrograms.run([Self.program("timetable"), "--rows", "5000"], in: folder)
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains("5000 departures"), "\(result)")
         }
 
         @Test func theFormatOfAThirdPartyIsTestedAsItIsBuilt() throws {
-            let folder = Fixtures.checkout.appending(path: "Examples/CBOR")
-            let build = try RunningPrograms.swift(["build", "--disable-index-store"], in: folder)
-            try #require(build.status == 0, "\(build)")
-            let result = try RunningPrograms.run([".build/debug/cbor", "100"], in: folder)
+            let folder = try Self.build("CBOR")
+            let result = try RunningPrograms.run([Self.program("cbor"), "100"], in: folder)
             #expect(result.status == 0, "\(result)")
             #expect(result.output.matches(of: /times the speed of JSON/).count == 3, "\(result)")
             // AddingAFormat.md says that the reader and the writer together have fewer than 500 lines.
@@ -69,18 +78,17 @@ extension TestloggerTests.ExamplesTests {
         }
 
         @Test func theBackendAnswersAsItsTestsSay() throws {
-            let folder = Fixtures.checkout.appending(path: "Examples/TasksBackend")
-            // The backend's in-class tests run in the build.
-            let build = try RunningPrograms.swift(["build", "--build-tests"], in: folder)
-            try #require(build.status == 0, "\(build)")
-            let result = try RunningPrograms.swift(["test", "--skip-build"], in: folder)
+            // Its in-class tests are a step of the build.
+            let folder = try Self.build("TasksBackend", options: ["--build-tests"])
+            let result = try RunningPrograms.swift(
+                ["test", "--skip-build", "--scratch-path", Self.products.path], in: folder)
             #expect(result.status == 0, "\(result)")
             let hasPeers = RunningPrograms.path(of: "wrk") != nil && RunningPrograms.path(of: "nginx") != nil
             guard hasPeers else { return }
-            let words = [".build/debug/TasksLoad", "--rounds", "1", "--seconds", "1"]
+            let words = [Self.program("TasksLoad"), "--rounds", "1", "--seconds", "1"]
             let load = try RunningPrograms.run(words, in: folder)
             #expect(load.status == 0, "\(load)")
-            let writes = try RunningPrograms.run([".build/debug/TasksLoad", "--writes", "2"], in: folder)
+            let writes = try RunningPrograms.run([Self.program("TasksLoad"), "--writes", "2"], in: folder)
             #expect(writes.status == 0 && writes.output.contains("none that was deleted"), "\(writes)")
         }
 

@@ -1,4 +1,4 @@
-// The in-class tests of elements whose names are not those that a type has, by messages and by memory.
+// The in-class tests of elements whose names differ from the members of a type, sent as messages or stored in memory.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -115,7 +115,7 @@ extension ElementNamesTests: SelfTesting {
         }
     }
 
-    /// A builder takes what another reader sends it as if it had not been used for XML.
+    /// Builders accept values from other readers after they have read XML.
     private static func testForgetsToWatchAfterADocument() throws {
         var builder = try ObjectBuilder<Child>()
         for text in ["<c><id>1</id></c>", "<c><Id>1</Id></c>", "<c>"] {

@@ -1,14 +1,14 @@
-// What message the text of an element or attribute becomes, by what the sink expects.
+// Chooses the message for the text of an element or attribute from the value that the sink expects.
 
 import PlistBuilding
 import PlistStreaming
 
 /// Sends text as the scalar that a sink expects.
 enum ElementScalar {
-    /// Sends text: a number or a Boolean where one is expected and the text is one, else a string.
+    /// Sends text as a number or a Boolean if the sink expects one and the text is valid. Otherwise sends a string.
     ///
-    /// Numbers are spelled as in JSON, and may have white space around them, a plus sign and zeros before them; Booleans are `true`,
-    /// `false`, `1` and `0`.
+    /// Numbers are spelled as in JSON, but white space around them, a plus sign and leading zeros are allowed. Booleans are
+    /// `true`, `false`, `1` and `0`.
     static func send<Sink: PlistSink & ~Copyable>(
         _ text: RawSpan, as expected: ExpectedValue, to sink: inout Sink
     ) throws(StreamError) {
@@ -27,16 +27,18 @@ enum ElementScalar {
         } else if try sendNumber(value, isDouble: expected.kind == .real, to: &sink) {
             return
         }
-        // The sink says what it expected, and what was found.
+        // The sink reports the expected and the actual value.
         try sink.writeString(text)
     }
 
-    /// Sends a number by the first message that holds it; false for what is none.
+    /// Sends a number by the first message that can hold it.
+    ///
+    /// - Returns: `false` if the text isn't a number.
     private static func sendNumber<Sink: PlistSink & ~Copyable>(
         _ text: RawSpan, isDouble: Bool, to sink: inout Sink
     ) throws(StreamError) -> Bool {
         if try sendPlain(text, isDouble: isDouble, to: &sink) { return true }
-        // A plus sign and zeros before the digits are left out.
+        // The plus sign and leading zeros are left out.
         let sign = text.byteCount > 0 ? text.byte(at: 0) : 0
         var start = sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") ? 1 : 0
         while start + 1 < text.byteCount, text.byte(at: start) == UInt8(ascii: "0"),
@@ -58,7 +60,7 @@ enum ElementScalar {
         if number.isInteger || isDouble {
             try sink.write(number, in: text)
         } else {
-            // Whoever wants the nearest value of its own type rounds the text once.
+            // A sink that needs the nearest value of its own type rounds the text only once.
             try sink.writeNumber(text: text)
         }
         return true
@@ -66,7 +68,7 @@ enum ElementScalar {
 
     // MARK: Scalars that are stored
 
-    /// The Boolean that a text is, which has no white space around it.
+    /// Returns the Boolean for a text without surrounding white space, or nil if the text isn't a Boolean.
     static func bool(_ text: RawSpan) -> Bool? {
         if text.equals("true") || text.equals("1") { return true }
         return text.equals("false") || text.equals("0") ? false : nil

@@ -1,5 +1,5 @@
-// Elements in memory until they are complete: names as numbers, texts one behind the other, children linked in their order and
-// by their names, so that what is repeated becomes an array wherever it stands.
+// Keeps elements in memory until they are complete. Names are numbers, and texts are stored one after the other. Children are
+// linked in their order and also by name, so that repeated elements become an array wherever they are.
 
 import PlistStreaming
 
@@ -8,26 +8,26 @@ struct HeldElements: ~Copyable {
     /// An element or an attribute.
     struct Node: BitwiseCopyable {
         var name: Int32
-        /// The number of the URI of the namespace, -1 for none.
+        /// The number of the namespace's URI, or -1 if the name has no namespace.
         let namespace: Int32
         let isAttribute: Bool
-        /// A Boolean value that indicates whether the element says that it has no value.
+        /// A Boolean value that indicates whether `xsi:nil` marks the element as having no value.
         var isNil = false
-        /// A Boolean value that indicates whether the text comes in several pieces, with children between them.
+        /// A Boolean value that indicates whether children divide the text into several pieces.
         var isMixed = false
-        /// A Boolean value that indicates whether a sibling before it has the same name.
+        /// A Boolean value that indicates whether an earlier sibling has the same name.
         var isRepeat = false
-        /// A Boolean value that indicates whether a child is no attribute.
+        /// A Boolean value that indicates whether the element has child elements.
         var hasElements = false
-        /// One more than the number of the prefix that the name is spelled with and that is not in it, 0 for none.
+        /// The number of the prefix plus one if `name` leaves out the prefix, otherwise 0.
         var prefix: UInt16 = 0
         var firstChild: Int32 = -1
         var next: Int32 = -1
         /// The next sibling with the same name.
         var nextSame: Int32 = -1
-        /// The first of several pieces of text.
+        /// The first piece of a text in several pieces.
         var firstPiece: Int32 = -1
-        /// Where the text begins; of several pieces, the number of the last one.
+        /// The offset of the text. If the text has several pieces, the number of the last piece.
         var textStart = 0
         var textCount = 0
     }
@@ -42,17 +42,17 @@ struct HeldElements: ~Copyable {
     private struct OpenElement: BitwiseCopyable {
         var node: Int32
         var lastChild: Int32 = -1
-        /// Where the text since the last tag begins.
+        /// The offset of the text since the last tag.
         var runStart: Int
     }
 
     private struct LastChild: BitwiseCopyable {
-        /// In which element, as these are counted.
+        /// The number of the parent element, counted in the order of closing.
         var element = 0
         var child: Int32 = -1
     }
 
-    /// The bytes of what is before the names of attributes in keys.
+    /// The number of bytes of the prefix that keys of attributes have.
     private let attributePrefixCount: Int
     private(set) var nodes = KeptStack<Node>()
     private(set) var text = KeptStack<UInt8>()
@@ -61,15 +61,14 @@ struct HeldElements: ~Copyable {
     private(set) var rootCount = 0
     /// The last two outermost elements.
     private var (rootBefore, lastRoot): (Int32, Int32) = (-1, -1)
-    /// Where what belongs to the last outermost element begins.
+    /// The offsets at which the text and the pieces of the last outermost element begin.
     private var lastStart = (text: 0, piece: 0)
     private var open = KeptStack<OpenElement>()
     /// The last child with a name, by the number of the name.
     private var lastOfName = KeptStack<LastChild>()
     /// The number of elements with children that were closed.
     private var elementCount = 0
-    /// The number of children and texts that become members before others that they followed, or behind such as
-    /// followed them.
+    /// The number of children and texts that the messages send earlier or later than their position among their siblings.
     private(set) var movedCount = 0
 
     init(attributePrefixCount: Int) { self.attributePrefixCount = attributePrefixCount }
@@ -78,7 +77,7 @@ struct HeldElements: ~Copyable {
     var isOpen: Bool { !open.isEmpty }
     /// A Boolean value that indicates whether nothing is held.
     var isEmpty: Bool { nodes.isEmpty }
-    /// About how many bytes are held.
+    /// The approximate number of bytes that are held.
     var byteCount: Int {
         nodes.count * MemoryLayout<Node>.stride + text.count + open.count * 16
             + pieces.count * MemoryLayout<Piece>.stride
@@ -87,7 +86,7 @@ struct HeldElements: ~Copyable {
     /// Opens an element.
     mutating func begin(_ name: Int32, namespace: Int32, prefix: UInt16) {
         if isOpen {
-            // The text of an element is its last member.
+            // Text that comes before this child is sent after all children.
             if endRun() { movedCount += 1 }
             nodes[innermost].hasElements = true
         }
@@ -98,13 +97,13 @@ struct HeldElements: ~Copyable {
     /// The index of the node of the innermost open element.
     private var innermost: Int { Int(open[open.count - 1].node) }
 
-    /// Says that the innermost open element has no value.
+    /// Marks the innermost open element as having no value.
     mutating func setNil() { nodes[innermost].isNil = true }
 
-    /// A Boolean value that indicates whether the innermost open element has said that it has no value.
+    /// A Boolean value that indicates whether the innermost open element is marked as having no value.
     var isInNil: Bool { isOpen && nodes[innermost].isNil }
 
-    /// A Boolean value that indicates whether there is text since the last tag that is no whitespace.
+    /// A Boolean value that indicates whether the text since the last tag has characters other than white space.
     var hasText: Bool { isOpen && !isBlank(from: open[open.count - 1].runStart) }
 
     private func isBlank(from start: Int) -> Bool {
@@ -143,9 +142,9 @@ struct HeldElements: ~Copyable {
     /// Adds a piece of text to the innermost open element.
     mutating func append(_ piece: RawSpan) { text.append(contentsOf: piece) }
 
-    /// Ends the text since the last tag: the text of its element, unless it is whitespace between tags.
+    /// Ends the text since the last tag. The text is added to its element, unless it is white space between tags.
     ///
-    /// - Returns: Whether there is such a text.
+    /// - Returns: `true` if there is such text.
     private mutating func endRun() -> Bool {
         let start = open[open.count - 1].runStart
         guard text.count > start else { return false }
@@ -159,7 +158,7 @@ struct HeldElements: ~Copyable {
         return true
     }
 
-    /// Adds a piece to the text of an element that has some.
+    /// Adds a piece to the text of an element that already has text.
     @inline(never)
     private mutating func addPiece(to index: Int, _ start: Int) {
         if !nodes[index].isMixed {
@@ -181,14 +180,14 @@ struct HeldElements: ~Copyable {
 
     /// Closes the innermost element, and links its children by their names.
     ///
-    /// - Returns: Whether it was the outermost one.
+    /// - Returns: `true` if it was the outermost element.
     mutating func end(_ names: inout NameTable) -> Bool {
         let last = open[open.count - 1]
         let index = Int(last.node)
         if nodes[index].hasElements {
             _ = endRun()
         } else {
-            // Whitespace is text where there are no elements.
+            // In an element without child elements, white space is text too.
             setText(of: index, last.runStart)
         }
         if last.lastChild >= 0, last.lastChild != nodes[index].firstChild {
@@ -200,7 +199,8 @@ struct HeldElements: ~Copyable {
         return false
     }
 
-    /// Links elements that follow each other by their names, which get their prefixes where they would not differ.
+    /// Links the elements of a list of siblings by their names. Names that differ only in their namespaces get their
+    /// prefixes.
     @inline(__always)  // PERF: XML/objects; once an element with children.
     private mutating func linkSpelled(from first: Int32, _ names: inout NameTable) {
         let moved = movedCount
@@ -235,9 +235,9 @@ struct HeldElements: ~Copyable {
         }
     }
 
-    /// Links elements that follow each other by their names.
+    /// Links the elements of a list of siblings by their names.
     ///
-    /// - Returns: Whether some have one name in several namespaces.
+    /// - Returns: `true` if elements with the same name are in different namespaces.
     private mutating func link(from first: Int32) -> Bool {
         elementCount += 1
         var hasClash = false
@@ -260,7 +260,7 @@ struct HeldElements: ~Copyable {
         return hasClash
     }
 
-    /// The text of an element that comes in several pieces.
+    /// Returns the text of an element whose text has several pieces.
     func joinedText(of node: Node) -> [UInt8] {
         var joined: [UInt8] = []
         joined.reserveCapacity(node.textCount)
@@ -276,15 +276,15 @@ struct HeldElements: ~Copyable {
 
     // MARK: Several outermost elements
 
-    /// Links the outermost elements by their names, without the last one if that is open.
+    /// Links the outermost elements by their names, except the last one if it is still open.
     mutating func linkRoots(_ names: inout NameTable) {
         if isOpen { nodes[Int(rootBefore)].next = -1 }
         if rootCount > 1 { linkSpelled(from: 0, &names) }
     }
 
-    /// The name of outermost elements with others between them, if there is one.
+    /// Returns the name of outermost elements that have other elements between them, or nil if there is no such name.
     ///
-    /// - Parameter open: The name of elements that came before all of these.
+    /// - Parameter open: The name of elements that came before all held elements.
     func interleavedName(after open: Int32) -> Int32? {
         var (index, previous, names): (Int32, Int32, Set<Int32>) = (isEmpty ? -1 : 0, -1, [open])
         while index >= 0 {
@@ -295,9 +295,9 @@ struct HeldElements: ~Copyable {
         return nil
     }
 
-    /// Forgets all outermost elements but the last one, which is open.
+    /// Removes all outermost elements except the last one, which is open.
     ///
-    /// - Complexity: O(*n*) in the nodes and the text of that one.
+    /// - Complexity: O(*n*) in the nodes and the text of the last element.
     @inline(never)
     mutating func removeCompleteRoots() {
         let shift = lastRoot
@@ -328,7 +328,7 @@ struct HeldElements: ~Copyable {
         (rootCount, rootBefore, lastRoot, lastStart) = (1, -1, 0, (0, 0))
     }
 
-    /// Forgets all, and keeps the memory.
+    /// Removes all elements but keeps the memory.
     mutating func removeAll() {
         nodes.removeAll()
         text.removeAll()
@@ -338,12 +338,12 @@ struct HeldElements: ~Copyable {
     }
 }
 
-/// The nodes of a record and their text, lent while something else changes.
+/// A view of the nodes of a record and their text, so that other properties can change while it is in use.
 struct HeldRecord: ~Escapable, BitwiseCopyable {
     let nodes: Span<HeldElements.Node>
     let text: RawSpan
 
-    /// Lends what is held; nothing may be added to it, or removed, as long as this is used.
+    /// Creates a view of the held elements. Nothing may be added or removed while the view is in use.
     @unsafe @_lifetime(immortal)
     init(unscoped held: borrowing HeldElements) {
         nodes = unsafe held.nodes.unscopedSpan
@@ -352,7 +352,7 @@ struct HeldRecord: ~Escapable, BitwiseCopyable {
 
     subscript(index: Int32) -> HeldElements.Node { nodes[Int(index)] }
 
-    /// The text of an element or an attribute, unless it comes in several pieces.
+    /// Returns the text of an element or an attribute, unless it has several pieces.
     @_lifetime(copy self)
     func text(of node: HeldElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
 

@@ -1,24 +1,25 @@
-// An element around records, of which the parts are sent as they come.
+// The state of an open element around records, whose children are sent as they are read.
 
 import PlistStreaming
 
-/// What is sent of an element, and which of its children came.
+/// The messages sent for an element so far, and the children it had.
 struct OpenLevel {
     enum Kind {
-        /// It is a string unless a child comes.
+        /// A string, unless a child follows.
         case undecided
         case dictionary
-        /// An array of its children, whatever their names.
+        /// An array of all children, regardless of their names.
         case array
     }
-    /// What follows the last child.
+    /// The state after the last child.
     enum Run {
         case none
         /// The array of the children with one name is open.
         case array
-        /// A child is held until it is known whether another one of its name follows; for members that take any value.
+        /// A child is held until it is known whether another child with its name follows. Used for members that take any
+        /// value.
         case held
-        /// There can be no other child of the name.
+        /// No other child with this name is possible.
         case single
     }
 
@@ -30,21 +31,21 @@ struct OpenLevel {
     var runCount = 0
     /// The namespace of the names of the run.
     var runNamespace: Int32 = -1
-    /// A Boolean value that indicates whether children are held until the end, because the sink may get each key once, and more
-    /// of their names may come.
+    /// A Boolean value that indicates whether children are held until the end. They are if the sink can take each key only
+    /// once and more children with their names may follow.
     var isHolding = false
-    /// The name of the last child that is held so.
+    /// The name of the last child that is held until the end.
     var heldName: Int32 = -1
-    /// A name of which something was sent.
+    /// A name that a value was sent for.
     struct SentName {
         let namespace: Int32
         let isAttribute: Bool
     }
     /// The names of the runs so far.
     var seen: [Int32: SentName] = [:]
-    /// Those of attributes and children that are not wanted.
+    /// The names of attributes and children that the sink ignores.
     var unwanted: Set<Int32> = []
-    /// A Boolean value that indicates whether a child has come.
+    /// A Boolean value that indicates whether the element has had a child.
     var hasElements = false
     var text: [UInt8] = []
     var runStart = 0

@@ -1,11 +1,12 @@
-// How sinks of property-list messages receive whole XML documents.
+// Lets sinks of property-list messages receive whole XML documents.
 
 public import PlistStreaming
 
 extension PlistSink where Self: ~Copyable {
     /// Receives a whole XML document, as ``XMLRecordAdapter`` sends it.
     ///
-    /// - Throws: The first error of the document or of this sink, with its position: that of an error of a record is where the record ends.
+    /// - Throws: The first error of the document or of this sink, with its position. An error in a record has the position of
+    ///   the record's end.
     /// - Complexity: O(*n*) in the bytes; memory for one record at a time.
     public mutating func readXML(
         _ bytes: RawSpan, options: XMLReaderOptions = XMLReaderOptions(),
@@ -14,9 +15,10 @@ extension PlistSink where Self: ~Copyable {
         try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(bytes, options: options) }
     }
 
-    /// Receives a whole XML document from a source: bytes, a string, whose declared encoding is ignored, a file or a descriptor.
+    /// Receives a whole XML document from a source: bytes, a string (its declared encoding is ignored), a file or a
+    /// descriptor.
     ///
-    /// - Throws: What the other form throws, and errors of the source.
+    /// - Throws: The same errors as the variant for bytes, and errors of the source.
 
     public mutating func readXML(
         _ source: some ByteSource, options: XMLReaderOptions = XMLReaderOptions(),
@@ -25,7 +27,7 @@ extension PlistSink where Self: ~Copyable {
         try receive(objectOptions) { (messages) throws(StreamError) in try messages.readXML(source, options: options) }
     }
 
-    /// Puts this sink behind one of XML for as long as a closure runs.
+    /// Makes this sink the receiver of an ``XMLRecordAdapter`` while a closure runs.
     mutating func receive(
         _ options: XMLObjectOptions, _ read: (inout XMLRecordAdapter<Self>) throws(StreamError) -> Void
     ) throws(StreamError) {

@@ -1,11 +1,11 @@
-// Tests of records that are stored where their members lie: the values and errors are those of messages.
+// In-class tests that records stored directly in memory have the same values and errors as records sent as messages.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-/// A sink before another one that lends no memory, so that all comes as messages.
+/// A sink that forwards messages but doesn't lend memory, so that its receiver gets everything as messages.
 private struct MessagesOnly<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     var sink: Sink
 
@@ -74,7 +74,7 @@ enum RecordFillTests {
         var inner: [Record] = []
     }
 
-    /// Children and attributes that fit their members, and some that do not.
+    /// Children and attributes. Some fit their members, others don't.
     fileprivate static let children = [
         "<id>17</id>", "<id> -5\n</id>", "<id>007</id>", "<id>x</id>", "<id/>", "<id>1</id><name/><id>2</id>",
         "<id>123456789012345678901</id>", "<id>999999999999999999</id>", "<id>1<b/></id>",
@@ -113,7 +113,7 @@ extension RecordFillTests: SelfTesting {
         ]
     }
 
-    /// The value of a document, or the error, by the memory that is lent, or by messages alone.
+    /// Returns the value of a document, or the error. The value is stored in lent memory or built from messages only.
     private static func built<Value: StreamObject>(
         _ type: Value.Type, _ text: String, _ options: BuilderOptions, byMessages: Bool
     ) throws -> (value: [Value], error: StreamError?) {
@@ -136,7 +136,7 @@ extension RecordFillTests: SelfTesting {
         let (expected, expectedError) = try built(Record.self, text, options, byMessages: true)
         expectTrue(value == expected, "values of \(text.prefix(200)): \(value), not \(expected)")
         expectEqual(error, expectedError, "error of \(text.prefix(200))")
-        // The same as elements of an array of objects.
+        // The same elements in an array of objects.
         let (shared, sharedError) = try built(Shared.self, text, options, byMessages: false)
         let (expectedShared, expectedSharedError) = try built(Shared.self, text, options, byMessages: true)
         expectTrue(shared == expectedShared, "objects of \(text.prefix(200))")
@@ -198,7 +198,7 @@ extension RecordFillTests: SelfTesting {
     }
 
     private static func testFindsMembersOfEachType() throws {
-        // One name is another member of each type around.
+        // The same name is a member of each of the nested types.
         let text = """
             <a><r><inner><y>1</y><name>i</name></inner><name>n</name><shared><name>s</name></shared>\
             <place><y>2</y></place><id>4</id></r></a>

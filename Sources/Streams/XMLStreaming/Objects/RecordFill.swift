@@ -1,23 +1,24 @@
-// Held elements straight into the memory that a builder lends: a child that is what its member wants is stored there. What is not is
-// left to messages, from that child on, with equal results and errors; no error is reported here.
+// Stores held elements directly in the memory that a builder lends. A child that fits its member is stored there. From the
+// first child that doesn't fit, the rest is sent as messages, with the same results and errors. This file reports no errors.
 
 import PlistBuilding
 import PlistStreaming
 
-/// Stores the children of elements where the members of records are.
+/// Stores the children of elements at the addresses of the members of records.
 enum RecordFill {
-    /// What is returned of a record that is complete.
+    /// The value that is returned for a complete record.
     static var complete: Int32 { -2 }
 
     /// Stores the children and attributes of an element.
     ///
-    /// - Returns: The first one that is not stored, -1 where others are missing, or ``complete``.
+    /// - Returns: The first child or attribute that isn't stored, -1 if required members are missing, or ``complete``.
     static func fill(
         _ state: UnsafeMutablePointer<RecordState>, _ element: HeldElements.Node, _ record: borrowing HeldRecord,
         _ names: borrowing NameTable, _ marks: [UInt8]
     ) -> Int32 {
-        // SAFETY: the builder has made the state for records that lie in its memory; what is trusted of it is that each member with a
-        // kind has memory for that kind at its offset from the base. Of a member with a shape it is a value of that type.
+        // SAFETY: the builder has made the state for records in its own memory. This code relies on two facts: each member
+        // with a kind has memory for that kind at its offset from the base, and a member with a shape has a value of that
+        // type.
         unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
         var (index, next, seen) = (element.firstChild, 0, UInt64(0))
         var hasStrays = false
@@ -39,7 +40,8 @@ enum RecordFill {
                 } else if unsafe !state.pointee.skipsUnknown
                     || names.withName(node.name, { unsafe $0.withUnsafeBytes { unsafe state.pointee.isNear($0) } })
                 {
-                    // Messages tell of a name that differs from that of a member only in case, and of all if nothing is stored.
+                    // Messages report names that differ from a member's name only in case. If nothing is stored, they report
+                    // all names.
                     if seen == 0 { index = element.firstChild }
                     break
                 } else {
@@ -50,7 +52,7 @@ enum RecordFill {
         }
         unsafe (state.pointee.seen, state.pointee.next) = (seen, next)
         guard index < 0 else { return index }
-        // Whether that is an error is known to the builder.
+        // The builder decides whether that is an error.
         if hasStrays && seen == 0 { return element.firstChild }
         guard unsafe state.pointee.complete & ~seen == 0 || state.pointee.fillMissing(base, seen: seen) else {
             return -1
@@ -60,14 +62,14 @@ enum RecordFill {
         return complete
     }
 
-    /// The index of the member with a name, -1 where there is none.
+    /// Returns the index of the member with a name, or -1 if no member has it.
     @inline(__always)  // PERF: XML/objects; once a member.
     private static func member(
         of name: Int32, _ names: borrowing NameTable, _ state: UnsafeMutablePointer<RecordState>,
         _ members: UnsafeMutablePointer<RecordMember>, _ next: Int, _ count: Int
     ) -> Int {
         names.withName(name) { name in
-            // Members mostly come in their order, some of them missing.
+            // Most members come in their order, with some of them missing.
             for index in next..<min(count, next &+ 3) where unsafe isNamed(members + index, name) { return index }
             // SAFETY: the pointer does not leave the closure.
             return unsafe name.withUnsafeBytes { unsafe state.pointee.index(of: $0) } ?? -1
@@ -76,7 +78,7 @@ enum RecordFill {
 
     @inline(__always)
     private static func isNamed(_ member: UnsafeMutablePointer<RecordMember>, _ name: RawSpan) -> Bool {
-        // A name is between quotes and a colon there.
+        // The member's text has quotes around the name and a colon after it.
         let count = unsafe member.pointee.length &- 3
         guard count == name.byteCount else { return false }
         return unsafe UnsafeRawBufferPointer(start: member.pointee.text + 1, count: count).bytes.hasSameBytes(as: name)
@@ -84,7 +86,7 @@ enum RecordFill {
 
     // MARK: Members
 
-    /// Stores a child, or all with its name, as a member; false where messages must tell.
+    /// Stores a child, or all children with its name, as a member. Returns false if it has to be sent as messages.
     @inline(__always)
     private static func store(
         _ index: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
@@ -118,7 +120,7 @@ enum RecordFill {
         return true
     }
 
-    /// Stores the text of a number or a Boolean, which needs no end; false where it is none.
+    /// Stores a number or a Boolean, which needs no deinitialization. Returns false if the text isn't one.
     private static func storeScalar(_ text: RawSpan, _ kind: FastKind, to place: UnsafeMutableRawPointer) -> Bool {
         let value = text.withoutXMLWhitespaceAround
         let isOptional = kind == .optionalInteger || kind == .optionalReal || kind == .optionalBool
@@ -154,7 +156,8 @@ enum RecordFill {
 
     // MARK: Values of any type
 
-    /// Stores a child, or all with its name, in uninitialized memory; false leaves it so.
+    /// Stores a child, or all children with its name, in uninitialized memory. If it returns false, the memory is still
+    /// uninitialized.
     private static func storeMember(
         _ index: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
         _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
@@ -180,7 +183,7 @@ enum RecordFill {
         }
     }
 
-    /// Stores one child in uninitialized memory; false leaves it so.
+    /// Stores one child in uninitialized memory. If it returns false, the memory is still uninitialized.
     @inline(__always)
     private static func storeValue(
         _ node: HeldElements.Node, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
@@ -216,7 +219,7 @@ enum RecordFill {
         }
     }
 
-    /// Stores what the type reads of the message that a text is.
+    /// Stores the value that the type reads from the message for a text.
     @inline(never)
     private static func storeByType(
         _ text: RawSpan, _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer
@@ -249,7 +252,7 @@ enum RecordFill {
         return false
     }
 
-    /// Stores children of one name as an array; false leaves the memory uninitialized.
+    /// Stores children with the same name as an array. If it returns false, the memory is still uninitialized.
     private static func storeArray(
         _ first: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
         _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
@@ -261,7 +264,8 @@ enum RecordFill {
         else { return false }
         let (room, stride) = unsafe (element.pointee.room, element.pointee.stride)
         let memory = unsafe RecordState.elementMemory(inner)
-        // Elements are complete in the memory first; then they move to the array together, most arrays at once.
+        // Elements are first completed in separate memory and then moved to the array together. Most arrays need only one
+        // such move.
         var (index, count, isMade) = (first, 0, false)
         while index >= 0 {
             let next = record[index]
@@ -269,7 +273,7 @@ enum RecordFill {
                 unsafe element.pointee.move(memory, count, to: place, isMade: isMade)
                 (count, isMade) = (0, true)
             }
-            // Names that differ in their namespaces alone are for messages to refuse.
+            // Messages reject names that differ only in their namespaces.
             guard next.namespace == node.namespace,
                 unsafe storeValue(next, record, names, element, to: memory + count * stride, inner)
             else {

@@ -1,10 +1,10 @@
-// The format XML, with which PlistBuilding and PlistCoding decode and encode values.
+// The XML format, which PlistBuilding and PlistCoding use to decode and encode values.
 
 @_exported import PlistBuilding
 @_exported import PlistCoding
 @_exported import PlistStreaming
 
-/// XML 1.0 as values.
+/// A format that reads and writes values as XML 1.0.
 ///
 /// ```swift
 /// struct Person: StreamObject { var id = 0, name = "", phone: [String] = [] }
@@ -12,37 +12,40 @@
 /// let text = try XML(rootName: "people", recordName: "person").encodeToString(people)
 /// ```
 ///
-/// An array gets the children of the root element; a structure, a class or a dictionary gets the root element itself. Members are
-/// attributes or child elements, and arrays are repeated elements. ``XMLRecordAdapter`` and ``XMLHandlers`` read documents of other shapes, and ``XMLTree`` keeps everything of a document.
+/// To read an array, the children of the root element become its elements. To read a structure, a class or a dictionary, the
+/// root element itself becomes the value. Members are attributes or child elements, and arrays are repeated elements. Use
+/// ``XMLRecordAdapter`` and ``XMLHandlers`` for documents of other shapes, and ``XMLTree`` to keep everything in a document.
 ///
 /// ### What is written
 ///
-/// The type that was written reads the same value:
+/// Written values can be read again as the same type:
 ///
 /// - A member is a child element, or an attribute if its key begins with ``XMLObjectOptions/attributePrefix``. The member
 ///   ``XMLObjectOptions/textKey`` is the text.
-/// - An array is its elements, each in an element with the name of the member. An array at the root has elements ``recordName``.
-/// - Data is base64, and a date is text such as `2026-11-25T10:00:00Z`, with up to nine digits behind the seconds.
-/// - Nil members and empty arrays are omitted, and read as the defaults of members. `WritingOptions(nilMembers: .writeNull)` writes nil
-///   as an element with `xsi:nil="true"`. So is null elsewhere.
+/// - An array is written as its elements, each in an element with the name of the member. An array at the root has elements
+/// - Nil members and empty arrays are omitted and read as the defaults of their members.
+///   `WritingOptions(nilMembers: .writeNull)` writes nil members as elements with `xsi:nil="true"`. Other null values are
+///   always written this way.
+/// - Nil members and empty arrays are omitted and read as the defaults of their members. `WritingOptions(nilMembers:
+///   .writeNull)` writes nil members as elements with `xsi:nil="true"`. Other null values are always written this way.
 ///
-/// Arrays in arrays, keys that aren't names of elements, characters that XML excludes, and infinite numbers are refused.
+/// Arrays in arrays, keys that aren't valid element names, characters that XML excludes, and infinite numbers are errors.
 public struct XML: DefaultFormat {
-    /// How documents are read.
+    /// The options for reading documents.
     public var reader: XMLReaderOptions
-    /// How elements become values.
+    /// The options for turning elements into values.
     public var objects: XMLObjectOptions
-    /// How documents are written.
+    /// The options for writing documents.
     public var writer: XMLWriterOptions
-    /// The name of the root element that is written.
+    /// The name of the written root element.
     public var rootName: String
-    /// The name of the elements that the elements of an array at the root are written as.
+    /// The name of the elements that are written for the elements of an array at the root.
     public var recordName: String
 
     /// Creates the format with its default options.
     public init() { self.init(reader: XMLReaderOptions()) }
 
-    /// Creates the format for documents in an encoding, whatever they declare.
+    /// Creates the format for documents in an encoding, which overrides the encoding that they declare.
     ///
     /// ```swift
     /// let list = try XML(encoding: .windows1252).propertyList(from: mislabelled)
@@ -63,8 +66,8 @@ public struct XML: DefaultFormat {
 
     /// Reads a document and sends it to a sink, as ``XMLRecordAdapter`` describes.
     ///
-    /// - Throws: The first error of the source, the document or the sink, with its position: that of an error of a record is where the
-    ///   record ends.
+    /// - Throws: The first error of the source, the document or the sink, with its position. An error in a record has the
+    ///   position of the record's end.
     /// - Complexity: O(*n*) in the bytes; memory for one record at a time.
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink
@@ -74,8 +77,8 @@ public struct XML: DefaultFormat {
 
     /// Writes contents as elements.
     ///
-    /// - Throws: `unrepresentable` for an array in an array, a name that no element can have, a character that XML excludes, an
-    ///   infinite number, and white space as the text of an element with children.
+    /// - Throws: `unrepresentable` for an array in an array, an invalid element name, a character that XML excludes, an
+    ///   infinite number, or white space as the only text of an element with children.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in
@@ -95,7 +98,7 @@ public struct XML: DefaultFormat {
 extension XMLReader: PushReader where Sink: ~Copyable {}
 
 extension XML {
-    /// Elements, whose scalars are text.
+    /// The value types of elements, whose scalars are text.
     public var valueTypes: ValueTypes { .elements }
 }
 

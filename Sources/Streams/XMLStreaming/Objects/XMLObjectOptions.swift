@@ -1,20 +1,20 @@
-// How elements become members, values and arrays of messages that know nothing of elements.
+// The options for turning elements into members, values and arrays of property-list messages.
 
-/// How an XML document becomes the values of members, for builders of objects and other sinks of property-list messages.
+/// Options that control how an XML document becomes values, for object builders and other sinks of property-list messages.
 public struct XMLObjectOptions: Sendable, Hashable {
-    /// What names become keys.
+    /// The rules for turning names into keys.
     public enum Names: Sendable, Hashable {
         /// Names without their prefixes.
         ///
-        /// If names in one element differ only in their namespaces, the one without a prefix is the key, and others are spelled with
-        /// theirs: `title` and `media:title`. If all have prefixes, or the one without comes later than records that were sent, that
-        /// is an error.
+        /// If names in one element differ only in their namespaces, the name without a prefix is the key, and other names
+        /// keep their prefixes: `title` and `media:title`. It is an error if all of them have prefixes, or if the name
+        /// without a prefix comes after records that were already sent.
         case local
-        /// Names as they are spelled.
+        /// Names with their prefixes, as in the document.
         case qualified
     }
 
-    /// What the root element is.
+    /// The ways to send the root element.
     public enum Root: Sendable, Hashable {
         /// The value of the document; its name is not sent.
         case value
@@ -22,48 +22,53 @@ public struct XMLObjectOptions: Sendable, Hashable {
         case member
     }
 
-    /// Which elements are elements of an array, where the sink does not say.
+    /// The rules for elements that become arrays, used if the sink doesn't expect a specific type.
     public enum Arrays: Sendable, Hashable {
-        /// Those that are repeated.
+        /// Repeated elements become arrays.
         ///
-        /// Whether an element is repeated is known at the end of the root, so that children of the root are held in memory, except
-        /// those with the name of the first one.
+        /// The end of the root shows which elements are repeated. Until then, the children of the root are held in memory,
+        /// except the children with the same name as the first child.
         case repeated
-        /// Those that are repeated, and the children of the root, even when there is one only.
+        /// Repeated elements become arrays, and so do all children of the root, even if there is only one.
         ///
-        /// The children are records, in an array for each name. The root is a dictionary, also when it has none.
+        /// The children are records, in an array for each name. The root is always a dictionary, even if it has no children.
         case records
-        /// Those with these names, as keys, even when there is one only; all others come once, or are an error.
+        /// Elements with these keys become arrays, even if there is only one. It is an error if any other element is
+        /// repeated.
         ///
-        /// Nothing is held in memory to find out. In elements around records, those of one name have to come side by side.
+        /// No elements are held in memory to detect repetitions. In elements around records, elements with the same name have
+        /// to be adjacent.
         case named(Set<String>)
     }
 
-    /// What names become keys.
+    /// The rule for turning names into keys.
     public var names: Names
-    /// What the root element is.
+    /// The way to send the root element.
     public var root: Root
-    /// Which elements are elements of an array, where the sink does not say.
+    /// The rule for elements that become arrays, used if the sink doesn't expect a specific type.
     public var arrays: Arrays
-    /// The keys of elements whose children, whatever their names, are the elements of an array: `<phones><p>1</p><p>2</p></phones>`.
+    /// The keys of elements whose children become the elements of an array, regardless of their names:
+    /// `<phones><p>1</p><p>2</p></phones>`.
     public var wrappedArrays: Set<String>
-    /// What comes before the names of attributes in keys.
+    /// The prefix for keys of attributes.
     public var attributePrefix: String
-    /// The key of the text of an element that has attributes or children as well.
+    /// The key for the text of an element that also has attributes or children.
     public var textKey: String
-    /// A Boolean value that indicates whether the attributes of the root become members, where the root becomes a dictionary.
+    /// A Boolean value that indicates whether the attributes of the root become members if the root becomes a dictionary.
     ///
-    /// Without them, a sink that takes only records, such as the rows of a table, gets what else is in a document.
+    /// Without the attributes, a sink that takes only records, such as the rows of a table, can receive the rest of the
+    /// document.
     public var keepsRootAttributes: Bool
-    /// The most bytes, about, of elements held at a time, and of all names in the document that differ.
+    /// The approximate maximum size, in bytes, of the elements held at a time and of all different names in the document.
     ///
-    /// A record has to fit, and so do children of the root that are not side by side, with all that is between them.
+    /// A record has to fit within this limit. Children of the root that aren't adjacent have to fit too, including all
+    /// elements between them.
     public var maxBufferedBytes: Int
 
     /// Creates options.
     ///
-    /// Without a prefix for attributes, an attribute and a child with the same key are an error. Of elements 64 MiB are held, unless
-    /// something else is given.
+    /// If the prefix for attributes is empty, an attribute and a child with the same key are an error. By default, up to 64
+    /// MiB of elements are held.
     public init(
         names: Names = .local, root: Root = .value, arrays: Arrays = .repeated, wrappedArrays: Set<String> = [],
         attributePrefix: String = "", textKey: String = "#text", keepsRootAttributes: Bool = true,

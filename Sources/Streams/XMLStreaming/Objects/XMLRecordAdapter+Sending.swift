@@ -1,21 +1,22 @@
-// What is held, as messages: children by their names, in the order in which the names come first, what is repeated as an array.
+// Sends held elements as messages. Children are sent by name, in the order of the first child with each name, and repeated
+// children are sent as an array.
 
 import PlistBuilding
 import PlistStreaming
 
-/// What is left to be sent of held elements; the last step is next.
+/// A step that remains to be done to send held elements. The last step in the list is done first.
 enum SendingStep {
     /// A value, by the index of its node.
     case value(Int32)
-    /// The members of a dictionary from a node on.
+    /// The members of a dictionary, starting with a node.
     case members(Int32)
     /// The elements of an array: a node and those with its name.
     case elements(Int32)
-    /// The elements of an array: a node and all its siblings, but for attributes.
+    /// The elements of an array: a node and all its siblings that aren't attributes.
     case children(Int32)
-    /// The text of an element, behind its other members.
+    /// The text of an element, after its other members.
     case text(Int32)
-    /// The end of a dictionary, which may be an element with only attributes.
+    /// The end of a dictionary, which may be sent for an element with only attributes.
     case endDictionary(hasOnlyAttributes: Bool)
     case endArray
 }
@@ -27,10 +28,10 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         try names.withName(name) { (name) throws(StreamError) in try sink.writeKey(name) }
     }
 
-    /// Sends the element that is held, and holds nothing from then on.
+    /// Sends the held element and then removes it.
     mutating func sendHeld() throws(StreamError) {
         guard !held.isEmpty else { return }
-        // SAFETY: while it is sent, nothing is held besides.
+        // SAFETY: no other element is held while it is sent.
         try send(.value(0), unsafe HeldRecord(unscoped: held))
         held.removeAll()
     }
@@ -96,7 +97,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
             steps.append(.endArray)
             return steps.append(.children(node.firstChild))
         }
-        // A type that wants a scalar has no members for attributes.
+        // A type that expects a scalar has no members for attributes.
         let isScalar = expected != .dictionary && (expected == .any ? !hasMembers : !node.hasElements)
         guard !isScalar else { return try sendText(node, record) }
         if expected == .dictionary, node.textCount == 0, try store(node, record) { return }
@@ -109,7 +110,8 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         if hasMembers { steps.append(.members(node.firstChild)) }
     }
 
-    /// Stores the members of a dictionary where the sink wants them, if it says where, and leaves what cannot be stored to messages.
+    /// Stores the members of a dictionary in memory that the sink lends, if it lends any. Members that can't be stored are
+    /// left to messages.
     private mutating func store(
         _ node: HeldElements.Node, _ record: borrowing HeldRecord
     ) throws(StreamError) -> Bool {
@@ -122,7 +124,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         return true
     }
 
-    /// Refuses an element with text where a child or an attribute has the key of text.
+    /// Throws an error if an element has text and a child or an attribute with the key of the text.
     private func checkTextKey(_ node: HeldElements.Node, _ record: borrowing HeldRecord) throws(StreamError) {
         var child = node.firstChild
         while child >= 0 {
@@ -131,7 +133,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         }
     }
 
-    /// Sends the first member from a node on that was not sent with another one of its name.
+    /// Sends the first member, starting with a node, that wasn't already sent with another member of the same name.
     private mutating func sendMember(_ start: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
         var index = start
         while index >= 0, record[index].isRepeat { index = record[index].next }
@@ -140,7 +142,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         if node.next >= 0 { steps.append(.members(node.next)) }
         try sendKey(node.name)
         let expected = sink.expectedValue().kind
-        // What nobody wants cannot clash.
+        // Ignored members can't clash.
         if node.nextSame >= 0, expected != .nothing { try checkNames(index, record) }
         var isArray = false
         if mark(node.name) & 2 == 0, !node.isAttribute {
@@ -162,7 +164,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         }
     }
 
-    /// Refuses nodes of one key whose names differ.
+    /// Throws an error if nodes with the same key have different names.
     func checkNames(_ first: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
         let node = record[first]
         var next = node.nextSame
@@ -185,7 +187,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
                 + "(maxBufferedBytes)")
     }
 
-    /// Elements of one name, with so much between them that it cannot be held.
+    /// Returns an error for elements with the same name that are so far apart that the elements between them can't be held.
     func tooFarApart(_ name: Int32) -> StreamError {
         failure(
             .limitExceeded,
@@ -199,7 +201,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
             "an element \(ShownText.quoted(names.string(name).utf8)) comes again where one is expected")
     }
 
-    /// An attribute and a child of the same key.
+    /// Returns an error for an attribute and a child with the same key.
     func attributeClash(_ name: Int32) -> StreamError {
         failure(
             .duplicateKey,

@@ -1,4 +1,4 @@
-// Tests of elements as messages: whole, and byte by byte.
+// In-class tests of the messages for elements, with each document read at once and byte by byte.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -65,7 +65,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         ]
     }
 
-    /// The messages of a document, which are the same in every division.
+    /// Returns the messages of a document, which have to be the same for every division into pieces.
     private static func messages(_ text: String, _ options: XMLObjectOptions = XMLObjectOptions()) throws -> String {
         var whole = EventTrace()
         var thrown: StreamError?
@@ -96,7 +96,7 @@ extension XMLRecordAdapterTests: SelfTesting {
             ("<a><b>1</b> <c/>\n</a>", #"{ key "b" string "1" key "c" string "" }"#),
             ("<a><b>1</b><b>2</b><b/></a>", #"{ key "b" [ string "1" string "2" string "" ] }"#),
             ("<a><b>1</b><c>2</c><c>3</c></a>", #"{ key "b" string "1" key "c" [ string "2" string "3" ] }"#),
-            // What is repeated, but not side by side, within a child of the root.
+            // Elements within a child of the root that are repeated but not adjacent.
             (
                 "<a><b><c>1</c><d/><c>2</c></b></a>",
                 #"{ key "b" { key "c" [ string "1" string "2" ] key "d" string "" } }"#
@@ -295,7 +295,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         ]
         for (text, expected) in rows {
             expectEqual(try messages(text), expected, text)
-            // As one level deeper.
+            // The same content one level deeper.
             expectEqual(try messages("<r>\(text)</r>"), "{ key \"a\" \(expected) }", "within \(text)")
         }
         struct Coded: Decodable { let b: [Int] }
@@ -320,7 +320,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(
             try XML.decode([String: [String]].self, from: members),
             ["int": ["1", "2", "3", "4"], "string": ["a", "b"], "x": ["7", "8"]], "a dictionary")
-        // What was built is given up where the next value does not fit.
+        // Values that were already built are released if the next value doesn't fit.
         for bad in ["<int>x</int>", "<string><y/></string>", "<person><id>x</id></person>"] {
             expectThrows(StreamError.self, bad) {
                 _ = try XML.decode(Mixed.self, from: text.replacing("</r>", with: "\(bad)</r>"))
@@ -339,7 +339,7 @@ extension XMLRecordAdapterTests: SelfTesting {
             try trace.readXML(text, objectOptions: options)
             return trace.text
         }
-        // Far more than the limit, in the order of the names, as also without a limit.
+        // The content is far larger than the limit, but in the order of the names, which is also the order without a limit.
         let (x, y, z) = ("<x>\(String(repeating: "x", count: 99))</x>", "<y><v>1</v>a<w/>b</y>", "<z k='1'>2</z>")
         for (first, second) in [(1, 200), (2, 200), (60, 60), (0, 100)] {
             let middle = String(repeating: x, count: first) + String(repeating: y, count: second)
@@ -349,7 +349,7 @@ extension XMLRecordAdapterTests: SelfTesting {
             expectEqual(try trace(text), whole.text, "\(first) and \(second)")
             expectEqual(try messages(text, options), whole.text, "\(first) and \(second) in pieces")
         }
-        // Names of one array may be so far apart as fits; of the name that comes first, any number.
+        // Elements of one array may be as far apart as the limit allows. The first name may come any number of times.
         let near = "<a>" + String(repeating: x + x + y, count: 4) + "</a>"
         expectEqual(try trace(near).components(of: "key \"x\""), 1, "held together")
         for (text, path) in [
@@ -365,12 +365,12 @@ extension XMLRecordAdapterTests: SelfTesting {
             expectTrue(error?.message.contains("maxBufferedBytes") == true, "the option for \(text)")
             expectEqual(error?.path?.description, path, "path for \(text)")
         }
-        // A name in two namespaces is never one array.
+        // A name in two namespaces never becomes a single array.
         let clash = expectThrows(StreamError.self, "namespaces") {
             _ = try trace("<a xmlns:p='u'><t/><x/><p:x/>" + String(repeating: "<p:x>\(x)</p:x>", count: 40) + "</a>")
         }
         expectEqual(clash?.kind, .limitExceeded, "\(clash?.message ?? "")")
-        // Values that are handed over one by one need no memory, in any order.
+        // Values that are delivered one at a time need no memory, in any order.
         var count = 0
         var stream = try RecordStream<Line>(depth: 2, options: BuilderOptions(checksNames: false)) { _ in count += 1 }
         let feed = "<a>" + String(repeating: x + y, count: 2_000) + "</a>"
@@ -528,7 +528,7 @@ extension XMLRecordAdapterTests: SelfTesting {
                     }
                 }
             }
-            // What is wanted clashes in any order.
+            // Names of members that are read clash in any order.
             let text = "<a xmlns:p='v' \(attributes)>\(content)</a>".replacing("name", with: "other")
                 .replacing("u=", with: "id=").replacing("u/>", with: "name/>")
             guard content.contains("<p:u/>") || content.contains("<u/><u/>"), content != "<u/><p:u/>" else { continue }
@@ -539,7 +539,7 @@ extension XMLRecordAdapterTests: SelfTesting {
 }
 
 extension String {
-    /// How often a text is in this one.
+    /// Returns the number of occurrences of a text in this string.
     fileprivate func components(of text: String) -> Int {
         split(separator: text, omittingEmptySubsequences: false).count - 1
     }

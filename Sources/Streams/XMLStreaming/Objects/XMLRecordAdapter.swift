@@ -1,13 +1,13 @@
-// Elements and attributes as property-list messages: the elements around the records, which are open for as long as the document
-// is, and what is sent of them as it comes. What is within a record is held until it is complete; see XMLRecordAdapter+Sending.
+// Turns elements and attributes into property-list messages. This file sends the elements around records as they are read.
+// The elements within a record are held until the record is complete; see XMLRecordAdapter+Sending.
 
 public import PlistStreaming
 
-/// An XML sink that sends a document to a sink of property-list messages, such as a builder of objects.
+/// An XML sink that sends a document to a sink of property-list messages, such as an object builder.
 ///
-/// An element is a dictionary of its attributes and its children by their names, or a string when it has none. Children with the same
-/// name become an array. What a sink of this package expects decides first: of a type's members it is known which are arrays, numbers,
-/// Booleans, and which are not wanted.
+/// An element becomes a dictionary of its attributes and children by name, or a string if it has none. Children with the same
+/// name become an array. The values that the receiving sink expects take precedence. A builder of a type, for example, knows
+/// the members that are arrays, numbers or Booleans, and the members to ignore.
 ///
 /// ```swift
 /// struct Person: StreamObject { var id = 0, name = "", phone: [String] = [] }
@@ -15,60 +15,63 @@ public import PlistStreaming
 /// try people.readXML("<people><person id='1'><name>Ada</name><phone>1</phone><phone>2</phone></person></people>")
 /// ```
 ///
-/// Where the sink expects an array as the document, the children of the root are its elements. Records, the elements of arrays, are
-/// held one at a time, and their children may come in any order.
+/// If the sink expects an array as the document, the children of the root become its elements. Records, which are the
+/// elements of arrays, are held one at a time, and their children may come in any order.
 ///
-/// So may the children of the root. Builders of types add to the array of a name that comes again. For other sinks, the children with
-/// the name of the first one are sent as they come, and others are held until the root ends. If they have more than
-/// ``XMLObjectOptions/maxBufferedBytes``, they are sent before, and a name that comes again after that is an error.
+/// The children of the root may come in any order too. If a name comes again, builders of types add to its array. For other
+/// sinks, the children with the same name as the first one are sent as they come, and other children are held until the root
+/// ends. If the held children exceed ``XMLObjectOptions/maxBufferedBytes``, they are sent earlier, and a name that comes
+/// again after that is an error.
 ///
-/// Nothing is lost in silence but what has no place in the messages:
+/// Only content that property-list messages can't express is dropped without an error:
 ///
-/// - the name of the root, unless ``XMLObjectOptions/Root/member`` makes it a key, declarations of namespaces,
-///   comments, processing instructions, and the document type;
-/// - white space between tags, where it is all the text that an element with children has before or between or behind them, and where
-///   it is all that is in an element without attributes of which a dictionary is expected;
-/// - of an element whose children are the elements of an array, because the sink expects one or by ``XMLObjectOptions/wrappedArrays``,
-///   the attributes, and the names of the children;
-/// - of an element without children of which a string, a number or a Boolean is expected, the attributes;
-/// - for builders, what their options ignore: it is skipped, and clashes with nothing; but an object of which no child, attribute or text is
-///   a member is an error, unless it may be an empty list with attributes, and so is a name that differs only in case from a member that
-///   does not come;
-/// - the order of children with the same name and of text among other children: the pieces of text are joined, as one member.
+/// - the name of the root, unless ``XMLObjectOptions/Root/member`` makes it a key
+/// - namespace declarations, comments, processing instructions, and the document type
+/// - white space between tags, if an element with children has no other text at this place, or if it is the only content of
+///   an element without attributes and the sink expects a dictionary
+/// - the attributes of an element and the names of its children, if the children are the elements of an array because the
+///   sink expects one or because of ``XMLObjectOptions/wrappedArrays``
+/// - the attributes of an element without children, if the sink expects a string, a number or a Boolean
+/// - for builders, the content that their options ignore. It is skipped, and its names can't clash with others. Two cases are
+///   errors: an object without any child, attribute or text that is a member, unless it may be an empty list with attributes;
+///   and a name that differs only in case from a member that is missing
+/// - the order of children with the same name, and of text among other children. The pieces of text are joined to a single
+///   member
 ///
-/// What else cannot be kept is an error: text among the elements of an array, a child and an attribute of the same key, a repeated
-/// element where one is expected, the content of an element that has none by `xsi:nil="true"`. That attribute makes null of an
-/// element; where the element has other attributes that would be members, it is an error as well.
+/// Other content that can't be kept is an error: text among the elements of an array, a child and an attribute with the same
+/// key, a repeated element if the sink expects only one, and the content of an element with `xsi:nil="true"`. This attribute
+/// makes an element null. It is an error if the element also has attributes that would be members.
 public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
     let options: XMLObjectOptions
-    /// A Boolean value that indicates whether names are spelled in keys with their prefixes, and those of attributes with what
-    /// is before them.
+    /// A Boolean value that indicates whether keys keep the prefixes of names, and keys of attributes also have their prefix
+    /// from the options.
     private let isQualified: Bool
     private let hasAttributePrefix: Bool
     var names: NameTable
-    /// What options say of names, by their numbers: 1 for elements of arrays, 2 for arrays.
+    /// The options for names, by the numbers of the names: 1 for elements of arrays, 2 for arrays.
     var marks: [UInt8] = []
-    /// The number of the key of text.
+    /// The number of the key for text.
     let textName: Int32
     var held: HeldElements
     private var levels: [OpenLevel] = []
-    /// A Boolean value that indicates whether the content of an element that nobody wants is skipped.
+    /// A Boolean value that indicates whether the content of an ignored element is skipped.
     private var isSkipping = false
-    /// The number of texts around records that come behind children that followed them.
+    /// The number of texts around records that are sent after children that followed them.
     private var movedTextCount = 0
-    /// The number of children and texts so far whose place among their siblings the messages do not have.
+    /// The number of children and texts so far that were moved among their siblings, because messages can't express their
+    /// position.
     package var movedCount: Int {
-        // PERF: convert; else all of this is copied for it.
+        // PERF: convert; a plain getter would copy the whole adapter.
         mutating get { held.movedCount + movedTextCount }
     }
-    /// The name under construction.
+    /// The key that is being assembled.
     private var key: [UInt8] = []
-    /// What is left to be sent of what is held.
+    /// The steps that remain to send the held elements.
     var steps: [SendingStep] = []
 
-    /// Creates a sink before another one.
+    /// Creates a sink that forwards to another sink.
     public init(_ sink: consuming Sink, options: XMLObjectOptions = XMLObjectOptions()) {
         self.sink = sink
         self.options = options
@@ -86,12 +89,12 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         self.names = names
     }
 
-    /// What options say of a name.
+    /// Returns the options for a name.
     func mark(_ name: Int32) -> UInt8 { Int(name) < marks.count ? marks[Int(name)] : 0 }
 
     // MARK: Names
 
-    /// The number of the key that a name becomes.
+    /// Returns the number of the key for a name.
     private mutating func keyNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
         if !isAttribute || !hasAttributePrefix {
             return names.number(of: isQualified ? name.qualified : name.local)
@@ -103,12 +106,12 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return unsafe key.withUnsafeBytes { unsafe names.number(of: $0.bytes) }
     }
 
-    /// The number of the namespace of a name, -1 for none.
+    /// Returns the number of a name's namespace, or -1 if the name isn't in a namespace.
     private mutating func namespaceNumber(_ name: borrowing XMLName) -> Int32 {
         name.namespace.byteCount == 0 ? -1 : names.number(of: name.namespace)
     }
 
-    /// The number of a name with its prefix.
+    /// Returns the number of a name with its prefix.
     private mutating func spelledNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
         key = isAttribute ? Array(options.attributePrefix.utf8) : []
         // SAFETY: the bytes are copied within the closure.
@@ -116,7 +119,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return unsafe key.withUnsafeBytes { unsafe names.number(of: $0.bytes) }
     }
 
-    /// One more than the number of a prefix that is not in the key, 0 for none.
+    /// Returns one plus the number of the name's prefix if the key leaves it out, otherwise 0.
     @inline(__always)  // PERF: XML/objects; once an element and attribute, few of which have a prefix.
     private mutating func prefixNumber(_ name: borrowing XMLName) -> UInt16 {
         !isQualified && name.prefixCount > 0 ? numberOfPrefix(name) : 0
@@ -128,7 +131,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return number < Int32(UInt16.max) ? UInt16(number + 1) : 0
     }
 
-    /// The number of the key of a child, with its prefix if what came before has the name in another namespace.
+    /// Returns the number of a child's key, which includes the prefix if the same name came earlier in another namespace.
     @inline(never)
     private mutating func childNumber(_ name: borrowing XMLName) -> Int32 {
         let number = keyNumber(name, isAttribute: false)
@@ -138,7 +141,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return spelledNumber(name, isAttribute: false)
     }
 
-    /// The number of the key of an attribute, with its prefix if another one has the name without one.
+    /// Returns the number of an attribute's key, which includes the prefix if another attribute has the same name without a
+    /// prefix.
     private mutating func attributeNumber(_ index: Int, of attributes: borrowing XMLAttributes) -> Int32 {
         let name = attributes[index].name
         if !isQualified, name.prefixCount > 0 {
@@ -152,14 +156,15 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
 
     // MARK: Messages of the reader
 
-    /// Sends what the element begins, or begins to hold it.
+    /// Sends the beginning of the element's value, or starts to hold the element.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         guard held.isOpen else { return try startOutsideRecord(tag) }
         try hold(tag)
         return .content
     }
 
-    // PERF: XML/objects; apart, so that what is done for each element of a record is part of the reader's loop.
+    // PERF: XML/objects; a separate function, so that the code for each element of a record can be inlined into the reader's
+    // loop.
     @inline(never)
     private mutating func startOutsideRecord(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         guard let last = levels.indices.last else { return try beginRoot(tag) }
@@ -208,9 +213,9 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return .content
     }
 
-    /// Sends the key of children that follow each other, or of an attribute.
+    /// Sends the key of adjacent children with the same name, or of an attribute.
     ///
-    /// - Returns: Whether children of the name came before others.
+    /// - Returns: `true` if children with this name also came earlier.
     private mutating func beginRun(
         _ name: Int32, _ namespace: Int32, isAttribute: Bool = false
     ) throws(StreamError) -> Bool {
@@ -224,7 +229,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if let earlier {
             if earlier.isAttribute != isAttribute { throw attributeClash(name) }
             if options.names == .local, earlier.namespace != namespace { throw namespaceClash(name) }
-            // Sinks of types can go on with an array; others get each key once.
+            // Sinks of types can continue an array. Other sinks get each key only once.
             guard levels[last].expected.kind == .dictionary else {
                 throw isAroundAnyRecords ? tooFarApart(name) : repeatedElement(name)
             }
@@ -233,7 +238,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return earlier != nil
     }
 
-    /// Begins what follows the key of the first child with a name.
+    /// Begins the value after the key of the first child with a name.
     private mutating func beginChild(
         _ tag: borrowing XMLStartTag, _ name: Int32, isContinued: Bool
     ) throws(StreamError) -> XMLInterest {
@@ -276,7 +281,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return .content
     }
 
-    /// Begins another child with the name of the one before.
+    /// Begins another child with the same name as the previous one.
     private mutating func continueRun(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         let last = levels.count - 1
         levels[last].runCount += 1
@@ -298,7 +303,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return .content
     }
 
-    /// Ends the children with one name.
+    /// Ends the group of adjacent children with the same name.
     private mutating func endRun() throws(StreamError) {
         let last = levels.count - 1
         if levels[last].run == .held { try sendHeld() }
@@ -306,7 +311,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         levels[last].run = .none
     }
 
-    /// Adds a piece of text to the element it is in.
+    /// Adds a piece of text to the innermost element.
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if held.isOpen {
             held.append(text.utf8)
@@ -318,7 +323,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         }
     }
 
-    /// Refuses what has no value.
+    /// Throws an error, because the entity has no value.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable``.
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
@@ -327,14 +332,14 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             "the text of the entity \(ShownText.quoted(reference.name)) is not known")
     }
 
-    /// Sends what the element ends.
+    /// Sends the end of the element's value.
     public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
         if isSkipping {
             isSkipping = false
             return
         }
         if held.isOpen {
-            // At the tag, which is at one place however the text before it is divided.
+            // Checked at the end tag, whose position doesn't depend on the division of the text.
             if held.isInNil, held.hasText { throw contentOfNil() }
             if held.end(&names) { try endRecord() }
         } else {
@@ -358,7 +363,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         try sink.endDictionary()
     }
 
-    /// Forgets what is held, and passes the notice on.
+    /// Removes the held elements and forwards the cancellation.
     public mutating func cancel(with error: StreamError) {
         levels.removeAll()
         held.removeAll()
@@ -369,10 +374,10 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
 
     // MARK: Elements around records
 
-    /// The levels that are open within the root.
+    /// The number of open levels within the root.
     private var levelsAroundRecords: Int { options.root == .member ? 2 : 1 }
 
-    /// Opens an element whose children are sent as they come.
+    /// Opens an element whose children are sent as they are read.
     private mutating func openLevel(_ tag: borrowing XMLStartTag, _ expected: ExpectedValue) throws(StreamError) {
         levels.append(OpenLevel(kind: .undecided, expected: expected))
         let isRoot = levels.count == levelsAroundRecords
@@ -407,13 +412,13 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         try sink.beginDictionary()
     }
 
-    /// Ends a piece of the text of the innermost element, which is dropped when it is white space between tags.
+    /// Ends a piece of the text of the innermost element. White space between tags is dropped.
     ///
-    /// - Returns: Whether it was not dropped.
+    /// - Returns: `true` if the piece was kept.
     private mutating func endTextRun() throws(StreamError) -> Bool {
         let last = levels.count - 1
         let start = levels[last].runStart
-        // Where there are attributes alone, white space is text.
+        // In an element with only attributes, white space is text.
         let isLeaf = !levels[last].hasElements && !levels[last].seen.isEmpty
         guard levels[last].text.count > start, !isLeaf else { return false }
         let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
@@ -458,16 +463,16 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
 
     // MARK: Records of different names
 
-    /// A Boolean value that indicates whether the children of the innermost open element are records for a sink that takes any
-    /// values.
+    /// A Boolean value that indicates whether the children of the innermost open element are records for a sink that takes
+    /// values of any type.
     private var isAroundAnyRecords: Bool {
         guard levels.count == levelsAroundRecords, levels[levels.count - 1].expected.kind == .any else { return false }
         if case .named = options.arrays { return false }
         return true
     }
 
-    /// Begins a record. Those of the first name are sent as they come, from the second one on. Others are held until the end, since more
-    /// of their names may come behind others.
+    /// Begins a record. Records with the first name are sent as they come, starting with the second one. Other records are
+    /// held until the end, because more records with their names may follow.
     @inline(never)
     private mutating func startRecord(_ tag: borrowing XMLStartTag, _ name: Int32) throws(StreamError) -> XMLInterest {
         let last = levels.count - 1
@@ -486,15 +491,15 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return .content
     }
 
-    /// Sends the records that are held, by their names: first those of the array that is open.
+    /// Sends the held records by name, starting with the names of the open array.
     ///
-    /// - Parameter next: The name of more records to come. If it is that of the last record, their array stays open.
+    /// - Parameter next: The name of the records that follow. If the last record has the same name, its array stays open.
     @inline(never)
     private mutating func sendHeldRecords(beforeMoreOf next: Int32 = -1) throws(StreamError) {
         let last = levels.count - 1
         levels[last].isHolding = false
         held.linkRoots(&names)
-        // SAFETY: while they are sent, nothing is held besides.
+        // SAFETY: nothing else is held while they are sent.
         let record = unsafe HeldRecord(unscoped: held)
         let first: Int32 = held.isEmpty ? -1 : 0
         let sent = levels[last].run == .array ? levels[last].runName : -1
@@ -521,7 +526,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if !held.isOpen { held.removeAll() }
     }
 
-    /// Sends the records of one name.
+    /// Sends the records with a name.
     private mutating func sendRecords(
         _ index: Int32, _ record: borrowing HeldRecord, staysOpen: Bool
     ) throws(StreamError) {
@@ -539,7 +544,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if !staysOpen { try endRun() }
     }
 
-    /// Holds less, where more than the limit is held: records that are complete are sent, if those of each name are side by side.
+    /// Reduces the held elements if they exceed the limit, by sending complete records. Records with the same name have to be
+    /// adjacent.
     @inline(never)
     private mutating func holdLess() throws(StreamError) {
         if let last = levels.indices.last, levels[last].isHolding, held.rootCount > 1 {
@@ -557,7 +563,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     // MARK: Holding
 
     // SPEC: XML Schema Part 1, section 2.6.2; a Boolean may have white space around it.
-    /// Returns whether an attribute says that its element has no value.
+    /// Returns whether an attribute marks its element as having no value.
     private static func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
         let name = attribute.name
         guard name.namespace.byteCount == 41, name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
@@ -566,7 +572,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return value.equals("true") || value.equals("1")
     }
 
-    /// Returns whether a tag says that its element has no value.
+    /// Returns whether a tag marks its element as having no value.
     private func isNil(_ tag: borrowing XMLStartTag) -> Bool {
         let attributes = tag.attributes
         for index in 0..<attributes.count where Self.isNil(attributes[index]) { return true }
@@ -605,7 +611,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         failure(.unrepresentable, "an element that has no value has content, which would be lost")
     }
 
-    /// Makes an error with the path to what is sent next.
+    /// Makes an error with the path to the value that is sent next.
     func failure(_ kind: StreamError.Kind, _ message: String) -> StreamError {
         var path = StreamPath()
         for level in levels {

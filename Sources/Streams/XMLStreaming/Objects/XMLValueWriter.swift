@@ -1,15 +1,16 @@
-// Writes values as elements: the sink of the format XML.
+// Writes values as elements. The writer is the sink of the XML format.
 
 import PlistStreaming
 
-/// A sink that writes dictionaries as elements, their members as child elements or attributes, arrays as repeated elements, and null as
-/// an element with `xsi:nil`.
+/// A sink that writes dictionaries as elements, their members as child elements or attributes, arrays as repeated elements,
+/// and null as an element with `xsi:nil`.
 struct XMLValueWriter: PlistSink, ~Copyable {
     /// An open container.
     private enum Container {
-        /// The element of a dictionary: whether it has other members than attributes and text, and text that is only white space.
+        /// The element of a dictionary. The flags indicate whether it has members other than attributes and text, and whether
+        /// its text is only white space.
         case element(hasElements: Bool, hasBlankText: Bool)
-        /// An array, whose elements have this name.
+        /// An array, whose elements have the given name.
         case array(elementName: String)
     }
 
@@ -17,12 +18,12 @@ struct XMLValueWriter: PlistSink, ~Copyable {
     private let options: XMLObjectOptions
     private let rootName: String
     private let recordName: String
-    /// The attribute that says that an element has no value.
+    /// The name of the attribute that marks an element as having no value.
     private let nilAttribute: String
     private var open: [Container] = []
-    /// The key of the value to come.
+    /// The key of the next value.
     private var key: String?
-    /// The start tag that more attributes may be added to.
+    /// The start tag that can still get attributes.
     private var tag: (name: String, attributes: [(key: String, value: String)])?
 
     init(_ format: XML, taking output: inout ByteOutput) {
@@ -42,7 +43,7 @@ struct XMLValueWriter: PlistSink, ~Copyable {
 
     // MARK: Elements
 
-    /// Takes the name of the element, or the elements of an array, of the value to come.
+    /// Returns the name of the next value's element, or the name of an array's elements, and removes it.
     private mutating func takeName(isArray: Bool = false) throws(StreamError) -> String {
         switch open.last {
         case nil: return rootName
@@ -57,7 +58,8 @@ struct XMLValueWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Takes note of an element in another one, whose text, if it were only white space, would not be read.
+    /// Records that an element contains another one. Throws an error if its text is only white space, because readers would
+    /// drop it.
     private mutating func beginElement(in index: Int) throws(StreamError) {
         guard index >= 0, case .element(_, let hasBlankText) = open[index] else { return }
         open[index] = .element(hasElements: true, hasBlankText: hasBlankText)
@@ -72,7 +74,7 @@ struct XMLValueWriter: PlistSink, ~Copyable {
         StreamError(.unrepresentable, "expected text that is more than white space in an element with children")
     }
 
-    /// Writes the start tag that waits for attributes.
+    /// Writes the pending start tag.
     private mutating func writeTag() throws(StreamError) {
         guard let tag else { return }
         self.tag = nil

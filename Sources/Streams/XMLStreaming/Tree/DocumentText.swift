@@ -1,12 +1,12 @@
-// The UTF-8 form of a document that is in another encoding, which the places of its parts are offsets in.
+// Decodes a document in another encoding to UTF-8. The byte ranges of its parts are offsets in the UTF-8 form.
 
 import PlistStreaming
 
-/// Finds the encoding of a document, and decodes it.
+/// Functions that detect the encoding of a document and decode it.
 enum DocumentText {
-    /// A sink that stops where the encoding is known.
+    /// A sink that stops the reader as soon as the encoding is known.
     private struct Stop: XMLSink {
-        /// As `NullSink` has it.
+        /// The same value as in `NullSink`.
         let hasSize = true
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
             throw StreamError.stopRequest()
@@ -19,9 +19,10 @@ enum DocumentText {
         }
     }
 
-    /// The UTF-8 form of a document; nil for one in UTF-8, and for one of which the encoding is not found, which cannot be read.
+    /// Returns the UTF-8 form of a document, or nil if the document is in UTF-8 or if its encoding can't be detected, so that
+    /// it can't be read.
     ///
-    /// What cannot be decoded is left out, since a reader finds it as well, and says where it is.
+    /// Bytes that can't be decoded are left out, because a reader finds the same error and reports its position.
     /// - Complexity: O(*n*) in the bytes; O(1) for most documents in UTF-8.
     static func decode(_ bytes: [UInt8], _ options: XMLReaderOptions) -> [UInt8]? {
         guard let encoding = encoding(of: bytes, options), encoding != .utf8 else { return nil }
@@ -46,7 +47,7 @@ enum DocumentText {
 
     private static func encoding(of bytes: [UInt8], _ options: XMLReaderOptions) -> XMLEncoding? {
         if let encoding = options.encoding { return encoding }
-        // What begins with a tag, a comment or a document type, is in UTF-8.
+        // A document that begins with a tag, a comment or a document type is in UTF-8.
         let declaresNothing =
             bytes.count >= 2 && bytes[0] == UInt8(ascii: "<") && bytes[1] != UInt8(ascii: "?") && bytes[1] != 0
         if declaresNothing { return .utf8 }
@@ -58,7 +59,7 @@ enum DocumentText {
             var offset = 0
             while offset < bytes.byteCount, scanner.failure == nil {
                 let end = min(bytes.byteCount, offset + 512)
-                // Its error is found again by who reads the document.
+                // The reader of the document will find the same error again.
                 try? scanner.feed(bytes.extracting(offset..<end), into: &stop)
                 offset = end
             }

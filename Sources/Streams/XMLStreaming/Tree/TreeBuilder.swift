@@ -2,20 +2,21 @@
 
 import PlistStreaming
 
-/// A sink that makes nodes, of a whole document or of an element that was not made before.
+/// A sink that makes the nodes of a whole document, or the nodes within a lazy element.
 struct TreeBuilder: TreeSink, ~Copyable {
     var memory: TreeMemory
     /// The bytes of the document, in UTF-8.
     let document: [UInt8]
-    /// What is added to the places that come, where what is read is a part of the document.
+    /// The number that is added to the offsets of new nodes if only a part of the document is read.
     private let shift: Int
     private let depthMax: Int
     private let keepsWhitespace: Bool
-    /// A Boolean value that indicates whether the tag of the element whose content is to be made comes next.
+    /// A Boolean value that indicates whether the next tag is the tag of the element whose content is made.
     private var isBeforeContent: Bool
-    /// The open elements, the innermost last; the first one is the document, or the element whose content is made.
+    /// The open elements, with the innermost last. The first one is the document, or the element whose content is made.
     private var open: [(node: Int32, last: Int32)]
-    /// The bytes of the XML declaration, and whether it says another encoding than UTF-8.
+    /// The byte range of the XML declaration. The second property indicates whether the declaration names an encoding other
+    /// than UTF-8.
     private(set) var declarationPlace: Range<Int>?
     private(set) var declaresOtherEncoding = false
 
@@ -24,11 +25,12 @@ struct TreeBuilder: TreeSink, ~Copyable {
     private var isTextBlank = true
     /// The end of the last tag, comment or instruction, where text may begin.
     private var textStart = 0
-    /// The text in the document, as long as it is there as it is meant.
+    /// A Boolean value that indicates whether the bytes of the document are the text itself, without references or line ends
+    /// to replace.
     private var isTextInDocument = true
     private var textContent = 0..<0
 
-    /// Makes a builder of a document.
+    /// Makes a builder for a document.
     init(document: [UInt8], options: XMLTreeOptions) {
         memory = TreeMemory()
         if options.depth == .max { memory.reserve(for: document.count) }
@@ -41,9 +43,10 @@ struct TreeBuilder: TreeSink, ~Copyable {
         open = [(0, -1)]
     }
 
-    /// Makes a builder of the content of an element, whose tags are read as well.
+    /// Makes a builder for the content of a lazy element. Its tags are read as well.
     ///
-    /// As many levels are made as there are around it, so that no byte is read again for each of its levels.
+    /// The builder makes at least as many levels as there are elements around this one, so that no byte is read again for
+    /// each level.
     init(
         _ memory: consuming TreeMemory, document: [UInt8], of node: Int32, at level: Int, options: XMLTreeOptions
     ) {
@@ -61,7 +64,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
 
     // MARK: Nodes
 
-    /// Adds a node behind the last one of the innermost element.
+    /// Adds a node after the last child of the innermost element.
     @inline(__always)  // PERF: XML/tree; a node has more bytes than are passed in registers.
     private mutating func append(_ node: consuming TreeNode, _ place: XMLSourceRange) throws(StreamError) {
         try memory.checkRoom()
@@ -83,7 +86,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
         open[open.count - 1].last = index
     }
 
-    /// Ends the children of the innermost element: the first one knows the last.
+    /// Ends the children of the innermost element. The first child stores the index of the last one.
     private mutating func closeChildren() {
         let (parent, last) = open.removeLast()
         guard last >= 0 else { return }
@@ -119,7 +122,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
         guard let (node, last) = open.last else { return }
         endText(before: tag.place, isOnlyChild: last < 0)
         closeChildren()
-        // The content of an element that was not made before ends with its tag.
+        // The content of a lazy element ends with the element's end tag.
         guard !open.isEmpty else { return }
         let place = shifted(tag.place)
         memory.nodes[Int(node)].end = UInt32(place.upperBound)
@@ -170,7 +173,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
             textContent = textContent.lowerBound..<place.upperBound
         } else {
             if isTextInDocument {
-                // What was in the document so far is copied.
+                // The text so far was in the document. It is copied.
                 isTextInDocument = false
                 let before = document[textContent]
                 textContent = memory.copies.count..<(memory.copies.count + before.count)
@@ -182,13 +185,13 @@ struct TreeBuilder: TreeSink, ~Copyable {
         if isTextBlank, !text.utf8.isXMLWhitespace { isTextBlank = false }
     }
 
-    /// Returns whether a text is in the document as it is meant.
+    /// Returns whether the bytes of the document at a place are equal to a text.
     private func isInDocument(_ text: RawSpan, _ place: Range<Int>) -> Bool {
         guard text.byteCount == place.count, place.upperBound <= document.count else { return false }
         return unsafe document.withUnsafeBytes { bytes in
             // SAFETY: neither the pointer nor the span leaves the closures.
             let start = unsafe text.withUnsafeBytes { $0.baseAddress }
-            // PERF: XML/tree; mostly the text is that of the document itself.
+            // PERF: XML/tree; most texts are spans of the document itself.
             if let start = unsafe start, let base = bytes.baseAddress, unsafe start == base + place.lowerBound {
                 return true
             }
@@ -196,7 +199,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
         }
     }
 
-    /// Makes a node of the text between the last part and another one, unless it is white space between tags.
+    /// Makes a node for the text between the last part and the next one, unless it is white space between tags.
     private mutating func endText(before place: XMLSourceRange, isOnlyChild: Bool = false) {
         let range = shifted(place)
         let start = textStart

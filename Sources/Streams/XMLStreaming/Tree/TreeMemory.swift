@@ -1,54 +1,54 @@
-// The memory of a tree: nodes and attributes as plain values in arrays, which refer to each other by their indexes and to the
-// document by offsets. No node is an object of its own.
+// The memory of a tree. Nodes and attributes are plain values in arrays. They refer to each other by index and to the
+// document by offset. Nodes aren't separate objects.
 
 import PlistStreaming
 
 /// A node of a tree.
 struct TreeNode {
-    /// What a node is.
+    /// The kinds of nodes.
     enum Kind: UInt8 {
         case document, element, text, comment, instruction, entityReference
     }
 
-    /// What is known of a node.
+    /// The properties of a node that are flags.
     struct Flags: OptionSet {
         let rawValue: UInt16
-        /// The text is among the copies; without, it is in the document.
+        /// The text is in `copies`. Without this flag, it is in the document.
         static let isCopied = Flags(rawValue: 1)
-        /// It is written by an empty-element tag.
+        /// The element is written as an empty-element tag.
         static let isEmptyTag = Flags(rawValue: 2)
-        /// The nodes within it were not made yet.
+        /// The nodes within this element weren't made yet.
         static let isLazy = Flags(rawValue: 4)
-        /// It is not as it is in the document, by its tag or its own text.
+        /// The node's tag or its own text differs from the document.
         static let isChanged = Flags(rawValue: 8)
-        /// Something within it is not as it is in the document.
+        /// A node within this node differs from the document.
         static let hasChanges = Flags(rawValue: 16)
-        /// It has no bytes in the document: it was inserted, or it is in the replacement text of an entity.
+        /// The node has no bytes in the document, because it was inserted or is in the replacement text of an entity.
         static let hasNoPlace = Flags(rawValue: 32)
-        /// Some of its children have no bytes in the document that are their own.
+        /// Some of the node's children have no bytes of their own in the document.
         static let hasExpansions = Flags(rawValue: 64)
         static let isRemoved = Flags(rawValue: 128)
-        /// It declares namespaces.
+        /// The element declares namespaces.
         static let declares = Flags(rawValue: 256)
     }
 
     var kind: Kind
     var flags: Flags = []
-    /// The number of the name as it is spelled, of an element, or of the target of an instruction or the name of an entity.
+    /// The number of an element's qualified name, an instruction's target or an entity's name.
     var name: Int32 = -1
-    /// The number of the URI of the namespace, -1 for none.
+    /// The number of the namespace's URI, or -1 if the name has no namespace.
     var namespace: Int32 = -1
     var parent: Int32 = -1
     var firstChild: Int32 = -1
     var next: Int32 = -1
-    /// The node before it; of the first one, the last.
+    /// The previous sibling. For the first child, the last child.
     var previous: Int32 = -1
     var firstAttribute: Int32 = 0
     var attributeCount: Int32 = 0
-    /// The bytes in the document.
+    /// The byte range in the document.
     var start: UInt32 = 0
     var end: UInt32 = 0
-    /// The content of an element in the document, or the text of another node there or among the copies.
+    /// The range of an element's content in the document, or the range of another node's text in the document or in `copies`.
     var contentStart: UInt32 = 0
     var contentEnd: UInt32 = 0
 
@@ -60,38 +60,39 @@ struct TreeNode {
 struct TreeAttribute {
     var name: Int32
     var namespace: Int32
-    /// The value among the copies.
+    /// The range of the value in `copies`.
     var valueStart: UInt32
     var valueCount: UInt32
     var isDeclaration = false
-    /// A Boolean value that indicates whether it is a default of the document type, which is not written.
+    /// A Boolean value that indicates whether the attribute is a default of the document type. Such attributes aren't
+    /// written.
     var isDefaulted = false
-    /// A Boolean value that indicates whether the value lacks the text of an entity.
+    /// A Boolean value that indicates whether the text of an entity is missing from the value.
     var hasSkippedEntity = false
 
     var value: Range<Int> { Int(valueStart)..<Int(valueStart) + Int(valueCount) }
 }
 
-/// The nodes of a tree with what belongs to them.
+/// The nodes of a tree, with their attributes, texts and names.
 struct TreeMemory {
     var nodes: [TreeNode] = []
     var attributes: [TreeAttribute] = []
-    /// Values of attributes, and texts that are not in the document as they are meant.
+    /// The values of attributes, and the texts that differ from the bytes of the document.
     var copies: [UInt8] = []
     var names = NameTable()
-    /// The names of namespaces; the first ones are those that are declared without a document.
+    /// The names of namespaces. The first ones are declared in every document.
     var namespaces = NameTable()
 
-    /// The most nodes, attributes, and bytes of a document or of copies.
+    /// The maximum number of nodes, of attributes, and of bytes in a document or in copies.
     static var countMax: Int { Int(Int32.max) }
 
-    // PERF: XML/tree; memory that grows is copied, and pages that are touched for the first time cost as much as what is in them.
-    /// Asks for as much memory as a document of so many bytes probably needs; what is not used is never touched.
+    // PERF: XML/tree; growing memory is copied, and touching a page for the first time costs as much as filling it.
+    /// Reserves the memory that a document of this size probably needs. Unused memory is never touched.
     mutating func reserve(for byteCount: Int) {
         nodes.reserveCapacity(byteCount / 20)
         attributes.reserveCapacity(byteCount / 64)
         copies.reserveCapacity(byteCount / 8)
-        // SAFETY: the memory is that of the arrays, of which no content is changed.
+        // SAFETY: the memory belongs to the arrays, and their contents aren't changed.
         unsafe nodes.withUnsafeMutableBytes {
             unsafe LargePages.use($0.baseAddress, byteCount / 20 * MemoryLayout<TreeNode>.stride)
         }
@@ -100,7 +101,7 @@ struct TreeMemory {
         }
     }
 
-    /// Refuses what indexes cannot count.
+    /// Throws an error if the indexes can't count any more nodes, attributes or bytes.
     @inline(__always)  // PERF: XML/tree; once a node.
     func checkRoom() throws(StreamError) {
         guard nodes.count < Self.countMax, attributes.count < Self.countMax, copies.count < Int(UInt32.max) else {
@@ -109,7 +110,7 @@ struct TreeMemory {
         }
     }
 
-    /// Copies bytes.
+    /// Copies bytes and returns their range.
     mutating func copy(_ bytes: RawSpan) throws(StreamError) -> Range<Int> {
         let start = copies.count
         guard bytes.byteCount <= Int(UInt32.max) - start else {
@@ -120,7 +121,7 @@ struct TreeMemory {
         return start..<copies.count
     }
 
-    /// The element that a tag begins, whose declarations and attributes are added.
+    /// Makes the element for a start tag and adds its declarations and attributes.
     @inline(__always)  // PERF: XML/tree; once an element.
     mutating func element(_ tag: borrowing XMLStartTag) throws(StreamError) -> TreeNode {
         var node = TreeNode(kind: .element)
@@ -146,16 +147,16 @@ struct TreeMemory {
                 isDefaulted: attribute.isDefaulted, hasSkippedEntity: attribute.hasSkippedEntity))
     }
 
-    /// The number of a namespace, -1 for none.
+    /// Returns the number of a namespace, or -1 if the URI is empty.
     mutating func namespace(_ uri: RawSpan) -> Int32 { uri.byteCount == 0 ? -1 : namespaces.number(of: uri) }
 
-    /// The index of the last child of a node, -1 when it has none.
+    /// Returns the index of a node's last child, or -1 if it has no children.
     func lastChild(of parent: Int32) -> Int32 {
         let first = nodes[Int(parent)].firstChild
         return first < 0 ? -1 : nodes[Int(first)].previous
     }
 
-    /// Puts a node that has no place yet before another one, or behind the last child.
+    /// Inserts an unlinked node before another one, or after the last child.
     mutating func link(_ node: Int32, in parent: Int32, before sibling: Int32 = -1) {
         nodes[Int(node)].parent = parent
         nodes[Int(node)].next = sibling
@@ -172,18 +173,18 @@ struct TreeMemory {
         if sibling == first { nodes[Int(parent)].firstChild = node } else { nodes[Int(before)].next = node }
     }
 
-    /// Takes a node out of its parent.
+    /// Removes a node from its parent.
     mutating func unlink(_ node: Int32) {
         let (parent, next, previous) = (nodes[Int(node)].parent, nodes[Int(node)].next, nodes[Int(node)].previous)
         let first = nodes[Int(parent)].firstChild
         if first == node { nodes[Int(parent)].firstChild = next } else { nodes[Int(previous)].next = next }
-        // The one behind gets the one before; where there is none behind, the first one gets the new last.
+        // The next sibling gets the previous one. If the last child is removed, the first child gets the new last child.
         let follower = next >= 0 ? next : first == node ? -1 : first
         if follower >= 0 { nodes[Int(follower)].previous = previous }
         (nodes[Int(node)].next, nodes[Int(node)].previous, nodes[Int(node)].parent) = (-1, -1, -1)
     }
 
-    /// Says that something within the elements around a node is not as it is in the document.
+    /// Marks the elements around a node as having changes.
     mutating func markChanged(around node: Int32) {
         var parent = nodes[Int(node)].parent
         while parent >= 0, !nodes[Int(parent)].flags.contains(.hasChanges) {

@@ -1,22 +1,22 @@
-// A tree as text: what was not changed from the bytes of the document, the rest anew.
+// Writes a tree as text. Unchanged parts are copied from the bytes of the document, and all other parts are written again.
 //
-// Two rules keep apart what a reader would join. A text beside another one is written anew, with each `>` and CR escaped, so
-// that no `]]>` and no line end arises between them. And the white space between tags, which is in no node, is written only
-// where it stays that: neither beside a text nor alone in an element.
+// Two rules separate text that a reader would join. First, a text next to another text is written again, with each `>` and CR
+// escaped, so that they can't form `]]>` or a line end together. Second, white space between tags that isn't in a node is
+// written only where it remains white space between tags: not next to a text, and not alone in an element.
 
 import PlistStreaming
 
-/// Writes the nodes of a tree, in their order.
+/// Writes the nodes of a tree in their order.
 struct TreeWriter {
     private let memory: TreeMemory
     private let document: [UInt8]
-    /// The parts of the document that were removed, in their order.
+    /// The removed ranges of the document, in order.
     private let removals: [Range<Int>]
     /// The end of the XML declaration, or of the byte order mark.
     private let declarationEnd: Int
-    /// The first removal that may be behind what was written.
+    /// The index of the first removal that may be after the written bytes.
     private var nextRemoval = 0
-    /// The bytes of the document before this were written or left out.
+    /// All bytes of the document before this offset were written or left out.
     private var cursor = 0
 
     init(_ tree: XMLTree, removals: [Range<Int>]) {
@@ -26,16 +26,16 @@ struct TreeWriter {
         self.removals = removals.sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// Writes an XML declaration of UTF-8 in place of the one of the document, if it has one.
+    /// Writes an XML declaration for UTF-8 if the document has a declaration.
     mutating func writeDeclaration(of tree: XMLTree, to output: inout ByteOutput) throws(StreamError) {
-        // A byte order mark is left out as well.
+        // A byte order mark is left out too.
         cursor = declarationEnd
         if tree.declarationPlace != nil { try WrittenText.appendDeclaration(tree.isStandalone, to: &output) }
     }
 
     /// Writes the document, or a node.
     ///
-    /// - Complexity: O(*n*) in what is written, without recursion.
+    /// - Complexity: O(*n*) in the written bytes, without recursion.
     mutating func write(from root: Int32 = 0, to output: inout ByteOutput) throws(StreamError) {
         var node = root
         if root != 0 { cursor = memory.nodes[Int(root)].place.lowerBound }
@@ -58,12 +58,12 @@ struct TreeWriter {
     /// Returns whether a node has bytes of its own in the document.
     private func hasPlace(_ node: TreeNode) -> Bool { !node.flags.contains(.hasNoPlace) }
 
-    /// Writes what is before a node, and the node or its start tag.
+    /// Writes the bytes before a node, and then the node or its start tag.
     ///
-    /// - Returns: Whether its children come next.
+    /// - Returns: `true` if the children have to be written next.
     private mutating func enter(_ index: Int32, _ output: inout ByteOutput) throws(StreamError) -> Bool {
         let node = memory.nodes[Int(index)]
-        // The document has its root element always; where its declaration was written, the rest is to be.
+        // The document always has its root element. If the declaration was already written, the rest follows.
         if node.kind == .document && (cursor > 0 || hasChanges(index)) { return true }
         try reach(index, &output)
         if hasPlace(node) && !hasChanges(index) {
@@ -75,7 +75,7 @@ struct TreeWriter {
         case .element:
             try writeStartTag(node, &output)
             cursor = max(cursor, hasPlace(node) ? Int(node.contentStart) : node.place.upperBound)
-            // Where only its tag is changed, all that is within is copied.
+            // If only the tag is changed, everything in the element is copied.
             let hasCopy = hasPlace(node) && !node.flags.contains(.hasChanges)
             if node.firstChild >= 0 && !hasCopy { return true }
             try leave(index, &output)
@@ -90,35 +90,35 @@ struct TreeWriter {
         return false
     }
 
-    /// Returns whether a node that has bytes in the document is not to be written as these.
+    /// Returns whether a node with bytes in the document has to be written again instead of copied.
     private func hasChanges(_ index: Int32) -> Bool {
         let node = memory.nodes[Int(index)]
         if !node.flags.isDisjoint(with: [.isChanged, .hasChanges]) { return true }
-        // A text beside the replacement text of an entity may have bytes in common with it.
+        // A text next to the replacement text of an entity may share bytes with it.
         return node.kind == .text
             && (memory.nodes[Int(node.parent)].flags.contains(.hasExpansions) || isBehindText(index)
                 || node.next >= 0 && memory.nodes[Int(node.next)].kind == .text)
     }
 
-    /// Returns whether the node before one with the same parent is a text.
+    /// Returns whether the previous sibling of a node is a text.
     private func isBehindText(_ index: Int32) -> Bool {
         let node = memory.nodes[Int(index)]
         return node.parent >= 0 && memory.nodes[Int(node.parent)].firstChild != index
             && memory.nodes[Int(node.previous)].kind == .text
     }
 
-    /// Writes what the document has before a node: white space, and around the root element whatever is no node.
+    /// Writes the bytes of the document before a node: white space, and around the root element also parts that aren't nodes.
     private mutating func reach(_ index: Int32, _ output: inout ByteOutput) throws(StreamError) {
         let node = memory.nodes[Int(index)]
         if node.kind == .text || isBehindText(index) {
             cursor = max(cursor, node.place.lowerBound)
         } else {
-            // Nothing comes before the XML declaration.
+            // No bytes are written before the XML declaration.
             try copyGap(to: max(node.place.lowerBound, node.parent == 0 ? declarationEnd : 0), &output)
         }
     }
 
-    /// Writes what the document has behind the last child of a node, and its end tag.
+    /// Writes the bytes of the document after a node's last child, and its end tag.
     private mutating func leave(_ index: Int32, _ output: inout ByteOutput) throws(StreamError) {
         let node = memory.nodes[Int(index)]
         guard node.kind == .element else { return try copyGap(to: document.count, &output) }
@@ -202,7 +202,7 @@ struct TreeWriter {
         try document.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes.extracting(range)) }
     }
 
-    /// Writes the document up to an offset, without what was removed.
+    /// Writes the document up to an offset, without the removed ranges.
     private mutating func copyGap(to end: Int, _ output: inout ByteOutput) throws(StreamError) {
         while nextRemoval < removals.count, removals[nextRemoval].lowerBound < end {
             let removal = removals[nextRemoval]

@@ -1,5 +1,5 @@
-// Tests of trees against themselves: what is written is the same when it is read again, and what is made later is what would
-// have been made at once.
+// In-class tests that compare trees with each other. A written tree has to be the same when it is read again, and nodes that
+// are made later have to be the same as nodes that are made at once.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -22,8 +22,8 @@ extension XMLTreeReadAgainTests: SelfTesting {
         ]
     }
 
-    /// The elements, attributes and texts of a node; texts side by side are one, and without white space that is kept, what is no
-    /// more than that between tags is left out.
+    /// Returns the elements, attributes and texts of a node. Adjacent texts are joined. Unless white space is kept, white
+    /// space between tags is left out.
     static func shape(_ node: XMLTreeNode) -> String {
         var shape = "<{\(node.namespace)}\(node.name)"
         for (name, value) in node.attributes.sorted(by: { $0.name < $1.name }) {
@@ -91,7 +91,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         let type = "<!DOCTYPE a [<!ENTITY e '<b/>y<c/>'><!ENTITY n ''>]>"
         let rows: [(String, String, (XMLTreeNode) throws -> Void)] = [
             ("<a>\n <b/>\n <c/>\n</a>", "<a>\n \n <c/>\n</a>", { try $0.first("b")?.remove() }),
-            // Beside text it would be a part of that, and alone the text of its element.
+            // Next to a text, the white space would become a part of it. Alone, it would become the text of its element.
             ("<a>x<b/> <c/></a>", "<a>x<c/></a>", { try $0.first("b")?.remove() }),
             ("<a> <b/> </a>", "<a></a>", { try $0.first("b")?.remove() }),
             ("<a> <b/> </a>", "<a> <b/>x</a>", { try $0.insertText("x") }),
@@ -114,7 +114,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
             for depth in [Int.max, 1] {
                 let tree = try XMLTree(type + text, options: XMLTreeOptions(depth: depth))
                 try change(tree.root)
-                // The white space before a text is a part of it where there is no tag between.
+                // White space before a text is a part of the text if no tag is between them.
                 expectEqual(tree.text, type + expected.replacing("> y<", with: ">y<"), "the changed \(text)")
                 try expectSameWhenReadAgain(tree, text)
             }
@@ -131,7 +131,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         </a>
         """.replacing("\\r", with: "\r")
 
-    /// A random change of a random node.
+    /// Makes a random change to a random node.
     private static func change(_ tree: XMLTree, _ random: inout TestRandom) {
         var node = tree.root
         while Bool.random(using: &random), let child = Array(node.children).randomElement(using: &random) {
@@ -170,7 +170,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         }
     }
 
-    /// White space that was made a text beside an element is one again only where such texts are kept.
+    /// White space inserted next to an element is read as a text again only if the options keep white space.
     private static func testReadsWhiteSpaceAgainWhereItIsKept() throws {
         for keepsWhitespace in [false, true] {
             let options = XMLTreeOptions(keepsWhitespace: keepsWhitespace)
@@ -220,12 +220,12 @@ extension XMLTreeReadAgainTests: SelfTesting {
         }
     }
 
-    /// Where each node is in the document.
+    /// Returns the byte range of each node in the document.
     private static func places(_ node: XMLTreeNode) -> String {
         "\(node.byteRange.map { "\($0)" } ?? "-")(" + node.children.map(places).joined(separator: " ") + ")"
     }
 
-    /// A document type of many declarations, and many elements that are made later.
+    /// Tests a document type with many declarations, and many elements that are made later.
     private static func testReadsTheDocumentTypeOnce() throws {
         let count = 1_500
         let declarations = (0..<count).map { "<!ENTITY e\($0) 'text \($0)'>" }.joined()
@@ -238,7 +238,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         }
     }
 
-    /// A deep document of many bytes, of which one level after the other is asked for.
+    /// Tests a deep document with many bytes whose levels are made one after another.
     private static func testReadsNoByteForEachLevel() throws {
         let depth = 1_000
         let text = String(repeating: "<a>", count: depth) + String(repeating: "<b>x</b>", count: 5_000)
@@ -297,7 +297,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
             try reader.finish()
             expectEqual(reader.sink.line, trace.line, "the messages of characters")
         }
-        // Nothing is no string.
+        // An empty string doesn't fix the encoding to UTF-8.
         var reader = XMLReader(sink: XMLTrace())
         try reader.feed("")
         let latin = "<?xml version='1.0' encoding='ISO-8859-1'?><a>größe</a>"

@@ -1,4 +1,4 @@
-// Tests of trees: what is found in them, what is written back, and what is refused.
+// In-class tests of reading, writing and changing trees, and of the errors for invalid changes.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -189,7 +189,7 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    /// A tag whose values are not all known is not written anew.
+    /// A tag is not written again if the text of an entity in its values is unknown.
     private static func testRefusesToLoseEntities() throws {
         let type = "<!DOCTYPE a SYSTEM 'x' [<!ATTLIST b f CDATA '&e;'>]>"
         let tree = try XMLTree(type + "<a c='1&e;2' d=''><b/></a>")
@@ -395,7 +395,7 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    /// Random changes, after each of which the tree is read again from its text, and is the same.
+    /// Makes random changes. After each change, the tree that is read from the text has to be the same.
     private static func testStaysWellFormedByAnyChanges() throws {
         var random = TestRandom(seed: 5)
         for round in 0..<60 {
@@ -429,7 +429,8 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    /// The elements, attributes and texts of a node; texts side by side are one, and defaults of the document type are left out.
+    /// Returns the elements, attributes and texts of a node. Adjacent texts are joined, and defaults of the document type are
+    /// left out.
     private static func shape(_ node: XMLTreeNode) -> String {
         var shape = "<{\(node.namespace)}\(node.name)"
         for (name, value) in node.attributes.sorted(by: { $0.name < $1.name }) where name != "d" {

@@ -1,8 +1,8 @@
-// A document as a tree: the doors, and what belongs to the whole of it.
+// A document as a tree: initializers, properties of the whole document, and writing.
 
 public import PlistStreaming
 
-/// A document as a tree of nodes, to look around in and to change.
+/// A document as a tree of nodes that you can navigate and change.
 ///
 /// ```swift
 /// let tree = try XMLTree("<people><person id='1'>Ada</person></people>")
@@ -11,37 +11,41 @@ public import PlistStreaming
 /// tree.text  // <people><person id="2">Ada</person></people>
 /// ```
 ///
-/// Nodes are values in arrays of the tree, with their places in the document, whose bytes the tree keeps; texts are made where they are
-/// asked for. What was not changed is written back byte for byte; a tag or text that was changed is written anew, and so is a text that has
-/// come beside another one. The whole is well-formed, and read again by the same options it is the same tree, but that
-/// texts side by side are one, and that texts of nothing but white space beside elements are there only with
-/// ``XMLTreeOptions/keepsWhitespace``. White space between tags that is among no children goes where it would become text:
-/// beside one, and where it is left alone in its element.
-/// Elements below a depth are not made until they are asked for, if the options say so: ``XMLTreeOptions/depth``.
+/// Nodes are values in arrays of the tree. They store their byte ranges in the document. The tree keeps the document's bytes
+/// and makes strings only when you ask for them.
 ///
-/// A tree is for one thread or task at a time, also where nothing is changed, since elements may be made as they are asked for.
+/// Unchanged parts are written back byte for byte. A changed tag or text is written again, and so is a text that has become
+/// adjacent to another one. The written document is well-formed. Read with the same options, it gives the same tree with two
+/// exceptions: adjacent texts are joined, and texts of only white space next to elements are kept only with
+/// ``XMLTreeOptions/keepsWhitespace``. White space between tags that isn't among the children is dropped where it would
+/// become text: next to a text, or alone in its element.
+///
+/// You can limit the number of levels that are made at once with ``XMLTreeOptions/depth``. Deeper elements are made when you
+/// access them.
+///
+/// Use a tree from only one thread or task at a time, even if you don't change it, because access may make elements.
 public final class XMLTree {
     var memory: TreeMemory
     /// The bytes of the document, in UTF-8.
     let document: [UInt8]
     let options: XMLTreeOptions
-    /// The encoding that the document was read in; UTF-8 for a string.
+    /// The encoding of the document. It is UTF-8 for a string.
     public let encoding: XMLEncoding
-    /// The bytes of the document where they are not UTF-8.
+    /// The bytes of the document if they aren't UTF-8.
     private let original: [UInt8]?
     let declarationPlace: Range<Int>?
-    /// A Boolean value that indicates whether the document says that it is in another encoding than UTF-8, or is.
+    /// A Boolean value that indicates whether the document has an encoding other than UTF-8, or declares one.
     let isOfOtherEncoding: Bool
     let isStandalone: Bool?
-    /// What the document type declares, which is read once.
+    /// The declarations of the document type, which are read only once.
     let types: DocumentTypes?
-    /// The namespaces in scope at an element that declares some, kept for the next time.
+    /// The namespaces in scope at `scopeElement`, kept for the next access.
     private var scope = Namespaces()
     private var scopeElement: Int32 = 0
-    /// The parts of the document that were removed, in no order.
+    /// The removed ranges of the document, in any order.
     var removals: [Range<Int>] = []
-    /// The error of an element that could not be made when it was asked for, and has no children therefore; nil unless there is a
-    /// defect in this library, since all was checked before.
+    /// The error of a lazy element that couldn't be made and therefore has no children. It is always nil unless this library
+    /// has a defect, because the whole document was checked before.
     public internal(set) var expansionFailure: StreamError?
 
     private init(_ bytes: [UInt8], isText: Bool, options: XMLTreeOptions) throws(StreamError) {
@@ -64,11 +68,11 @@ public final class XMLTree {
         memory = builder.memory
     }
 
-    /// Builds the tree of a document in a source: bytes, a string, whose declared encoding is ignored, a file or a descriptor. The
-    /// tree keeps the bytes.
+    /// Builds the tree of a document from a source: bytes, a string (its declared encoding is ignored), a file or a
+    /// descriptor. The tree keeps the bytes.
     ///
-    /// - Throws: The first error of the source or the document, with its position; `limitExceeded` beyond 2 GiB of nodes or 4 GiB
-    ///   of text.
+    /// - Throws: The first error of the source or the document, with its position; `limitExceeded` for more than 2 GiB of
+    ///   nodes or 4 GiB of text.
     /// - Complexity: O(*n*) in the bytes.
     public convenience init(
         _ source: some ByteSource, options: XMLTreeOptions = XMLTreeOptions()
@@ -78,7 +82,7 @@ public final class XMLTree {
         try self.init(bytes ?? [], isText: source.isText, options: options)
     }
 
-    /// The document: the parent of the root element, and of comments and processing instructions outside it.
+    /// The document node, which is the parent of the root element and of the comments and processing instructions around it.
     public var documentNode: XMLTreeNode { XMLTreeNode(tree: self, index: 0) }
 
     /// The root element.
@@ -88,30 +92,30 @@ public final class XMLTree {
         return XMLTreeNode(tree: self, index: max(0, child))
     }
 
-    /// A Boolean value that indicates whether anything is not as it is in the document.
+    /// A Boolean value that indicates whether the tree differs from the document.
     public var isChanged: Bool { memory.nodes[0].flags.contains(.hasChanges) }
 
     /// The document as text, with all changes.
     public var text: String {
         guard isOfOtherEncoding, !isChanged else { return String(decoding: bytes, as: UTF8.self) }
-        // What is a string has no byte order mark.
+        // A string has no byte order mark.
         let mark = original != nil && document.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         return String(decoding: document.dropFirst(mark), as: UTF8.self)
     }
 
-    /// The document as bytes: those it was made of unless something was changed, else UTF-8.
+    /// The document as bytes. They are the original bytes if the tree is unchanged, otherwise UTF-8.
     public var bytes: [UInt8] {
         var output = ByteOutput(capacity: document.count + 1024)
         do throws(StreamError) { try write(to: &output) } catch {
-            // Only descriptors refuse bytes.
+            // Only descriptors can reject bytes.
             return []
         }
         return output.bytes
     }
 
-    /// Writes the document: the bytes it was made of unless something was changed, else UTF-8.
+    /// Writes the document: its original bytes if the tree is unchanged, otherwise UTF-8.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotWrite`` if the descriptor can't be written to.
     public func write(to output: inout ByteOutput) throws(StreamError) {
         if let original, !isChanged {
             return try original.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes) }
@@ -121,23 +125,23 @@ public final class XMLTree {
         try writer.write(to: &output)
     }
 
-    /// A node as it is written.
+    /// Returns the written form of a node.
     func xml(of node: Int32) -> String {
         var output = ByteOutput(capacity: 1024)
         var writer = TreeWriter(self, removals: removals)
-        // Only descriptors refuse bytes.
+        // Only descriptors can reject bytes.
         try? writer.write(from: node, to: &output)
         return String(decoding: output.bytes, as: UTF8.self)
     }
 
-    /// Makes the nodes within an element that were not made yet.
+    /// Makes the nodes within a lazy element.
     func expand(_ index: Int32) {
         guard memory.nodes[Int(index)].flags.contains(.isLazy) else { return }
         memory.nodes[Int(index)].flags.remove(.isLazy)
         do throws(StreamError) { try expandContent(index) } catch { expansionFailure = error }
     }
 
-    /// Reads the bytes of an element again, with what is known around it: namespaces in scope, and what the document type declares.
+    /// Reads the bytes of an element again, with the namespaces in scope and the declarations of the document type.
     ///
     /// - Complexity: O(*n*) in the bytes of the element, and in the elements around it.
     private func expandContent(_ index: Int32) throws(StreamError) {
@@ -149,7 +153,7 @@ public final class XMLTree {
         }
     }
 
-    /// The number of elements around a node, itself included if it is one.
+    /// Returns the number of elements around a node. If the node is an element, it is counted too.
     func level(of node: Int32) -> Int {
         var (level, node) = (0, node)
         while node > 0 {
@@ -159,10 +163,11 @@ public final class XMLTree {
         return level
     }
 
-    /// Makes the element that a reader finds in a tag: with its attributes as their types want them, and with defaults.
+    /// Makes the element that a reader would read from a tag. Attributes are normalized by their types, and defaults are
+    /// added.
     ///
-    /// - Returns: The index of the node, the last one, which is in no other.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` where defaults cannot stand there.
+    /// - Returns: The index of the new node, which is the last one and has no parent.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if defaults of the document type aren't allowed in this place.
     func makeElement(
         _ name: String, _ attribute: (name: String, value: String)? = nil, in node: Int32
     ) throws(StreamError) -> Int32 {
@@ -185,14 +190,15 @@ public final class XMLTree {
         return Int32(memory.nodes.count - 1)
     }
 
-    /// Reads an element as one that is within another one, by a sink that has the memory meanwhile, so that it is never copied.
+    /// Reads an element as if it were within another element. The sink owns the tree's memory during the call, so that it is
+    /// never copied.
     private func read<Sink: TreeSink & ~Copyable>(
         _ bytes: RawSpan, in node: Int32, _ makeSink: (consuming TreeMemory) -> Sink
     ) throws(StreamError) {
         let element = enterScope(of: node)
         var options = options.reader
         options.limits.totalByteCount = .max
-        // What was checked with the whole document is not counted against a part of it.
+        // The limit was already checked for the whole document.
         options.expansionByteLimit = .max / 4
         var scanner = XMLScanner(ofElementWith: types, isStandalone: isStandalone, options: options)
         scopeElement = -1
@@ -210,21 +216,23 @@ public final class XMLTree {
 
     // MARK: Namespaces
 
-    /// The URI that a prefix stands for at an element; nil for a prefix that is not declared, and where there is no default.
+    /// Returns the URI for a prefix at an element, or nil if the prefix isn't declared, or if no default namespace is
+    /// declared.
     ///
-    /// - Complexity: O(*n*) in the elements around; where it is asked for other elements than before, in their declarations as well.
+    /// - Complexity: O(*n*) in the elements around the node. If the innermost element with declarations isn't the same as in
+    ///   the last call, also in the declarations of these elements.
     func uri(of prefix: [UInt8], at node: Int32) throws(StreamError) -> [UInt8]? {
         enterScope(of: node)
         let index = try prefix.withRawSpan { (prefix) throws(StreamError) in scope.uri(of: prefix) }
         return index.map { scope.copy(of: $0) }
     }
 
-    /// Forgets the namespaces in scope, since there is another declaration.
+    /// Discards the namespaces in scope, because a declaration was added.
     func leaveScope() { scopeElement = -1 }
 
-    /// Declares the namespaces that an element and those around it declare.
+    /// Declares the namespaces of an element and of the elements around it.
     ///
-    /// - Returns: The innermost of them that declares any, 0 without one.
+    /// - Returns: The innermost of these elements with declarations, or 0 if they have no declarations.
     @discardableResult
     private func enterScope(of node: Int32) -> Int32 {
         func declaring(_ node: Int32) -> Int32 {
@@ -256,7 +264,7 @@ public final class XMLTree {
         return innermost
     }
 
-    /// The attributes and declarations of an element.
+    /// Returns the attributes and declarations of an element.
     func attributes(of node: Int32) -> ArraySlice<TreeAttribute> {
         let element = memory.nodes[Int(node)]
         return memory.attributes[Int(element.firstAttribute)..<Int(element.firstAttribute + element.attributeCount)]
@@ -264,19 +272,19 @@ public final class XMLTree {
 }
 
 extension Namespaces {
-    /// The bytes of a URI.
+    /// Returns a copy of the bytes of a URI.
     fileprivate func copy(of uri: Int) -> [UInt8] {
         let slice = slice(uri)
         return Array(copying: uriBytes.part(Int(slice.start), Int(slice.count)))
     }
 }
 
-/// A sink that has the memory of a tree while it reads.
+/// A sink that owns the memory of a tree while it reads.
 protocol TreeSink: XMLSink, ~Copyable {
     var memory: TreeMemory { get set }
 }
 
-/// A sink that makes a node of an element, which is in no other.
+/// A sink that makes the node of an element that has no parent yet.
 private struct TagSink: TreeSink {
     var memory: TreeMemory
 

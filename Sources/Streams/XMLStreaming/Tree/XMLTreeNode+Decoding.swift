@@ -1,32 +1,33 @@
-// An element of a tree as values: it is sent to a sink as a reader would send it, so that types are decoded from it.
+// Decodes values from an element of a tree. The element is sent to a sink as a reader would send it.
 
 public import PlistBuilding
 public import PlistCoding
 public import PlistStreaming
 
 extension XMLTreeNode {
-    /// Decodes a value of a bound type from an element, as it is now.
+    /// Decodes a value of a bound type from the current state of an element.
     ///
     /// - Parameters:
     ///   - type: The type of the value.
-    ///   - format: How elements become values.
-    ///   - options: What to do with unknown and missing members, nulls and names.
-    /// - Throws: `misuse` for a node that isn't an element; the error of a value that doesn't fit, with its path in the element.
-    /// - Complexity: O(*n*) in what is within the element.
+    /// - format: The options for turning elements into values.
+    /// - options: The options for unknown and missing members, null and names.
+    /// - Throws: `misuse` for a node that isn't an element; the error of a value that doesn't fit, with its path in the
+    ///   element.
+    /// - Complexity: O(*n*) in the content of the element.
     public func decode<Value: StreamValue>(
         _ type: Value.Type = Value.self, as format: XML = XML(), options: BuilderOptions = BuilderOptions()
     ) throws(StreamError) -> Value {
         try ElementFormat(node: self, objects: format.objects).decode(type, from: [UInt8](), options: options)
     }
 
-    /// Decodes a value of a `Decodable` type from an element, as it is now.
+    /// Decodes a value of a `Decodable` type from the current state of an element.
     ///
     /// - Parameters:
     ///   - type: The type of the value.
-    ///   - format: How elements become values.
-    ///   - options: How values are decoded.
-    /// - Throws: `misuse` for a node that isn't an element; `DecodingError` and what the type throws for values that don't fit.
-    /// - Complexity: O(*n*) in what is within the element.
+    /// - format: The options for turning elements into values.
+    /// - options: The options for decoding values.
+    /// - Throws: `misuse` for a node that isn't an element; `DecodingError` and errors of the type for values that don't fit.
+    /// - Complexity: O(*n*) in the content of the element.
     @_disfavoredOverload
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, as format: XML = XML(), options: DecodingOptions = DecodingOptions()
@@ -34,9 +35,9 @@ extension XMLTreeNode {
         try ElementFormat(node: self, objects: format.objects).decode(type, from: [UInt8](), options: options)
     }
 
-    /// Sends an element as the document of which it is the root.
+    /// Sends an element as a document whose root is this element.
     ///
-    /// - Complexity: O(*n*) in what is within the element, without recursion.
+    /// - Complexity: O(*n*) in the content of the element, without recursion.
     func send<Sink: XMLSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         guard node.kind == .element else { throw StreamError(.misuse, "only elements are decoded") }
         var memory = XMLTagMemory()
@@ -59,7 +60,7 @@ extension XMLTreeNode {
 
     /// Sends a start tag, a text or a reference.
     ///
-    /// - Returns: Whether what is within is wanted.
+    /// - Returns: `true` if the sink wants the content of the element.
     private func begin<Sink: XMLSink & ~Copyable>(
         _ memory: inout XMLTagMemory, _ sink: inout Sink
     ) throws(StreamError) -> Bool {
@@ -102,8 +103,8 @@ extension XMLTreeNode {
     }
 }
 
-/// An element as the one document of a format.
-// SAFETY: the tree is used by the caller's thread, during the call.
+/// A format whose only document is an element.
+// SAFETY: only the caller's thread uses the tree, and only during the call.
 private struct ElementFormat: StreamFormat, @unchecked Sendable {
     let node: XMLTreeNode
     let objects: XMLObjectOptions

@@ -1,14 +1,15 @@
-// Changing a tree: each change is checked before anything is changed, so that the tree is always one of a well-formed document.
+// Changes the nodes of a tree. Every change is checked before it is made, so that the tree is always well-formed.
 
 public import PlistStreaming
 
 extension XMLTreeNode {
     // MARK: Text
 
-    /// Replaces all that is in an element by text, or the text of a text, a comment or a processing instruction.
+    /// Replaces the content of an element with text, or the text of a text, a comment or a processing instruction.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for the document, references, and what was removed;
-    ///   ``/PlistStreaming/StreamError/Kind/unrepresentable`` for text that XML cannot hold there.
+    /// - Throws:
+    ///   ``/PlistStreaming/StreamError/Kind/misuse`` for the document, references, and removed nodes; ``/PlistStreaming/StreamError/Kind/unrepresentable``
+    ///   for text that XML doesn't allow in the node.
     public func setText(_ text: String) throws(StreamError) {
         try checkAttached()
         switch node.kind {
@@ -46,13 +47,13 @@ extension XMLTreeNode {
         guard !isRemoved else { throw StreamError(.misuse, "the node was removed from its document") }
     }
 
-    /// Refuses a name that the reader of the tree would refuse for its length.
+    /// Throws an error if a name is longer than the options of the tree's reader allow.
     private func checkLength(of name: String) throws(StreamError) {
         let limit = tree.options.reader.nameByteLimit
         guard name.utf8.count <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes of a name") }
     }
 
-    /// Refuses an element within this one where the reader of the tree would refuse its depth.
+    /// Throws an error if an element within this one would be deeper than the options of the tree's reader allow.
     private func checkDepth() throws(StreamError) {
         let limit = tree.options.reader.limits.depth
         guard tree.level(of: index) < limit else {
@@ -65,7 +66,7 @@ extension XMLTreeNode {
         tree.memory.markChanged(around: index)
     }
 
-    /// Removes all that is in an element.
+    /// Removes the content of an element.
     private func removeContent() {
         var child = node.firstChild
         while child >= 0 {
@@ -81,14 +82,13 @@ extension XMLTreeNode {
 
     // MARK: Attributes
 
-    /// Sets the value of an attribute, which is added when the element does not have it.
+    /// Sets the value of an attribute. The attribute is added if the element doesn't have it.
     ///
-    /// `xmlns:p` declares a namespace, where the prefix is not declared for another one.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for what is no element or was removed, and for prefixes that are not
-    ///   declared; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold,
-    ///   and where another value lacks the text of an entity;
-    ///   ``/PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
-    /// - Complexity: O(*n*) in the attributes of the elements around, amortised.
+    /// The name `xmlns:p` declares a namespace. The prefix must not be declared for another namespace.
+    /// - Throws:
+    ///   ``/PlistStreaming/StreamError/Kind/misuse`` for a node that isn't an element, for a removed node, and for an undeclared prefix; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML doesn't allow, and if the text of an entity in another attribute is unknown; ``/PlistStreaming/StreamError/Kind/limitExceeded``
+    ///   if the result exceeds a limit of the reader's options.
+    /// - Complexity: O(*n*) in the attributes of the elements around the node, amortized.
     public func setAttribute(_ name: String, _ value: String) throws(StreamError) {
         try checkAttached()
         guard node.kind == .element else { throw StreamError(.misuse, "only elements have attributes") }
@@ -117,7 +117,7 @@ extension XMLTreeNode {
         var made = TreeAttribute(
             name: number, namespace: namespace, valueStart: UInt32(range.lowerBound), valueCount: UInt32(range.count),
             isDeclaration: isDeclaration)
-        // The type of an attribute may want other white space.
+        // The declared type of an attribute may require different white space.
         let read = try declaredAttributes(of: (name, value)).first { $0.name == number }
         if let read { (made.valueStart, made.valueCount) = (read.valueStart, read.valueCount) }
         if let place { attributes[place] = made } else { attributes.append(made) }
@@ -127,8 +127,8 @@ extension XMLTreeNode {
         tree.leaveScope()
     }
 
-    /// What a reader finds in the tag of this element with this attribute alone, or without any; nothing where the document type
-    /// declares no attributes.
+    /// Returns the attributes that a reader would read from this element's tag with only this attribute, or with no
+    /// attributes. Returns an empty array if the document type declares no attributes.
     private func declaredAttributes(
         of attribute: (name: String, value: String)? = nil
     ) throws(StreamError) -> [TreeAttribute] {
@@ -142,9 +142,10 @@ extension XMLTreeNode {
 
     /// Removes an attribute.
     ///
-    /// - Returns: Whether the element had it.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for what was removed, for declarations of namespaces, which what is within may
-    ///   need, and for attributes with defaults in the document type, which would come instead.
+    /// - Returns: `true` if the element had the attribute.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for removed nodes, for namespace declarations, because the
+    ///   content may need them, and for attributes with defaults in the document type, because the default would replace the
+    ///   attribute.
     @discardableResult
     public func removeAttribute(_ name: String) throws(StreamError) -> Bool {
         try checkAttached()
@@ -163,7 +164,7 @@ extension XMLTreeNode {
     }
 
     private func replaceAttributes(_ attributes: [TreeAttribute]) throws(StreamError) {
-        // The tag is written anew, but for its defaults.
+        // The whole tag is written again, except its defaults.
         if let lacking = attributes.first(where: { $0.hasSkippedEntity && !$0.isDefaulted }) {
             let name = ShownText.quoted(tree.memory.names.string(lacking.name).utf8)
             throw StreamError(
@@ -171,7 +172,7 @@ extension XMLTreeNode {
         }
         let (start, count) = (node.firstAttribute, Int(node.attributeCount))
         if attributes.count > count {
-            // The last attributes of all grow where they are, others move behind them.
+            // Attributes at the end of the array grow in place. Others are moved to the end.
             let isLast = Int(start) + count == tree.memory.attributes.count
             if isLast { tree.memory.attributes.removeLast(count) }
             let first = isLast ? start : Int32(tree.memory.attributes.count)
@@ -193,7 +194,7 @@ extension XMLTreeNode {
         name.firstIndex(of: ":").map { name[name.index(after: $0)...] } ?? name[...]
     }
 
-    /// The number of the namespace of an attribute to be, and whether it declares one.
+    /// Returns the number of a new attribute's namespace, and whether the attribute declares a namespace.
     private func resolveAttribute(_ name: String, _ value: String) throws(StreamError) -> (Int32, Bool) {
         guard tree.options.reader.knowsNamespaces else {
             guard name.withUTF8Span({ WrittenText.isName($0) }) else { throw Self.noName(name) }
@@ -213,7 +214,7 @@ extension XMLTreeNode {
         StreamError(.unrepresentable, "\(ShownText.quoted(name.utf8)) is no name")
     }
 
-    /// Refuses a declaration that would change what names within mean.
+    /// Throws an error if a declaration would change the meaning of names within the element.
     private func checkDeclaration(_ local: [UInt8], isDefault: Bool, _ uri: String) throws(StreamError) {
         let prefix = isDefault ? [] : local
         if let objection = NamespaceScopes.objection(to: prefix, Array(uri.utf8)) {
@@ -226,7 +227,7 @@ extension XMLTreeNode {
         }
     }
 
-    /// The number of the namespace that a prefix has at a node.
+    /// Returns the number of a prefix's namespace at a node.
     private func namespaceNumber(_ prefix: [UInt8], at node: Int32) throws(StreamError) -> Int32 {
         if prefix == Array("xml".utf8) {
             return try NamespaceScopes.xmlURI.withRawSpan { (uri) throws(StreamError) in tree.memory.namespace(uri) }
@@ -240,14 +241,14 @@ extension XMLTreeNode {
 
     // MARK: Inserting and removing
 
-    /// Adds an element behind the children of this one, or before one of them.
+    /// Adds an element after the children of this one, or before one of them.
     ///
     /// - Parameters:
-    ///   - name: Its name, whose prefix must be declared here.
-    ///   - sibling: The child before which it comes, nil for behind the last one.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for what is no element, was removed, or is no child of this node, and for a
-    ///   prefix that is not declared; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name;
-    ///   ``/PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
+    /// - name: The qualified name. Its prefix must be declared at this node.
+    ///   - sibling: The child that follows the new element, or nil to add it after the last child.
+    /// - Throws:
+    ///   ``/PlistStreaming/StreamError/Kind/misuse`` for a node that isn't an element, for a removed node, for a sibling that isn't a child of this node, and for an undeclared prefix; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for an invalid name; ``/PlistStreaming/StreamError/Kind/limitExceeded``
+    ///   if the result exceeds a limit of the reader's options.
     @discardableResult
     public func insertElement(_ name: String, before sibling: XMLTreeNode? = nil) throws(StreamError) -> XMLTreeNode {
         try checkParent(of: .element, sibling)
@@ -274,18 +275,18 @@ extension XMLTreeNode {
         return try insert(new, before: sibling)
     }
 
-    /// Adds a text behind the children of this element, or before one of them.
+    /// Adds a text after the children of this element, or before one of them.
     ///
-    /// - Throws: What `insertElement(_:before:)` throws.
+    /// - Throws: The same errors as `insertElement(_:before:)`.
     @discardableResult
     public func insertText(_ text: String, before sibling: XMLTreeNode? = nil) throws(StreamError) -> XMLTreeNode {
         try checkParent(of: .text, sibling)
         return try insert(try makeNode(.text, text: text), before: sibling)
     }
 
-    /// Adds a comment behind the children of this node, or before one of them.
+    /// Adds a comment after the children of this node, or before one of them.
     ///
-    /// - Throws: What `insertElement(_:before:)` throws.
+    /// - Throws: The same errors as `insertElement(_:before:)`.
     @discardableResult
     public func insertComment(_ text: String, before sibling: XMLTreeNode? = nil) throws(StreamError) -> XMLTreeNode {
         try checkParent(of: .comment, sibling)
@@ -326,16 +327,17 @@ extension XMLTreeNode {
         return new
     }
 
-    /// Removes the node with all that is within it.
+    /// Removes the node and its content.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for the document, the root element, and what was removed already.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for the document, the root element, and nodes that were already
+    ///   removed.
     public func remove() throws(StreamError) {
         try checkAttached()
         let node = node
         guard index > 0, self != tree.root else {
             throw StreamError(.misuse, "a document has its root element as long as it lives")
         }
-        // Of what is in the text of an entity, that is the reference.
+        // For nodes in the text of an entity, the place is that of the reference.
         if !node.place.isEmpty { tree.removals.append(node.place) }
         tree.memory.markChanged(around: index)
         tree.memory.unlink(index)

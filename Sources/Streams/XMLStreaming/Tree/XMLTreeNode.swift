@@ -1,17 +1,19 @@
-// A node of a tree: what it is, and what is around it.
+// A node of a tree, with its properties and its relations to other nodes.
 
 import PlistStreaming
 
-/// A node of a tree: an element, a text, a comment, a processing instruction, a reference to an entity that is not known, or the document.
+/// A node of a tree: an element, a text, a comment, a processing instruction, a reference to an unknown entity, or the
+/// document.
 ///
-/// A node keeps its tree alive, and stays what it is when the tree changes; one that was removed is in no document any more.
+/// A node keeps its tree alive, and it remains the same node when the tree changes. A removed node doesn't belong to a
+/// document anymore.
 public struct XMLTreeNode: Hashable {
-    /// What a node is.
+    /// The kinds of nodes.
     public enum Kind: Sendable, Hashable {
         case document, element, text, comment, processingInstruction, entityReference
     }
 
-    /// The tree that the node is of.
+    /// The tree that contains the node.
     public let tree: XMLTree
     let index: Int32
 
@@ -32,7 +34,7 @@ public struct XMLTreeNode: Hashable {
 
     private func name(_ number: Int32) -> String { number < 0 ? "" : tree.memory.names.string(number) }
 
-    /// What the node is.
+    /// The kind of the node.
     public var kind: Kind {
         switch node.kind {
         case .document: .document
@@ -44,34 +46,36 @@ public struct XMLTreeNode: Hashable {
         }
     }
 
-    /// The name of an element as it is spelled, the target of a processing instruction, the name of an entity; empty for others.
+    /// The qualified name of an element, the target of a processing instruction, or the name of an entity. Empty for other
+    /// nodes.
     public var name: String { name(node.name) }
 
     /// The name of an element without its prefix.
     public var localName: String { String(Self.local(name)) }
 
-    /// The URI of the namespace of an element, empty when it is in none.
+    /// The URI of an element's namespace, or an empty string if it has no namespace.
     public var namespace: String { node.namespace < 0 ? "" : tree.memory.namespaces.string(node.namespace) }
 
-    /// Returns whether an element has this name in a namespace, however its prefix is spelled.
+    /// Returns whether an element has a local name and namespace, regardless of its prefix.
     public func isNamed(_ local: String, in namespace: String = "") -> Bool {
         kind == .element && localName == local && self.namespace == namespace
     }
 
-    /// Where the node is in the ``XMLTree/bytes`` of the tree.
+    /// The byte range of the node in the ``XMLTree/bytes`` of the tree.
     ///
-    /// Nil for what is in the replacement text of an entity, if the document isn't in UTF-8, and from the first change of the tree on.
+    /// It is nil for nodes in the replacement text of an entity, if the document isn't in UTF-8, and after the first change
+    /// of the tree.
     public var byteRange: Range<Int>? {
         node.flags.contains(.hasNoPlace) || tree.isOfOtherEncoding || tree.isChanged ? nil : node.place
     }
 
-    /// A Boolean value that indicates whether an element has an end tag, `<a></a>` and not `<a/>`, where the tree is written.
+    /// A Boolean value that indicates whether an element is written with an end tag, as `<a></a>` instead of `<a/>`.
     public var isExpanded: Bool {
         kind == .element
             && (node.firstChild >= 0 || node.flags.isDisjoint(with: [.isEmptyTag, .hasNoPlace]))
     }
 
-    /// The node as it is written, without what is around it.
+    /// The written form of the node, without its surroundings.
     ///
     /// The declarations of namespaces in the elements around it are not repeated.
     /// - Complexity: O(*n*) in the bytes of the node, and in the number of removals from the tree.
@@ -80,7 +84,7 @@ public struct XMLTreeNode: Hashable {
         return tree.xml(of: index)
     }
 
-    /// A Boolean value that indicates whether the node, or one around it, was removed.
+    /// A Boolean value that indicates whether the node or a node around it was removed.
     public var isRemoved: Bool {
         var index = index
         while index > 0 {
@@ -93,13 +97,13 @@ public struct XMLTreeNode: Hashable {
 
     // MARK: Around
 
-    /// The element that the node is in, or the document; nil for the document, and for what was removed.
+    /// The parent element or the document. It is nil for the document and for removed nodes.
     public var parent: XMLTreeNode? { node(node.parent) }
 
     /// The next node with the same parent.
     public var next: XMLTreeNode? { node(node.next) }
 
-    /// The node before with the same parent.
+    /// The previous node with the same parent.
     public var previous: XMLTreeNode? {
         let node = node
         guard node.parent >= 0, tree.memory.nodes[Int(node.parent)].firstChild != index else { return nil }
@@ -118,7 +122,7 @@ public struct XMLTreeNode: Hashable {
         return node(tree.memory.lastChild(of: index))
     }
 
-    /// The children in their order; the sequence goes from one to the next, also when the tree changes meanwhile.
+    /// The children in order. You can change the tree while you iterate, because each step goes to the next sibling.
     public var children: some Sequence<XMLTreeNode> {
         sequence(state: firstChild) { (node: inout XMLTreeNode?) in
             defer { node = node?.next }
@@ -129,7 +133,7 @@ public struct XMLTreeNode: Hashable {
     /// The children that are elements.
     public var elements: [XMLTreeNode] { children.filter { $0.kind == .element } }
 
-    /// The children that are elements with a name, as it is spelled.
+    /// Returns the child elements with a qualified name.
     ///
     /// - Complexity: O(*n*) in the children.
     public func elements(_ name: String) -> [XMLTreeNode] {
@@ -137,21 +141,21 @@ public struct XMLTreeNode: Hashable {
         return children.filter { $0.node.name == number && $0.node.kind == .element }
     }
 
-    /// The first child that is an element with a name, as it is spelled, or nil.
+    /// Returns the first child element with a qualified name, or nil if no child has this name.
     public func first(_ name: String) -> XMLTreeNode? {
         guard let number = number(of: name) else { return nil }
         return children.first { $0.node.name == number && $0.node.kind == .element }
     }
 
-    /// The first child that is an element with a name in a namespace, or nil.
+    /// Returns the first child element with a local name and namespace, or nil if no child has this name.
     public func first(_ local: String, in namespace: String) -> XMLTreeNode? {
         children.first { $0.isNamed(local, in: namespace) }
     }
 
-    /// The first element at a path of names, as they are spelled, below this node: `tree.root["channel/item/title"]`.
+    /// The first element at a path of qualified names below this node: `tree.root["channel/item/title"]`.
     ///
-    /// - Returns: The first one in the order of the document, or nil.
-    /// - Complexity: O(*n*) in the children of the elements on the way.
+    /// - Returns: The first element in document order, or nil if the path has no element.
+    /// - Complexity: O(*n*) in the children of the elements along the path.
     public subscript(path: String) -> XMLTreeNode? {
         let slash = path.firstIndex(of: "/")
         guard let slash else { return first(path) }
@@ -169,9 +173,9 @@ public struct XMLTreeNode: Hashable {
 
     // MARK: Text
 
-    /// The text of a text, a comment or a processing instruction; of an element, that of all texts within it.
+    /// The text of a text, a comment or a processing instruction. For an element, all texts within it.
     ///
-    /// - Complexity: O(*n*) in what is within.
+    /// - Complexity: O(*n*) in the content of the node.
     public var text: String {
         switch node.kind {
         case .element, .document:
@@ -201,7 +205,7 @@ public struct XMLTreeNode: Hashable {
                     continue
                 }
             }
-            // The next one, of this element or of one around it.
+            // The next sibling of this element or of an element around it.
             var last = next
             while last != index, tree.memory.nodes[Int(last)].next < 0 { last = tree.memory.nodes[Int(last)].parent }
             next = last == index ? -1 : tree.memory.nodes[Int(last)].next
@@ -211,7 +215,7 @@ public struct XMLTreeNode: Hashable {
 
     // MARK: Attributes
 
-    /// The names, as they are spelled, and values of the attributes of an element, with the declarations of namespaces.
+    /// The qualified names and the values of an element's attributes, including namespace declarations.
     public var attributes: [(name: String, value: String)] {
         tree.attributes(of: index).map { (name($0.name), value($0)) }
     }
@@ -220,7 +224,7 @@ public struct XMLTreeNode: Hashable {
         String(decoding: tree.memory.copies[attribute.value], as: UTF8.self)
     }
 
-    /// The value of the attribute whose name is spelled so, or nil.
+    /// Returns the value of the attribute with a qualified name, or nil if the element doesn't have the attribute.
     ///
     /// - Complexity: O(*n*) in the attributes.
     public func attribute(_ name: String) -> String? {
@@ -228,7 +232,7 @@ public struct XMLTreeNode: Hashable {
         return tree.attributes(of: index).first { $0.name == number }.map { value($0) }
     }
 
-    /// The value of the attribute with a name in a namespace, or nil.
+    /// Returns the value of the attribute with a local name and namespace, or nil if the element doesn't have the attribute.
     ///
     /// - Complexity: O(*n*) in the attributes.
     public func attribute(_ local: String, in namespace: String) -> String? {
@@ -244,9 +248,10 @@ public struct XMLTreeNode: Hashable {
 
     // MARK: Place
 
-    /// The way from the root to the node, such as `/people/person[2]/text()`, with the number among siblings of the name, from 1.
+    /// The path from the root to the node, such as `/people/person[2]/text()`. Siblings with the same name are numbered from
+    /// 1.
     ///
-    /// - Complexity: O(*n*) in the siblings of the nodes on the way.
+    /// - Complexity: O(*n*) in the siblings of the nodes along the path.
     public var path: String {
         var steps: [String] = []
         var current = self

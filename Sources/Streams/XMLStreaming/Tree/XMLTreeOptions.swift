@@ -1,15 +1,17 @@
-// What the making of a tree can be told.
+// The options for building a tree.
 
-/// The options of a tree.
+/// Options for building a tree.
 public struct XMLTreeOptions: Sendable {
     /// The options of the reader.
     public var reader: XMLReaderOptions
-    /// The number of levels of elements that are made at once, the root being the first; what is deeper is made when it is asked for.
+    /// The number of levels of elements that are made at once. The root is the first level. Deeper elements are made when you
+    /// access them.
     ///
-    /// Then the bytes of an element are read again, and at least as many levels are made as there are around it.
+    /// To make them, the tree reads the bytes of an element again. It makes at least as many levels as there are elements
+    /// around this one.
     public var depth: Int
-    /// A Boolean value that indicates whether white space between tags makes nodes; without, it is written back, and not among
-    /// the children.
+    /// A Boolean value that indicates whether white space between tags becomes nodes. Otherwise it is written back, but it
+    /// isn't among the children.
     public var keepsWhitespace: Bool
 
     /// Creates options.

@@ -1,16 +1,16 @@
-// The parts of a document that are no tags: what each of them lends.
+// The parts of a document other than tags, as values that are lent to a sink.
 
-/// Where a part of a document is.
+/// The position of a part in a document.
 public struct XMLSourceRange: Sendable, Hashable, BitwiseCopyable {
     @usableFromInline var start: Int
     @usableFromInline var end: Int
     /// A Boolean value that indicates whether the part is in the replacement text of an entity.
     public var isInEntity: Bool
 
-    /// The bytes in the UTF-8 form of the document, from 0 and with a byte order mark, if there is one, which counts three.
+    /// The range of bytes in the UTF-8 form of the document, from 0. A byte order mark counts as three bytes.
     ///
-    /// They are the bytes of the document itself where that is UTF-8. For what the replacement text of an entity has, they are those of the
-    /// reference in the document, for each of its parts the same.
+    /// If the document is in UTF-8, the offsets are those of the document itself. All parts in the replacement text of an
+    /// entity have the range of the reference in the document.
     public var byteRange: Range<Int> {
         get { start..<end }
         set { (start, end) = (newValue.lowerBound, newValue.upperBound) }
@@ -23,8 +23,9 @@ public struct XMLSourceRange: Sendable, Hashable, BitwiseCopyable {
         self.isInEntity = isInEntity
     }
 
-    // PERF: made for each part, in code for sinks of other packages; so are text and tags. A range would not be bitwise copyable.
-    /// The place of bytes of the document.
+    // PERF: made for each part, in code for sinks of other packages; this also applies to text and tags. A range would not be
+    // bitwise copyable.
+    /// Creates a place from two offsets.
     @inlinable @inline(__always)
     init(start: Int, end: Int) {
         self.start = start
@@ -32,17 +33,17 @@ public struct XMLSourceRange: Sendable, Hashable, BitwiseCopyable {
         isInEntity = false
     }
 
-    /// The place of parts that no document has.
+    /// The place of parts that aren't from a document.
     public static let none: XMLSourceRange = XMLSourceRange(byteRange: 0..<0)
 }
 
 /// A piece of the text of an element.
 public struct XMLText: ~Escapable, BitwiseCopyable {
-    /// The bytes as they are meant: references replaced, line ends as LF; whole characters.
+    /// The bytes of the text, with references replaced and line ends as LF. They are whole characters.
     public let utf8: RawSpan
-    /// A Boolean value that indicates whether the piece is of a CDATA section.
+    /// A Boolean value that indicates whether the piece is from a CDATA section.
     public let isCDATA: Bool
-    /// The bytes that the piece was made of; the brackets around a CDATA section are not among them.
+    /// The bytes that the piece was made from, without the brackets of a CDATA section.
     public let place: XMLSourceRange
 
     /// Creates a piece of text.
@@ -56,7 +57,7 @@ public struct XMLText: ~Escapable, BitwiseCopyable {
 
 /// A comment.
 public struct XMLComment: ~Escapable, BitwiseCopyable {
-    /// What is between `<!--` and `-->`, line ends as LF.
+    /// The text between `<!--` and `-->`, with line ends as LF.
     public let utf8: RawSpan
     /// The bytes from `<` to `>`.
     public let place: XMLSourceRange
@@ -71,9 +72,9 @@ public struct XMLComment: ~Escapable, BitwiseCopyable {
 
 /// A processing instruction.
 public struct XMLProcessingInstruction: ~Escapable, BitwiseCopyable {
-    /// The name of whom it is for.
+    /// The name of the target application.
     public let target: RawSpan
-    /// What is between the white space behind the target and `?>`, line ends as LF; empty when there is nothing.
+    /// The text between the white space after the target and `?>`, with line ends as LF. It may be empty.
     public let data: RawSpan
     /// The bytes from `<` to `>`.
     public let place: XMLSourceRange
@@ -87,7 +88,7 @@ public struct XMLProcessingInstruction: ~Escapable, BitwiseCopyable {
     }
 }
 
-/// A reference to an entity whose text the reader does not have.
+/// A reference to an entity whose text is unknown to the reader.
 public struct XMLSkippedEntity: ~Escapable, BitwiseCopyable {
     /// The name between `&` and `;`.
     public let name: RawSpan
@@ -106,9 +107,9 @@ public struct XMLSkippedEntity: ~Escapable, BitwiseCopyable {
 public struct XMLDeclaration: ~Escapable, BitwiseCopyable {
     /// The version, such as `1.0`.
     public let version: RawSpan
-    /// The encoding as the document calls it, empty when it does not.
+    /// The encoding as declared in the document, or empty if the document declares no encoding.
     public let encoding: RawSpan
-    /// A Boolean value that indicates whether the document says that it stands alone, nil when it says nothing.
+    /// The value of `standalone`, or nil if the declaration doesn't have it.
     public let isStandalone: Bool?
     /// The bytes from `<` to `>`.
     public let place: XMLSourceRange
@@ -127,22 +128,23 @@ public struct XMLDeclaration: ~Escapable, BitwiseCopyable {
 public struct XMLDocumentType: ~Escapable, BitwiseCopyable {
     /// The name of the root element, as declared.
     public let name: RawSpan
-    /// A Boolean value that indicates whether there is an external identifier; its texts may be empty.
+    /// A Boolean value that indicates whether the declaration has an external identifier. Its texts may be empty.
     public let hasExternalID: Bool
-    /// A Boolean value that indicates whether there is a public identifier; its text may be empty.
+    /// A Boolean value that indicates whether the declaration has a public identifier. Its text may be empty.
     public let hasPublicID: Bool
-    /// The public identifier, with white space normalised, empty when there is none.
+    /// The public identifier, with white space normalized, or empty if the declaration has no public identifier.
     public let publicID: RawSpan
-    /// The system identifier, empty when there is none.
+    /// The system identifier, or empty if the declaration has no system identifier.
     public let systemID: RawSpan
-    /// A Boolean value that indicates whether there are brackets.
+    /// A Boolean value that indicates whether the declaration has an internal subset in brackets.
     public let hasInternalSubset: Bool
-    /// The bytes between the brackets as they are, empty when there are none.
+    /// The bytes between the brackets, or empty if the declaration has no brackets.
     public let internalSubset: RawSpan
     /// The bytes from `<` to `>`.
     public let place: XMLSourceRange
 
-    /// Creates a document type; one with a public identifier, which is one that is not empty unless it is said, has a system identifier.
+    /// Creates a document type. One with a public identifier also has a system identifier. If `hasPublicID` is nil, a public
+    /// identifier that isn't empty counts.
     @_lifetime(copy name, copy publicID, copy systemID, copy internalSubset)
     public init(
         name: RawSpan, hasExternalID: Bool, hasPublicID: Bool? = nil, publicID: RawSpan, systemID: RawSpan,

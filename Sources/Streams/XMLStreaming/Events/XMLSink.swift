@@ -1,36 +1,38 @@
-// The messages that XML text becomes, and what a receiver of them says back.
+// The protocol for receivers of XML messages.
 
 public import PlistStreaming
 
-/// What a sink wants of an element, said at its start.
+/// The parts of an element that a sink wants, returned at the element's start.
 public enum XMLInterest: Sendable, Hashable {
-    /// The elements and texts within it.
+    /// The elements and texts within the element.
     case content
-    /// Nothing but its end: what is within is checked as strictly, and not sent.
+    /// Only the end of the element. The content is checked as strictly, but it isn't sent.
     case skipChildren
 }
 
-/// A receiver of the parts of an XML document, in the order of the text.
+/// A receiver of the parts of an XML document, in document order.
 ///
-/// The messages of a document are, where `?` is none or one, `*` any number:
+/// The messages of a document have this grammar, where `?` means zero or one and `*` means any number:
 ///
 ///     document = declaration? misc* (documentType misc*)? element misc* endDocument
 ///     element  = startElement content* endElement
 ///     content  = element | text | comment | processingInstruction | skippedEntity
 ///     misc     = comment | processingInstruction
 ///
-/// `content` is absent where ``startElement(_:)`` returned ``XMLInterest/skipChildren``. Text comes in any number of pieces, none of
-/// which is empty. White space outside the root element is no message. After an error there is only ``cancel(with:)``.
+/// `content` is absent if
+/// ``startElement(_:)`` returned ``XMLInterest/skipChildren``. Text is sent in any number of pieces that aren't empty. White space outside the root element isn't sent. After an error, only ``cancel(with:)``
+/// is called.
 ///
-/// What a message lends is valid for the call. All bytes are UTF-8, whatever the encoding of the document.
+/// Values that are lent to a message are valid only during the call. All bytes are UTF-8, regardless of the document's
+/// encoding.
 public protocol XMLSink: ~Copyable {
     /// Receives the XML declaration.
     mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError)
     /// Receives the document type declaration.
     mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError)
-    /// Receives a start tag or an empty-element tag, and says whether the content of the element is wanted.
+    /// Receives a start tag or an empty-element tag, and returns whether the sink wants the content of the element.
     mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest
-    /// Receives an end tag, or the end that an empty-element tag has.
+    /// Receives an end tag, or the end of an empty-element tag.
     mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError)
     /// Receives a piece of text.
     mutating func text(_ text: borrowing XMLText) throws(StreamError)
@@ -38,13 +40,13 @@ public protocol XMLSink: ~Copyable {
     mutating func comment(_ comment: borrowing XMLComment) throws(StreamError)
     /// Receives a processing instruction.
     mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError)
-    /// Receives a reference to an entity that is not in the document: an external one, or one that a part of the document type
-    /// declaration that was not read may declare. One in the value of an attribute is told by
-    /// ``XMLAttribute/hasSkippedEntity``.
+    /// Receives a reference to an entity that isn't in the document. It is either an external entity, or it may be declared
+    /// in a part of the document type that wasn't read. For references in the value of an attribute,
+    /// ``XMLAttribute/hasSkippedEntity`` is set instead.
     mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError)
     /// Receives the end of the document.
     mutating func endDocument() throws(StreamError)
-    /// Learns that the rest of the document does not come, and why.
+    /// Called when an error ends the document early.
     mutating func cancel(with error: StreamError)
 }
 

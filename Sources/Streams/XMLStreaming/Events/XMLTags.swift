@@ -1,6 +1,6 @@
-// Start tags and end tags: names, namespaces and attributes, lent from the memory of whoever sends them.
+// Start tags and end tags with their names, namespaces and attributes, lent from the memory of the sender.
 
-// PERF: what is lent is inlinable, because sinks of other packages look at each name and attribute.
+// PERF: access to lent values is inlinable, because sinks of other packages read each name and attribute.
 
 import PlistStreaming
 
@@ -8,19 +8,19 @@ import PlistStreaming
 public struct XMLName: ~Escapable, BitwiseCopyable {
     @usableFromInline let parts: LentName
 
-    /// The name as it is spelled, with its prefix.
+    /// The qualified name.
     public var qualified: RawSpan {
         // SAFETY: the parts live as long as this name, here and below.
         @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(parts.qualified.span, copying: self) }
     }
-    /// The bytes of the prefix, without its colon.
+    /// The number of bytes of the prefix, without its colon.
     @inlinable var prefixCount: Int { parts.prefixCount }
-    /// The URI of the namespace, empty when the name is in none.
+    /// The URI of the namespace, or empty if the name isn't in a namespace.
     public var namespace: RawSpan {
         @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(parts.namespace.span, copying: self) }
     }
 
-    /// Creates a name that has a prefix of so many bytes before a colon, or 0.
+    /// Creates a name whose prefix has the given number of bytes before a colon, or 0 for no prefix.
     @inlinable @inline(__always) @_lifetime(copy qualified, copy namespace)
     public init(_ qualified: RawSpan, prefixCount: Int = 0, namespace: RawSpan = RawSpan()) {
         precondition(prefixCount >= 0 && prefixCount < max(1, qualified.byteCount), "a prefix is within a name")
@@ -30,7 +30,7 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
     @inlinable @inline(__always) @unsafe @_lifetime(immortal)
     init(_ parts: LentName) { self.parts = parts }
 
-    /// The prefix, empty when there is none.
+    /// The prefix, or empty if the name has no prefix.
     public var prefix: RawSpan {
         @inlinable @_lifetime(copy self) get { qualified.part(0, prefixCount) }
     }
@@ -43,10 +43,10 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
         }
     }
 
-    /// Returns whether the name is spelled so, prefix included.
+    /// Returns whether a text is equal to the qualified name.
     public func isSpelled(_ text: String) -> Bool { qualified.equals(text) }
 
-    /// Returns whether the name is this one of a namespace, however its prefix is spelled.
+    /// Returns whether the name has a local name and namespace, regardless of its prefix.
     public func isNamed(_ local: String, in namespace: String = "") -> Bool {
         self.local.equals(local) && self.namespace.equals(namespace)
     }
@@ -56,18 +56,19 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
 public struct XMLAttribute: ~Escapable, BitwiseCopyable {
     @usableFromInline let parts: LentAttribute
 
-    /// The name; one without a prefix is in no namespace.
+    /// The name. Attributes without a prefix have no namespace.
     public var name: XMLName {
         // SAFETY: the parts live as long as this attribute, here and below.
         @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(XMLName(parts.name), copying: self) }
     }
-    /// The value, normalised and with references replaced.
+    /// The normalized value, with references replaced.
     public var value: RawSpan {
         @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(parts.value.span, copying: self) }
     }
-    /// A Boolean value that indicates whether the value is not in the tag, but a default of the document type.
+    /// A Boolean value that indicates whether the value is a default of the document type instead of a value in the tag.
     @inlinable public var isDefaulted: Bool { parts.isDefaulted }
-    /// A Boolean value that indicates whether the value refers to an entity that is not in the document, whose text it lacks.
+    /// A Boolean value that indicates whether the value refers to an entity that isn't in the document. The text of the
+    /// entity is missing from the value.
     @inlinable public var hasSkippedEntity: Bool { parts.hasSkippedEntity }
 
     @inlinable @_lifetime(copy name, copy value)
@@ -76,14 +77,14 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
             name: name.parts, value: LentBytes(value), isDefaulted: isDefaulted, hasSkippedEntity: hasSkippedEntity)
     }
 
-    /// The error of a value that has a skipped entity, for those who may lose nothing.
+    /// The error for a value with a skipped entity, for receivers that must not lose data.
     package var lack: StreamError {
         let name = ShownText.quoted(name.qualified)
         return StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is not known")
     }
 }
 
-/// The attributes of a start tag, or the namespaces that it declares, in their order; defaults come last.
+/// The attributes of a start tag, or its namespace declarations, in order. Defaults come last.
 public struct XMLAttributes: ~Escapable, BitwiseCopyable {
     @usableFromInline let parts: LentAttributes
 
@@ -92,12 +93,12 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
 
     /// The number of attributes.
     @inlinable public var count: Int { parts.records.count }
-    /// A Boolean value that indicates whether there are none.
+    /// A Boolean value that indicates whether the tag has no attributes.
     @inlinable public var isEmpty: Bool { parts.records.count == 0 }
 
     /// The attribute at an index from 0.
     public subscript(index: Int) -> XMLAttribute {
-        // PERF: a call stores all that the attribute is made of.
+        // PERF: a call would store all values that the attribute is made from.
         @inlinable @inline(__always) @_lifetime(copy self) get {
             let record = parts.records[index]
             // SAFETY: the memories live as long as these attributes.
@@ -108,25 +109,25 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
         }
     }
 
-    /// The index of the attribute whose name is spelled so, or nil.
+    /// Returns the index of the attribute with a qualified name, or nil if the tag doesn't have the attribute.
     ///
-    /// - Complexity: O(count), as for all that looks for a name.
+    /// - Complexity: O(count), like all searches for a name.
     public func index(ofSpelling name: String) -> Int? {
         (0..<count).first { self[$0].name.isSpelled(name) }
     }
 
-    /// The index of the attribute with this name in a namespace, or nil.
+    /// Returns the index of the attribute with a local name and namespace, or nil if the tag doesn't have the attribute.
     public func index(of local: String, in namespace: String = "") -> Int? {
         (0..<count).first { self[$0].name.isNamed(local, in: namespace) }
     }
 
-    /// The value of the attribute whose name is spelled so, or nil.
+    /// Returns the value of the attribute with a qualified name, or nil if the tag doesn't have the attribute.
     public func string(_ name: String) -> String? {
         guard let index = index(ofSpelling: name) else { return nil }
         return String(xml: self[index].value)
     }
 
-    /// The value of the attribute with this name in a namespace, or nil.
+    /// Returns the value of the attribute with a local name and namespace, or nil if the tag doesn't have the attribute.
     public func string(_ local: String, in namespace: String) -> String? {
         guard let index = index(of: local, in: namespace) else { return nil }
         return String(xml: self[index].value)
@@ -137,7 +138,7 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
 public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     @usableFromInline let parts: LentStartTag
 
-    /// A Boolean value that indicates whether it is an empty-element tag; its end is a message of its own nevertheless.
+    /// A Boolean value that indicates whether this is an empty-element tag. Its end is sent as a separate message.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
     @inlinable public var place: XMLSourceRange { parts.place }
@@ -154,13 +155,13 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
 
     /// The name of the element.
     public var name: XMLName {
-        // SAFETY: the memories live as long as this tag, here and below.
+        // SAFETY: the memory is valid as long as this tag, here and below.
         @inlinable @inline(__always) @_lifetime(copy self) get {
             unsafe _overrideLifetime(parts.memory.spans.name(parts.name), copying: self)
         }
     }
 
-    /// The attributes that declare no namespaces.
+    /// The attributes that aren't namespace declarations.
     public var attributes: XMLAttributes {
         @inlinable @inline(__always) @_lifetime(copy self) get {
             unsafe _overrideLifetime(
@@ -168,8 +169,8 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
         }
     }
 
-    /// The attributes that declare namespaces, in a reader that knows of them: `xmlns`, or names with the prefix `xmlns`, whose local
-    /// name is the prefix declared. The value is the URI.
+    /// The attributes that declare namespaces, if the reader supports them. They are named `xmlns`, or they have the prefix
+    /// `xmlns` and the declared prefix as their local name. The value is the URI.
     public var declarations: XMLAttributes {
         @inlinable @_lifetime(copy self) get {
             unsafe _overrideLifetime(
@@ -189,7 +190,7 @@ public struct XMLEndTag: ~Escapable, BitwiseCopyable {
             unsafe _overrideLifetime(XMLName(parts.name), copying: self)
         }
     }
-    /// A Boolean value that indicates whether the tag is that of the start, because it is an empty-element tag.
+    /// A Boolean value that indicates whether the tag is an empty-element tag and therefore also the start tag.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
     @inlinable public var place: XMLSourceRange { parts.place }

@@ -1,20 +1,21 @@
-// The sink that tests read: every message as a word or two.
+// Records all messages as short text for tests.
 
 public import PlistStreaming
 
-/// A sink that shows the messages as text, for tests to compare.
+/// A sink that records the messages as text, so that tests can compare them.
 ///
-/// `<a x="1"><b/>t</a>` gives `<a x="1"> <b/> </b> "t" </a> end`. A name in a namespace has its URI in braces before it,
-/// `<{urn:a}p:b>`; declared namespaces come behind the attributes, as they are spelled; a default is `x:="1"`. The other words are
-/// `cdata "…"`, `<!--…-->`, `<?target data?>`, `xml 1.0 UTF-8 yes`, `doctype a public "…" system "…" […]`, `skipped &e;`. Pieces of text
-/// that follow each other are one. Quotes, backslashes and control characters are spelled `\u{22}`.
+/// `<a x="1"><b/>t</a>` gives `<a x="1"> <b/> </b> "t" </a> end`. A name in a namespace has its URI in braces before it, as
+/// in `<{urn:a}p:b>`. Declared namespaces come after the attributes, as they are spelled. A default is written as `x:="1"`.
+/// The other words are `cdata "…"`, `<!--…-->`, `<?target data?>`, `xml 1.0 UTF-8 yes`,
+/// `doctype a public "…" system "…" […]`, `skipped &e;`. Adjacent pieces of text are joined. Quotes, backslashes and control
+/// characters are spelled as `\u{22}`.
 public struct XMLTrace: XMLSink, Sendable {
     /// The words so far, in order.
     public private(set) var events: [String] = []
-    /// The names of elements whose content is not wanted.
+    /// The names of elements whose content is skipped.
     public var unwanted: Set<String> = []
-    /// A Boolean value that indicates whether each word has the bytes of the document it is of behind it, such as `@3..<10`;
-    /// pieces of text are then not joined.
+    /// A Boolean value that indicates whether each word is followed by its bytes in the document, such as `@3..<10`. Pieces
+    /// of text are then not joined.
     public var showsPlaces: Bool = false
     /// The error that ended the document.
     public private(set) var abandonment: StreamError?
@@ -27,7 +28,7 @@ public struct XMLTrace: XMLSink, Sendable {
         self.showsPlaces = showsPlaces
     }
 
-    /// All words in a line.
+    /// All words in one line.
     public var line: String { (events + pendingText).joined(separator: " ") }
 
     private var pendingText: [String] { text.isEmpty ? [] : [(isCDATA ? "cdata " : "") + Self.quoted(text)] }
@@ -76,7 +77,7 @@ public struct XMLTrace: XMLSink, Sendable {
         record("</\(Self.spelling(tag.name))>", tag.place)
     }
 
-    /// Records the text, joined with the piece before.
+    /// Records the text and joins it with the previous piece.
     public mutating func text(_ piece: borrowing XMLText) throws(StreamError) {
         guard piece.utf8.byteCount > 0, let string = String(validating: piece.utf8) else {
             throw StreamError(.misuse, "a piece of text is empty or no UTF-8")
@@ -116,7 +117,7 @@ public struct XMLTrace: XMLSink, Sendable {
         events.append("end")
     }
 
-    /// Keeps the error.
+    /// Stores the error.
     public mutating func cancel(with error: StreamError) {
         events += pendingText
         text = ""

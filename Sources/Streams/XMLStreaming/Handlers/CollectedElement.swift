@@ -1,8 +1,9 @@
-// What a handler gets when its element closes: attributes, text, and what the handlers of elements within it have made.
+// The element that a handler gets when the element closes: its attributes, its text, and the values made by the handlers of
+// elements within it.
 
 public import PlistStreaming
 
-/// An element that has closed: its attributes, its text, and the values that handlers made of elements within it.
+/// A closed element: its attributes, its text, and the values that handlers made from elements within it.
 public struct CollectedElement {
     private struct Attribute {
         let name: Range<Int>
@@ -11,7 +12,7 @@ public struct CollectedElement {
         let value: Range<Int>
     }
 
-    /// The names, namespaces and values, one behind the other.
+    /// The bytes of names, namespaces and values, one after the other.
     private var bytes: [UInt8] = []
     private var attributes: [Attribute] = []
     private var textBytes: [UInt8] = []
@@ -53,14 +54,14 @@ public struct CollectedElement {
 
     mutating func append(_ name: String, _ value: Any) { values.append((name, value)) }
 
-    /// About how many bytes there are.
+    /// The approximate number of bytes in the element.
     var byteCount: Int { bytes.count + textBytes.count }
 
     // MARK: Reading
 
     private func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    /// The name as it is spelled, with its prefix.
+    /// The qualified name.
     public var name: String { string(nameRange) }
 
     /// The name without its prefix.
@@ -68,17 +69,18 @@ public struct CollectedElement {
         string(prefixCount == 0 ? nameRange : (nameRange.lowerBound + prefixCount + 1)..<nameRange.upperBound)
     }
 
-    /// The text that is in the element itself, without that of elements within it; CDATA sections and references are replaced.
+    /// The text directly in the element, without the text of elements within it. CDATA sections and references are replaced
+    /// by their text.
     public var text: String { String(decoding: textBytes, as: UTF8.self) }
 
-    /// The value of the attribute whose name is spelled so, or nil.
+    /// Returns the value of the attribute with a qualified name, or nil if the element doesn't have the attribute.
     ///
     /// - Complexity: O(*n*) in the attributes.
     public func attribute(_ name: String) -> String? {
         attributes.first { bytes[$0.name].elementsEqual(name.utf8) }.map { string($0.value) }
     }
 
-    /// The value of the attribute with a name in a namespace, or nil.
+    /// Returns the value of the attribute with a local name and namespace, or nil if the element doesn't have the attribute.
     ///
     /// - Complexity: O(*n*) in the attributes.
     public func attribute(_ local: String, in namespace: String) -> String? {
@@ -90,14 +92,14 @@ public struct CollectedElement {
         return found.map { string($0.value) }
     }
 
-    /// The names and values of all attributes, in their order.
+    /// The qualified names and the values of all attributes, in their order.
     public var allAttributes: [(name: String, value: String)] {
         attributes.map { (string($0.name), string($0.value)) }
     }
 
-    /// The value that a handler made of the first element with a name within this one, or nil when there is none.
+    /// Returns the value that a handler made from the first element with a qualified name within this one, or nil if no such
+    /// value was made.
     ///
-    /// The name is as it is spelled, with its prefix.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
     /// - Complexity: O(*n*) in the values.
     public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws(StreamError) -> Value? {
@@ -107,7 +109,7 @@ public struct CollectedElement {
         return nil
     }
 
-    /// The values that handlers made of all elements with a name within this one, in their order.
+    /// Returns the values that handlers made from all elements with a qualified name within this one, in their order.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
     /// - Complexity: O(*n*) in the values.

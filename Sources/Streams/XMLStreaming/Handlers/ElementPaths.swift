@@ -1,29 +1,30 @@
-// Which of many paths an element is at, found with a few operations on words for each tag: the paths are one automaton whose
-// states are bits, as in the search for several patterns at once.
+// Finds the declared paths that lead to an element, with a few word operations for each tag. All paths together form one
+// automaton whose states are bits, as in the simultaneous search for several patterns.
 
 import PlistStreaming
 
-/// Paths of elements and attributes that a program has declared, and the states in which each open element is.
+/// The paths of elements and attributes that a program has declared, and the sets of states for finding them.
 ///
-/// A path of *n* steps has *n* + 1 bits: the bit *i* is set where its first *i* steps lead. A child whose name fits step *i* moves the bit on.
+/// A path of *n* steps has *n* + 1 bits. Bit *i* is set if the first *i* steps lead to the current element. A child whose
+/// name fits step *i* moves the bit to the next position.
 struct ElementPaths {
     /// One step of a path.
     private struct Step {
-        /// The local name, nil for any.
+        /// The local name, or nil for any name.
         let local: String?
-        /// The namespace, nil for any.
+        /// The namespace, or nil for any namespace.
         let namespace: String?
-        /// A Boolean value that indicates whether elements may be between this step and the one before.
+        /// A Boolean value that indicates whether other elements may be between the previous step and this one.
         let isDescendant: Bool
         let isAttribute: Bool
     }
 
-    /// What is known of a path, by its number.
+    /// The data of a path, indexed by its number.
     struct Path {
         let text: String
-        /// The bit that is set where the path ends, or where the attribute is to be looked for.
+        /// The bit that is set at the end of the path, or at the element that has the attribute.
         let bit: Int
-        /// The name of the attribute that the path ends with, if it does.
+        /// The name of the attribute at the end of the path, or nil if the path leads to an element.
         let attribute: (local: String, namespace: String?)?
     }
 
@@ -35,18 +36,18 @@ struct ElementPaths {
     var wordCount: Int { max(1, (bitCount + 63) / 64) }
 
     // Sets of states, of `wordCount` words each.
-    /// Where paths begin.
+    /// The states at the beginning of the paths.
     private(set) var initial: [UInt64] = [0]
-    /// Those that stay when a child is entered, since elements may be between.
+    /// The states that remain set when a child is entered, because other elements may be between two steps.
     private var staying: [UInt64] = [0]
-    /// Those of which a child may be the next step.
+    /// The states in which a child can be the next step.
     private var leading: [UInt64] = [0]
-    /// Those at which a path ends.
+    /// The states at the end of a path.
     private(set) var ends: [UInt64] = [0]
-    /// Those whose step fits any local name, or any namespace.
+    /// The states whose step fits any local name, or any namespace.
     private var anyLocal: [UInt64] = [0]
     private var anyNamespace: [UInt64] = [0]
-    /// The local names and the namespaces of steps, and the states that they move on, by the numbers of the names.
+    /// The local names and namespaces of steps, and for each name's number the states that the name moves.
     private var names = NameTable()
     private var byLocal: [UInt64] = []
     private var byNamespace: [UInt64] = []
@@ -55,10 +56,10 @@ struct ElementPaths {
 
     // MARK: Declaring
 
-    /// Adds a path, of an element or of an attribute.
+    /// Adds the path of an element or an attribute.
     ///
-    /// - Returns: Its number.
-    /// - Throws: `misuse` for text that is no such path.
+    /// - Returns: The number of the path.
+    /// - Throws: `misuse` if the text isn't a valid path.
     mutating func add(_ text: String, isAttribute: Bool = false) throws(StreamError) -> Int {
         let steps = try parse(text)
         guard steps.last?.isAttribute == isAttribute else {
@@ -94,7 +95,8 @@ struct ElementPaths {
         return paths.count - 1
     }
 
-    /// Takes a path apart: steps with `/` between, `//` before one that may be anywhere below, `*` for any name.
+    /// Parses a path. Steps are separated by `/`, or by `//` if the next step may be at any depth below. `*` stands for any
+    /// name.
     private func parse(_ text: String) throws(StreamError) -> [Step] {
         func wrong(_ what: String) -> StreamError {
             StreamError(.misuse, "\(text.debugDescription) is no path: \(what)")
@@ -104,7 +106,7 @@ struct ElementPaths {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
             guard !part.isEmpty else {
-                // Before the first name there may be one or two of them, elsewhere two.
+                // The first name may have one or two slashes before it. Other names may have two.
                 guard !isDescendant else { throw wrong("there are too many / behind each other") }
                 isDescendant = index > 0
                 continue
@@ -153,7 +155,7 @@ struct ElementPaths {
         words[start + bit / 64] |= 1 << UInt64(bit % 64)
     }
 
-    /// Makes room for more words in each set.
+    /// Extends each set to more words.
     private mutating func widen(from old: Int) {
         let new = wordCount
         guard new > old else { return }
@@ -172,9 +174,9 @@ struct ElementPaths {
 
     // MARK: Matching
 
-    /// Appends the states within a child of the element whose states are the last ones.
+    /// Appends the states of a child. The last states belong to its parent element.
     ///
-    /// - Complexity: O(1) for a number of paths, beside the bytes of the name.
+    /// - Complexity: O(1) for a fixed number of paths, plus O(*n*) in the bytes of the name.
     func enter(_ name: borrowing XMLName, _ states: inout [UInt64]) {
         let count = wordCount
         let local = names.known(name.local).map { Int($0) * count } ?? -1
@@ -193,13 +195,13 @@ struct ElementPaths {
         }
     }
 
-    /// Returns whether any of the last states is one at which a path ends.
+    /// Returns whether a path ends in any of the last states.
     func hasEnds(_ states: [UInt64]) -> Bool {
         let start = states.count - wordCount
         return (0..<wordCount).contains { states[start + $0] & ends[$0] != 0 }
     }
 
-    /// Returns whether elements within the one with the last states may be at a path.
+    /// Returns whether paths can continue into the children of the element with the last states.
     func leadsOn(_ states: [UInt64]) -> Bool {
         let start = states.count - wordCount
         return (0..<wordCount).contains { states[start + $0] & leading[$0] != 0 }
@@ -225,7 +227,7 @@ extension ElementPaths: SelfTesting {
         ]
     }
 
-    /// Returns whether a path leads to the element at the end of names, with `uri|name` for one in a namespace.
+    /// Returns whether a path leads to the last of a list of element names. A name in a namespace is written as `uri|name`.
     private static func leads(_ path: String, to elements: String, before: Int = 0) throws -> Bool {
         var paths = ElementPaths(namespaces: ["p": "urn:p", "q": "urn:q"])
         for index in 0..<before { _ = try paths.add("//x\(index)/*//z") }

@@ -1,4 +1,4 @@
-// What gets a whole element with all that is within it, and makes a value of it: a builder of objects.
+// Receives a complete element and makes a value from it with an object builder.
 
 import PlistBuilding
 import PlistStreaming
@@ -8,7 +8,7 @@ protocol ElementReceiver: AnyObject {
     func start(_ tag: borrowing XMLStartTag) throws(StreamError)
     func text(_ text: borrowing XMLText) throws(StreamError)
     func end(_ tag: borrowing XMLEndTag) throws(StreamError)
-    /// Makes the value of the element, which is complete.
+    /// Makes the value of the complete element.
     func finish() throws -> Any?
     func cancel(with error: StreamError)
 }
@@ -17,7 +17,7 @@ protocol ElementReceiver: AnyObject {
 final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
     private var messages: XMLRecordAdapter<ObjectBuilder<PropertyList>>
     private let reduce: (Value) throws -> Any?
-    /// The number of open elements whose content is not wanted, though it comes.
+    /// The number of open elements whose content is sent although the value ignores it.
     private var unwantedDepth = 0
 
     init(
@@ -25,7 +25,7 @@ final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
     ) throws(StreamError) {
         var options = options
         options.root = .value
-        // PERF: XML/objects; the messages are specialised once, for all types.
+        // PERF: XML/objects; the adapter is specialized only once, for all types.
         let builder = try ObjectBuilder<PropertyList>(building: Value.self, options: builderOptions)
         messages = XMLRecordAdapter(builder, options: options)
         self.reduce = reduce

@@ -1,4 +1,4 @@
-// Tests of handlers: what they get, in which order, and what is skipped.
+// In-class tests of handlers: their arguments, the order of calls, and skipped elements.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -41,7 +41,7 @@ extension XMLHandlersTests: SelfTesting {
         <other><name>no</name></other><person id="2"><name><![CDATA[<B>]]></name></person><!-- c --></people>
         """
 
-    /// Reads whole and in pieces, each with handlers of its own, and returns what was logged.
+    /// Reads a document at once and in pieces, each time with new handlers, and returns the logged calls.
     private static func log(
         _ text: String, namespaces: [String: String] = [:],
         _ declare: (inout XMLHandlers, Log) throws -> Void
@@ -86,7 +86,7 @@ extension XMLHandlersTests: SelfTesting {
         try handlers.onText("people/person/name", of: target, \.title)
         try handlers.readXML(document)
         expectEqual(target.title, "<B>", "the member")
-        // Nothing is kept of elements that a handler is done with, whatever its last expression returns.
+        // The value of a handler's last expression isn't kept after the element is closed.
         var names: Set<String> = []
         var counting = XMLHandlers()
         try counting.onElement("people/person") { person in names.insert(person.name) }
@@ -95,7 +95,7 @@ extension XMLHandlersTests: SelfTesting {
         expectTrue(counting.values.isEmpty, "values")
     }
 
-    /// As a document does: strings that are equal may be two names.
+    /// Tests that names are compared by their bytes, as in documents, even if their strings are equal.
     private static func testTellsNamesByTheirBytes() throws {
         var handlers = XMLHandlers()
         try handlers.collectElement("//\u{E9}") { element in element.text }
@@ -227,7 +227,7 @@ extension XMLHandlersTests: SelfTesting {
         }
     }
 
-    /// What is not in the document is refused where somebody wants it, in a value as in a text.
+    /// Tests that an unknown entity is an error if a handler needs it, in attributes and in text.
     private static func testRefusesWhatIsNotInTheDocument() throws {
         let text = "<!DOCTYPE a SYSTEM 'x'><a><b c='1&e;'/><d>&e;</d><f/></a>"
         let rows: [(String?, (inout XMLHandlers) throws -> Void)] = [
@@ -265,7 +265,7 @@ extension XMLHandlersTests: SelfTesting {
         expectEqual(
             expectThrows(StreamError.self, "an element") { try handlers.onAttribute("a/b") { _ in } }?.kind, .misuse,
             "a/b")
-        // What was refused is no handler.
+        // A rejected handler isn't added.
         try handlers.onText("a") { expectEqual($0, "x", "text") }
         try handlers.readXML("<c b='1'>y</c>")
         try handlers.readXML("<a b='1'>x</a>")
@@ -288,7 +288,7 @@ extension XMLHandlersTests: SelfTesting {
     }
 
     private static func testCountsWhatIsHeldAtAnyDepth() throws {
-        // Where all open elements were summed for each, the deep one would take minutes.
+        // If the bytes of all open elements were added up for each element, the deep document would take minutes.
         for (depth, limit, isGood) in [(1_000, 5_000, true), (1_000, 4_999, false), (20_000, 100_000, true)] {
             let options = XMLReaderOptions(limits: StreamLimits(depth: depth))
             let text = String(repeating: "<a b='12'>3", count: depth) + String(repeating: "</a>", count: depth)
@@ -296,7 +296,7 @@ extension XMLHandlersTests: SelfTesting {
             handlers.maxBufferedBytes = limit
             var count = 0
             try handlers.onElement("//*") { _ in count += 1 }
-            // What is closed or abandoned counts no more.
+            // Closed and canceled elements no longer count.
             for round in 1...(depth > 1_000 ? 1 : 2) {
                 var thrown: StreamError?
                 do throws(StreamError) { try handlers.readXML(text, options: options) } catch { thrown = error }
@@ -307,7 +307,7 @@ extension XMLHandlersTests: SelfTesting {
     }
 
     private static func testHandlesManyPathsAndDepths() throws {
-        // A stack of states that is searched, or paths that are compared one by one for each element, would take minutes.
+        // This would take minutes if the stack of states were searched, or if each element were compared with every path.
         var handlers = XMLHandlers()
         var count = 0
         for index in 0..<200 { try handlers.onText("//x\(index)//y") { _ in count += 1 } }
@@ -320,7 +320,7 @@ extension XMLHandlersTests: SelfTesting {
 }
 
 extension String {
-    /// The document without an element in text, which objects refuse.
+    /// The document without an element in text, because objects can't have one.
     fileprivate func replacingBold() -> String {
         var text = self
         if let range = text.firstRange(of: "<b>bold</b>") { text.removeSubrange(range) }

@@ -1,9 +1,10 @@
-// Handlers by element path: the sink that finds where handlers want something, collects it, and calls them as elements close.
+// Calls handlers by element path. The sink finds the elements with handlers, collects their content, and calls the handlers
+// when the elements close.
 
 public import PlistBuilding
 public import PlistStreaming
 
-/// A sink that calls handlers, which are declared by the paths of elements, as these elements close.
+/// A sink that calls handlers when elements close. You declare the handlers by the paths of the elements.
 ///
 /// ```swift
 /// var handlers = XMLHandlers()
@@ -14,23 +15,25 @@ public import PlistStreaming
 /// try handlers.readXML(.file("people.xml"))
 /// ```
 ///
-/// The functions that begin with `on` declare what is done. Those that begin with `collect` declare what is made of an element: the
-/// handler of the next element around it gets the value, and those of the outermost elements are in ``values``. So memory is that of the
-/// elements that are open, and of the values that were collected.
-/// Elements that no path leads to or through are skipped at the reader's full speed.
+/// Functions that begin with `on` declare an action. Functions that begin with `collect` declare a value for an element. The
+/// value is passed to the handler of the nearest element around it. Values of outermost elements are added to ``values``.
+/// Memory is used only for the open elements and the collected values.
 ///
-/// A path begins at the root: `people/person`; `*` is any name, `//` any elements between: `//name`, `people//name`. An attribute is the
-/// last step: `people/person/@id`. A name without a prefix fits every namespace, unless one is declared for the empty prefix; one with a
-/// prefix fits that namespace. Attributes without a prefix are in no namespace. Several handlers may fit an element: all are called, in
-/// the order in which they were declared.
+/// Elements that aren't on any path are skipped at the reader's full speed.
 ///
-/// What a handler throws ends the document, with the position and the path of the element. Errors of other types than
-/// `StreamError` are the cause of one of the kind `receiverFailed`.
+/// A path begins at the root: `people/person`. `*` stands for any name, and `//` for any elements in between: `//name`,
+/// `people//name`. An attribute is the last step: `people/person/@id`. A name without a prefix fits every namespace, unless
+/// you declare a namespace for the empty prefix. A name with a prefix fits only the namespace of that prefix. Attributes
+/// without a prefix have no namespace. If several handlers fit an element, they are all called, in the order of their
+/// declarations.
+///
+/// If a handler throws an error, reading ends with this error, which gets the position and the path of the element. Errors of
+/// other types than `StreamError` are wrapped in an error of kind `receiverFailed`, as its cause.
 public struct XMLHandlers: XMLSink, ~Copyable {
-    /// Makes a value of an element that has closed; nil is none.
+    /// Makes a value from a closed element, or returns nil for no value.
     typealias Reduce = (CollectedElement) throws -> Any?
 
-    /// What is done where a path ends.
+    /// The action at the end of a path.
     private enum Action {
         case reduce(Reduce)
         case attribute((String) throws -> Void)
@@ -38,34 +41,36 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     }
 
     private struct Level {
-        /// The index of its content, -1 when no handler wants it.
+        /// The index of the element's content, or -1 if no handler needs it.
         var content = -1
-        /// Where its name begins in `pathBytes`.
+        /// The offset of the element's name in `pathBytes`.
         let nameStart: Int
     }
 
-    /// The values that were made of elements with no other handled element around them, by their names.
+    /// The values of outermost handled elements, with the names of the elements.
     public var values: [(name: String, value: Any)] = []
-    /// The most bytes, about, of the texts and attributes of open elements that handlers wait for; 64 MiB unless set.
+    /// The approximate maximum size, in bytes, of the texts and attributes of open elements with handlers. The default is 64
+    /// MiB.
     public var maxBufferedBytes: Int = 64 << 20
     private var paths: ElementPaths
     private var actions: [Action] = []
     private var levels: [Level] = []
-    /// The states of the open elements, one behind the other.
+    /// The states of the open elements, one after the other.
     private var states: [UInt64] = []
-    /// The contents of open elements with handlers, then of others, whose memory is used again.
+    /// The contents of open elements with handlers, followed by unused contents whose memory is used again.
     private var contents: [CollectedElement] = []
     private var contentCount = 0
-    /// About how many bytes the contents of the open elements have.
+    /// The approximate number of bytes in the contents of the open elements.
     private var contentByteCount = 0
     /// The names of the open elements.
     private var pathBytes: [UInt8] = []
-    /// The receivers of an element that is open, with the depth of that element.
+    /// The receivers of open elements, with the depth of each element.
     private var receivers: [(receiver: any ElementReceiver, depth: Int, path: Int)] = []
 
     /// Creates handlers.
     ///
-    /// - Parameter namespaces: The URIs of the prefixes that paths use; that of the empty prefix is for names without one.
+    /// - Parameter namespaces: The URIs of the prefixes in paths. The URI of the empty prefix is the namespace of names
+    ///   without a prefix.
     public init(namespaces: [String: String] = [:]) {
         paths = ElementPaths(namespaces: namespaces)
     }
@@ -78,18 +83,19 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         actions.append(action)
     }
 
-    /// Declares what is made of elements: a value, which the handler around gets, or nil.
+    /// Declares a handler that makes a value from each element at a path. The next handler around the element gets the value,
+    /// unless it is nil.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that isn't the path of an element.
     public mutating func collectElement<Value>(
         _ path: String, _ reduce: @escaping (CollectedElement) throws -> Value?
     ) throws(StreamError) {
         try add(path, isAttribute: false, .reduce { content in try reduce(content).map { $0 as Any } })
     }
 
-    /// Declares what is done with elements, of which no value is made.
+    /// Declares a handler for each element at a path. It makes no value.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that isn't the path of an element.
     public mutating func onElement(
         _ path: String, _ body: @escaping (CollectedElement) throws -> Void
     ) throws(StreamError) {
@@ -101,40 +107,40 @@ public struct XMLHandlers: XMLSink, ~Copyable {
             })
     }
 
-    /// Declares what is done with the text of elements.
+    /// Declares a handler for the text of each element at a path.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that isn't the path of an element.
     public mutating func onText(_ path: String, _ body: @escaping (String) throws -> Void) throws(StreamError) {
         try onElement(path) { content in try body(content.text) }
     }
 
-    /// Declares the member of an object that the text of elements is assigned to.
+    /// Assigns the text of each element at a path to a property of an object.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that isn't the path of an element.
     public mutating func onText<Root>(
         _ path: String, of object: Root, _ member: ReferenceWritableKeyPath<Root, String>
     ) throws(StreamError) {
         try onText(path) { object[keyPath: member] = $0 }
     }
 
-    /// Declares what is done with the values of attributes.
+    /// Declares a handler for the value of each attribute at a path.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an attribute.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that isn't the path of an attribute.
     public mutating func onAttribute(_ path: String, _ body: @escaping (String) throws -> Void) throws(StreamError) {
         try add(path, isAttribute: true, .attribute(body))
     }
 
-    /// Declares what is made of elements that are bound to a type, with all that is within them.
+    /// Declares a handler that makes a value from each element at a path, including its content, through a bound type.
     ///
-    /// Within such an element the path is not looked for again.
+    /// The path isn't searched for again within such an element.
     /// - Parameters:
-    ///   - path: Where the elements are, as for the other handlers.
-    ///   - type: What is made of each.
-    ///   - objectOptions: How elements become members.
-    ///   - builderOptions: What is done with unknown and missing members.
-    ///   - reduce: Gets each value, and returns what the handler around is to get, or nil.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element, and for a type that cannot be
-    ///   bound.
+    ///   - path: The path of the elements, as for the other handlers.
+    ///   - type: The type that each element is decoded as.
+    ///   - objectOptions: The options for turning elements into members.
+    ///   - builderOptions: The options for unknown and missing members.
+    ///   - reduce: A closure that gets each value and returns the value for the handler around it, or nil.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that isn't the path of an element, and for a type that
+    ///   can't be bound.
     public mutating func collectObject<Value: StreamValue, Result>(
         _ path: String, _ type: Value.Type, objectOptions: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), _ reduce: @escaping (Value) throws -> Result?
@@ -145,9 +151,9 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         try add(path, isAttribute: false, .object(receiver))
     }
 
-    /// Declares what is done with elements that are bound to a type.
+    /// Declares a handler for each element at a path, which gets the element as a value of a bound type.
     ///
-    /// - Throws: What the other form throws.
+    /// - Throws: The same errors as `collectObject`.
     public mutating func onObject<Value: StreamValue>(
         _ path: String, _ type: Value.Type, objectOptions: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), _ body: @escaping (Value) throws -> Void
@@ -161,7 +167,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     // MARK: Messages of the reader
 
-    /// Looks which handlers want the element, and what is within it.
+    /// Finds the handlers for the element and for the elements within it.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         if levels.isEmpty { states = paths.initial }
         paths.enter(tag.name, &states)
@@ -189,9 +195,9 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         return wantsContent || !receivers.isEmpty || paths.leadsOn(states) ? .content : .skipChildren
     }
 
-    /// Calls the handlers of attributes, and takes note of the receivers of the element.
+    /// Calls the handlers of attributes, and starts the receivers of the element.
     ///
-    /// - Returns: Whether the element is to be reduced as it closes.
+    /// - Returns: `true` if a handler needs the content of the element when it closes.
     private mutating func begin(_ tag: borrowing XMLStartTag) throws(StreamError) -> Bool {
         var wantsContent = false
         for path in actions.indices where paths.isAt(path, states) {
@@ -224,7 +230,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         }
     }
 
-    /// Adds a piece of text to the element, if a handler wants it.
+    /// Adds a piece of text to the element if a handler needs it.
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         guard let level = levels.last else { return }
         if level.content >= 0 {
@@ -239,7 +245,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         }
     }
 
-    /// Passes the notice on to the types that elements are bound to.
+    /// Throws an error if a handler needs the text of the entity.
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         let isWanted = levels.last.map { $0.content >= 0 } ?? false
         guard isWanted || !receivers.isEmpty else { return }
@@ -285,7 +291,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         states.removeLast(paths.wordCount)
     }
 
-    /// Forgets the open elements.
+    /// Removes the open elements and cancels their receivers.
     public mutating func cancel(with error: StreamError) {
         for index in receivers.indices { receivers[index].receiver.cancel(with: error) }
         receivers.removeAll()
@@ -296,12 +302,12 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     // MARK: Errors
 
-    /// Calls a handler, whose errors get the path of the element.
+    /// Calls a handler and adds the path of the element to its errors.
     private func call(_ body: () throws -> Void) throws(StreamError) {
         do { try body() } catch { throw located(StreamError(ofReceiver: error)) }
     }
 
-    /// Puts the path of an open element, the innermost unless said, before that of an error; a request to stop has none.
+    /// Adds the path of an open element to an error. The default is the innermost element. A stop request gets no path.
     private func located(_ error: StreamError, depth: Int = .max) -> StreamError {
         if error.isStopRequest { return error }
         var steps: [StreamPath.Step] = []

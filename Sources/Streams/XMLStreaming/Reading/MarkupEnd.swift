@@ -1,25 +1,25 @@
-// Where markup that a chunk has cut off may end, so that it is read again only when it is whole.
+// Guesses where markup that is cut off by the end of a chunk may end, so that it is read again only when it is complete.
 
 import PlistStreaming
 
-/// A look for the end of a tag, a comment, an instruction or a reference, which goes on from chunk to chunk.
+/// A search for the end of a tag, a comment, an instruction or a reference, which continues from chunk to chunk.
 ///
-/// It stops behind the last byte, or where the tokenizer will find an error at the latest. It need not be right: a wrong guess costs time,
-/// and the tokenizer decides.
+/// The search stops after the last byte of the markup, or at the latest where the tokenizer will find an error. It may be
+/// wrong: the tokenizer decides, and a wrong guess costs only time.
 struct MarkupEnd {
     private enum Kind {
         case tag, comment, instruction, reference
-        /// A document type declaration: it is tried again when it has grown by a quarter.
+        /// A document type declaration. It is tried again when it has grown by a quarter.
         case documentType
     }
 
     private let kind: Kind
     private var quote: UInt8 = 0
-    /// The two bytes before.
+    /// The two previous bytes.
     private var last: (UInt8, UInt8) = (0, 0)
     private var remaining: Int
 
-    /// Creates a look at markup of which a part is there, which is not whole.
+    /// Creates a search for the end of markup that has begun but isn't complete.
     init(_ part: RawSpan) {
         let (first, second) = (part.byte(at: 0), part.byteCount > 1 ? part.byte(at: 1) : 0)
         let third = part.byteCount > 2 ? part.byte(at: 2) : 0
@@ -35,7 +35,7 @@ struct MarkupEnd {
         if kind != .documentType { _ = find(in: part, from: kind == .comment ? 4 : 1) }
     }
 
-    /// The offset behind the byte that may be the last one, nil if it is not among these.
+    /// Returns the offset after the byte that may be the last one, or nil if these bytes don't contain it.
     mutating func find(in bytes: RawSpan, from start: Int) -> Int? {
         if kind == .documentType {
             guard bytes.byteCount - start >= remaining else {

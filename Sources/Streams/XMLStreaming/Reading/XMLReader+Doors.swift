@@ -1,11 +1,12 @@
-// How sinks read whole documents: of bytes, strings, files and descriptors.
+// Lets sinks read whole documents from bytes, strings, files and descriptors.
 
 public import PlistStreaming
 
 extension XMLReader where Sink: ~Copyable {
-    /// Reads the next chunk of a text in UTF-8. If the input begins with one, the encoding that the document declares is ignored.
+    /// Reads the next chunk of a text in UTF-8. If this is the first chunk, the encoding that the document declares is
+    /// ignored.
     ///
-    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    /// - Throws: The same errors as ``feed(_:)-(RawSpan)``.
     @inlinable
     public mutating func feed(text: RawSpan) throws(StreamError) {
         if text.byteCount > 0 { scanner.takeText() }
@@ -27,7 +28,8 @@ extension XMLSink where Self: ~Copyable {
         try scanner.finish(into: &self)
     }
 
-    /// Receives a whole XML document from a source: bytes, a string, whose declared encoding is ignored, a file or a descriptor.
+    /// Receives a whole XML document from a source: bytes, a string (its declared encoding is ignored), a file or a
+    /// descriptor.
     ///
     /// - Throws: The first error of the source, the document or this sink, with its position.
     @inlinable
@@ -39,7 +41,7 @@ extension XMLSink where Self: ~Copyable {
         do throws(StreamError) {
             try source.forEachChunk { (chunk) throws(StreamError) in try scanner.feed(chunk, into: &self) }
         } catch {
-            // The scanner has told the sink of its own errors.
+            // The scanner has already reported its own errors to the sink.
             if scanner.failure == nil { cancel(with: error) }
             throw error
         }

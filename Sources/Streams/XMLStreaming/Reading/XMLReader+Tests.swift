@@ -1,4 +1,4 @@
-// What goes in and what comes out: documents and their messages, whole, byte by byte and at every split.
+// In-class tests of documents and their messages, with each document read whole, byte by byte and at every split.
 
 #if DEBUG || IN_CLASS_TESTS
 import Foundation
@@ -6,9 +6,9 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-/// Runs a document in pieces, and says what came of it.
+/// Reads a document in pieces and returns the result as text.
 enum XMLOutcome {
-    /// The messages, and the error with its place.
+    /// Returns the messages, and the error with its position.
     static func of(_ pieces: [[UInt8]], _ options: XMLReaderOptions = XMLReaderOptions(), unwanted: Set<String> = [])
         -> String
     {
@@ -23,7 +23,7 @@ enum XMLOutcome {
         }
     }
 
-    /// Expects one outcome of every division of a document.
+    /// Expects the same outcome for every division of a document.
     static func expect(
         _ text: [UInt8], _ expected: String, _ options: XMLReaderOptions = XMLReaderOptions(),
         unwanted: Set<String> = [],
@@ -272,7 +272,7 @@ extension XMLReaderTests: SelfTesting {
         }
     }
 
-    /// Names, values, comments and references of characters of two to four bytes, ended by the limit at any byte of them.
+    /// Tests names, values, comments and references with characters of two to four bytes, for a limit at any byte.
     private static func testCutsNoCharacterAtItsLimits() {
         for character in ["é", "漢", "𐀀"] {
             let long = String(repeating: character, count: 30)

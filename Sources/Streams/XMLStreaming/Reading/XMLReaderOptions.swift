@@ -1,70 +1,72 @@
-// What an XML reader can be told, once, when it is made.
+// The options that an XML reader is created with.
 
 public import PlistStreaming
 
-/// The options of an XML reader.
+/// Options for reading XML.
 public struct XMLReaderOptions: Sendable {
-    /// What is done about a document type declaration.
+    /// The ways to treat a document type declaration.
     public enum DocumentTypes: Sendable, Hashable {
-        /// Its internal subset is read; nothing external ever is.
+        /// The internal subset is read. External subsets are never read.
         case read
-        /// It is an error.
+        /// A document type declaration is an error.
         case reject
     }
 
-    /// What is done about a reference to an entity that is not in the document.
+    /// The ways to treat a reference to an entity that isn't in the document.
     public enum ExternalEntities: Sendable, Hashable {
-        /// The sink is told by ``XMLSink/skippedEntity(_:)``; in the value of an attribute, by
-        /// ``XMLAttribute/hasSkippedEntity``.
+        /// The sink receives ``XMLSink/skippedEntity(_:)``. In the value of an attribute, ``XMLAttribute/hasSkippedEntity``
+        /// is set instead.
         case skip
-        /// It is an error.
+        /// Such a reference is an error.
         case reject
     }
 
-    /// The encoding of documents whose bytes or declarations say something else, or nothing; nil for what they say.
+    /// The encoding of the documents, which overrides their byte order marks and declarations. Nil to use the encoding that
+    /// each document has or declares.
     public var encoding: XMLEncoding?
-    /// The bounds of the input: depth of elements, bytes of each tag, comment, instruction or document type, and of all.
+    /// The limits of the input: the depth of elements, the number of bytes of each tag, comment, instruction or document
+    /// type, and the total number of bytes.
     ///
-    /// What entities and defaults add to a tag has the same bound as the tag itself.
+    /// The text that entities and defaults add to a tag has the same limit as the tag itself.
     public var limits: StreamLimits
     /// A Boolean value that indicates whether names have prefixes that must be declared (Namespaces in XML 1.0).
     public var knowsNamespaces: Bool
-    /// What is done about a document type declaration.
+    /// The treatment of document type declarations.
     public var documentTypes: DocumentTypes
-    /// What is done about a reference to an entity that is not in the document.
+    /// The treatment of references to entities that aren't in the document.
     public var externalEntities: ExternalEntities
-    /// The most attributes of a tag, defaults included.
+    /// The maximum number of attributes in a tag, including defaults.
     public var attributeLimit: Int
-    /// The longest name in bytes, with its prefix.
+    /// The maximum length of a name in bytes, including its prefix.
     public var nameByteLimit: Int
-    /// The most declared entities.
+    /// The maximum number of declared entities.
     public var entityLimit: Int
-    /// The most attributes that a document type declares, of all elements.
+    /// The maximum number of attributes that a document type declares, for all elements together.
     public var declaredAttributeLimit: Int
-    /// The deepest references to entities within entities; at most 64.
+    /// The maximum depth of entity references within entities, up to 64.
     public var entityDepthLimit: Int
-    /// The bytes that entities may become in sum, whatever the size of the document.
+    /// The number of bytes that entities may expand to in total, regardless of the size of the document.
     public var expansionByteLimit: Int
-    /// How many bytes of entities there may be beyond that for a byte of the document before the reference.
+    /// The number of additional bytes of entities that are allowed for each byte of the document before the reference.
     public var expansionFactorLimit: Int
-    /// A Boolean value that indicates whether nothing is looked up in masks, which tests compare with the fast way.
+    /// A Boolean value that indicates whether bytes are scanned without masks. Tests compare this way with the fast way.
     package var usesPlainScan: Bool = false
 
     /// Creates options.
     ///
     /// - Parameters:
-    ///   - encoding: The encoding, whatever documents declare; nil for what they declare.
-    ///   - limits: 1,024 elements deep and 64 MiB a tag or comment unless given.
-    ///   - knowsNamespaces: Whether prefixes must be declared.
-    ///   - documentTypes: Whether they are read or refused.
-    ///   - externalEntities: Whether references to them are skipped or refused.
-    ///   - attributeLimit: 10,000 unless given.
-    ///   - nameByteLimit: 4,096 unless given.
-    ///   - entityLimit: 10,000 unless given.
-    ///   - declaredAttributeLimit: 10,000 unless given.
-    ///   - entityDepthLimit: 16 unless given.
-    ///   - expansionByteLimit: 1 MiB unless given.
-    ///   - expansionFactorLimit: 20 unless given.
+    /// - encoding: The encoding, which overrides declarations, or nil to use the declared encoding.
+    ///   - limits: The limits of the input. By default, 1,024 levels of elements and 64 MiB for each tag or comment.
+    ///   - knowsNamespaces: A Boolean value that indicates whether prefixes must be declared.
+    ///   - documentTypes: Whether document type declarations are read or rejected.
+    ///   - externalEntities: Whether references to external entities are skipped or rejected.
+    ///   - attributeLimit: The maximum number of attributes in a tag.
+    ///   - nameByteLimit: The maximum length of a name in bytes.
+    ///   - entityLimit: The maximum number of declared entities.
+    ///   - declaredAttributeLimit: The maximum number of declared attributes.
+    ///   - entityDepthLimit: The maximum depth of entity references.
+    ///   - expansionByteLimit: The number of bytes that entities may always expand to.
+    ///   - expansionFactorLimit: The number of additional bytes of entities for each byte of the document.
     public init(
         encoding: XMLEncoding? = nil,
         limits: StreamLimits = .standard,
@@ -93,6 +95,6 @@ public struct XMLReaderOptions: Sendable {
         self.expansionFactorLimit = expansionFactorLimit
     }
 
-    /// The most bytes of a tag, a comment, an instruction or a document type.
+    /// The maximum number of bytes of a tag, a comment, an instruction or a document type.
     var markupByteCountMax: Int { min(limits.stringByteCount, 1 << 30) }
 }

@@ -1,7 +1,7 @@
-// Input that is known before it comes: characters of strings, and elements of documents that were read before.
+// Scans input with known properties: the text of strings, and elements of documents that were read before.
 
 extension XMLScanner {
-    /// Makes a scanner of one element, with what the document type declares; the namespaces in scope are the caller's to give.
+    /// Makes a scanner for one element, with the declarations of its document type. The caller sets the namespaces in scope.
     ///
     /// The input is in UTF-8.
     init(ofElementWith types: DocumentTypes?, isStandalone: Bool?, options: XMLReaderOptions) {
@@ -12,6 +12,6 @@ extension XMLScanner {
         input.takeText()
     }
 
-    /// Says that the input, of which nothing has come, is characters of strings.
+    /// Marks the input as the text of strings. Must be called before the first chunk.
     @usableFromInline mutating func takeText() { input.takeText() }
 }

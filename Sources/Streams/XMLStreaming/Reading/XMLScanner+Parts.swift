@@ -1,8 +1,8 @@
-// The last part as it is lent to a sink.
+// Makes the values that are lent to a sink for the last part.
 
 import PlistStreaming
 
-// PERF: everything here is mutating: else the whole scanner, which is large, is copied for each call.
+// PERF: everything here is mutating. Otherwise the whole scanner, which is large, would be copied for each call.
 
 extension XMLScanner {
     /// A Boolean value that indicates whether the last tag is an empty-element tag.
@@ -15,7 +15,7 @@ extension XMLScanner {
     mutating func startTag(in chunk: RawSpan) -> XMLStartTag {
         let place = place
         let text = unscopedText(of: chunk).extracting(tokenizer.tokenStart..<tokenizer.offset)
-        // SAFETY: the memories live and stay as they are as long as self is lent.
+        // SAFETY: the memory is valid and unchanged while self is lent.
         let memory = unsafe TagSpans(
             text: text, copies: tokenizer.copies.unscopedBytes, namespaces: tokenizer.namespaces.unscopedURIBytes)
         return unsafe XMLStartTag(
@@ -29,7 +29,7 @@ extension XMLScanner {
         @_lifetime(&self) mutating get {
             let place = place
             let element = tokenizer.openElements[tokenizer.openElements.count &- 1]
-            // SAFETY: the memories live and stay as they are as long as self is lent.
+            // SAFETY: the memory is valid and unchanged while self is lent.
             let qualified = unsafe tokenizer.openNames.unscopedBytes.part(element.nameStart, Int(element.nameCount))
             let namespace = unsafe tokenizer.namespaces.unscopedURIBytes.part(
                 Int(element.namespaceStart), Int(element.namespaceCount))
@@ -55,7 +55,7 @@ extension XMLScanner {
             target: unscopedText(of: chunk).extracting(tokenizer.target), data: piece(of: chunk), place: place)
     }
 
-    /// The reference to an entity that is not there.
+    /// The reference to an entity that isn't in the document.
     @usableFromInline @_lifetime(&self, copy chunk)
     mutating func skippedEntity(in chunk: RawSpan) -> XMLSkippedEntity {
         XMLSkippedEntity(name: piece(of: chunk), place: place)
@@ -84,23 +84,23 @@ extension XMLScanner {
             internalSubset: text.extracting(parts.internalSubset ?? 0..<0), place: place)
     }
 
-    /// The text of the last part, for what is lent here: each function above says what its result depends on.
+    /// Returns the text of the last part, which is lent to the sink. Each function above declares the lifetime of its result.
     @inline(__always) @_lifetime(copy chunk)
     private mutating func piece(of chunk: RawSpan) -> RawSpan {
-        // SAFETY: the copies live as long as self, which what is lent depends on.
+        // SAFETY: the copies live as long as self, and the lent values depend on self.
         let source = tokenizer.isPieceCopied ? unsafe tokenizer.copies.unscopedBytes : unscopedText(of: chunk)
         return source.extracting(tokenizer.piece)
     }
 
     // MARK: Ends
 
-    /// Forgets the innermost element, whose end was told.
+    /// Removes the innermost element after its end was sent.
     @usableFromInline mutating func closeElement() { tokenizer.closeElement() }
 
-    /// Notes that nothing is wanted before the end of the innermost element.
+    /// Starts to skip everything before the end of the innermost element.
     @usableFromInline mutating func beginSkipping() { skippedDepth = tokenizer.openElements.count }
 
-    /// Goes over a part that is not wanted; false for the end tag that is.
+    /// Skips a part. Returns false for the end tag of the skipped element.
     @usableFromInline
     mutating func skip(_ token: XMLToken) -> Bool {
         switch token {
@@ -116,6 +116,6 @@ extension XMLScanner {
         return true
     }
 
-    /// Notes that the document has ended well.
+    /// Marks the document as complete.
     @usableFromInline mutating func end() { failure = StreamError(.misuse, "the document has ended") }
 }

@@ -1,13 +1,14 @@
-// The fast way through content: text, tags and references as most are, from stop to stop. Whatever is not plain is left to the tokenizer,
-// which goes on where this way has ended.
+// The fast path for content: common forms of text, tags and references, from stop to stop. All other parts are left to the
+// tokenizer, which continues where this path stops.
 
 import PlistStreaming
 
-// PERF: inlinable, so that it specialises for sinks of other packages; what it reads of the scanner is usable from there for that reason.
-// All that looks at the scanner is mutating: else the whole of it, more than a kilobyte, is copied for each call.
+// PERF: inlinable, so that it specialises for sinks of other packages; the properties of the scanner that it reads are usable
+// from inline code for that reason. All functions that read the scanner are mutating. Otherwise the whole scanner, more than
+// a kilobyte, would be copied for each call.
 
 extension XMLScanner {
-    /// Sends what is plain, and stops before what is not.
+    /// Sends plain parts, and stops before the first part that isn't plain.
     @inlinable
     mutating func sendPlainParts<Sink: XMLSink & ~Copyable>(
         of chunk: RawSpan, to sink: inout Sink
@@ -15,7 +16,7 @@ extension XMLScanner {
         guard beginPlainParts() else { return }
         let text = plainText(of: chunk)
         let base = tokenizer.stops.base
-        // Behind each stop before it are sixteen bytes.
+        // At least sixteen bytes follow each stop before the limit.
         let limit = min(tokenizer.stops.activeCount, text.byteCount &- 16)
         var (offset, cursor) = (tokenizer.offset &- base, tokenizer.stops.cursor)
         while let run = plainRun(in: text, from: offset, limit, cursor) {
@@ -60,7 +61,7 @@ extension XMLScanner {
         tokenizer.stops.cursor = cursor
     }
 
-    /// Goes over what is plain, and sends nothing.
+    /// Skips plain parts without sending them.
     @usableFromInline
     mutating func skipPlainParts(of chunk: RawSpan) throws(StreamError) {
         var nobody = Nobody()
@@ -68,13 +69,13 @@ extension XMLScanner {
     }
 
     private struct Nobody: XMLSink {
-        /// As `NullSink` has it.
+        /// The same value as in `NullSink`.
         let hasSize = true
 
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .content }
     }
 
-    /// Returns whether the next part may be a plain one; the cursor is at it then.
+    /// Returns whether the next part may be plain. If so, the cursor is at this part.
     @usableFromInline
     mutating func beginPlainParts() -> Bool {
         guard tokenizer.phase == .content, !isCarry, !tokenizer.isInEntity,
@@ -83,7 +84,7 @@ extension XMLScanner {
         return tokenizer.types.map { $0.hasAttributes } != true
     }
 
-    /// The text from the first byte of the stops on.
+    /// Returns the text that the offsets of the stops refer to.
     @usableFromInline @_lifetime(copy chunk)
     mutating func plainText(of chunk: RawSpan) -> RawSpan {
         let text = unscopedText(of: chunk)
@@ -92,7 +93,7 @@ extension XMLScanner {
 
     // MARK: Text
 
-    /// A run of text, and the stop that it ends before.
+    /// A range of text, and the stop at its end.
     @usableFromInline
     struct PlainRun {
         @usableFromInline var start: Int
@@ -107,7 +108,7 @@ extension XMLScanner {
         }
     }
 
-    /// The text from an offset on to `<`, `&` or CR; it may be empty. Nil where it is cut off or wrong.
+    /// Returns the text from an offset up to `<`, `&` or CR, which may be empty, or nil if the text is cut off or invalid.
     @inlinable @inline(__always)
     mutating func plainRun(in text: RawSpan, from offset: Int, _ limit: Int, _ cursor: Int) -> PlainRun? {
         var run = PlainRun(start: offset, end: tokenizer.stops.stop(cursor), cursor: cursor)
@@ -116,7 +117,7 @@ extension XMLScanner {
             if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") { return run }
             if byte == 0x0D {
                 if run.end > offset { return run }
-                // SPEC: XML 1.0, section 2.11: CR and LF are LF.
+                // SPEC: XML 1.0, section 2.11: CR and LF together are one LF.
                 guard text.uncheckedByte(run.end &+ 1) == 0x0A else { return nil }
                 run.start = run.end &+ 1
             } else if byte == UInt8(ascii: "]") && text.uncheckedByte(run.end &+ 1) == byte {
@@ -128,7 +129,7 @@ extension XMLScanner {
         return nil
     }
 
-    /// A reference to one of the five entities that every document has: its bytes, and the character.
+    /// A reference to one of the five predefined entities: its length in bytes, and its character.
     @usableFromInline
     struct PlainReference: ~Escapable {
         @usableFromInline let count: Int
@@ -138,13 +139,13 @@ extension XMLScanner {
         init(_ count: Int, _ index: Int) {
             let characters: StaticString = "<>&'\""
             self.count = count
-            // SAFETY: the index is one of the five bytes of the string, which is there for ever.
+            // SAFETY: the index is one of the five bytes of the string, which is static.
             let bytes = unsafe UnsafeRawBufferPointer(start: characters.utf8Start + index, count: 1).bytes
             character = unsafe _overrideLifetime(bytes, copying: ())
         }
     }
 
-    /// The reference at an offset, nil if it is another one, or cut off.
+    /// Returns the predefined reference at an offset, or nil if it is a different reference or cut off.
     @usableFromInline @_lifetime(immortal)
     static func plainReference(in text: RawSpan, at offset: Int, _ limit: Int) -> PlainReference? {
         guard offset &+ 8 <= limit else { return nil }
@@ -164,24 +165,24 @@ extension XMLScanner {
 
     // MARK: Tags
 
-    /// Notes where the part is that is sent next.
+    /// Sets the range of the part that is sent next.
     @inlinable @inline(__always)
     mutating func setPlainPart(_ start: Int, _ end: Int) {
         tokenizer.tokenStart = start
         tokenizer.offset = end
     }
 
-    /// Where the part is that is sent.
+    /// The place of the part that is sent.
     @inlinable var plainPlace: XMLSourceRange {
         @inline(__always) mutating get {
             XMLSourceRange(start: textOffset &+ tokenizer.tokenStart, end: textOffset &+ tokenizer.offset)
         }
     }
 
-    /// The start tag whose text this is.
+    /// Returns the start tag with this text.
     @inlinable @inline(__always) @_lifetime(copy bytes)
     mutating func plainStart(_ bytes: RawSpan) -> XMLStartTag {
-        // SAFETY: the memories live and stay as they are as long as the tag is lent, which is for a call of the sink.
+        // SAFETY: the memory is valid and unchanged while the tag is lent, which is during a call of the sink.
         let memory = unsafe TagSpans(
             text: bytes, copies: RawSpan(), namespaces: tokenizer.namespaces.unscopedURIBytes)
         return unsafe XMLStartTag(
@@ -194,19 +195,20 @@ extension XMLScanner {
         @inline(__always) mutating get { tokenizer.openElements[tokenizer.openElements.count &- 1] }
     }
 
-    /// The end of the innermost element, whose name is at an offset.
+    /// Returns the end tag of the innermost element, with its name at an offset.
     @inlinable @inline(__always) @_lifetime(copy text)
     mutating func plainEnd(_ start: Int, in text: RawSpan) -> XMLEndTag {
         let element = innermost
         let qualified = text.uncheckedPart(start, Int(element.nameCount))
-        // SAFETY: the URI of an open element is in scope, and the memory stays as it is as long as the tag is lent.
+        // SAFETY: the URI of an open element is in scope, and the memory is unchanged while the tag is lent.
         let namespace = unsafe tokenizer.namespaces.unscopedURIBytes.uncheckedPart(
             Int(element.namespaceStart), Int(element.namespaceCount))
         let name = XMLName(qualified, prefixCount: Int(element.prefixCount), namespace: namespace)
         return XMLEndTag(name: name, isEmptyElement: tokenizer.isEmptyElement, place: plainPlace)
     }
 
-    /// Where the `>` of the innermost element's end tag is; nil if that is not plain, or if it is the first part that is wanted again.
+    /// Returns the offset of the `>` of the innermost element's end tag, or nil if the tag isn't plain or ends the skipped
+    /// content.
     @inlinable @inline(__always)
     mutating func plainEndTag(in text: RawSpan, from start: Int, _ limit: Int, _ cursor: Int) -> Int? {
         let (element, close) = (innermost, tokenizer.stops.stop(cursor &+ 1))
@@ -224,7 +226,7 @@ extension XMLScanner {
         tokenizer.openNames.bytes.part(element.nameStart, name.byteCount).hasSameBytes(as: name)
     }
 
-    /// Forgets the innermost element; false if it was the root.
+    /// Removes the innermost element. Returns false if the tokenizer has to close it, for example because it is the root.
     @inlinable @inline(__always)
     mutating func closePlainElement() -> Bool {
         let element = innermost

@@ -1,4 +1,4 @@
-// The parts of a document go to a sink: the only code that is made once for each type of sink.
+// Sends the parts of a document to a sink. Only this code is specialized for each type of sink.
 
 import PlistStreaming
 
@@ -16,7 +16,7 @@ extension XMLScanner {
         }
     }
 
-    /// Sends what is left, and the end.
+    /// Sends the rest of the document, and its end.
     @inlinable
     mutating func finish<Sink: XMLSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
         try beginEnd()

@@ -1,11 +1,12 @@
-// Chunks into parts of a document: what is decoded, checked and whole goes to the tokenizer; what a chunk cuts off is kept for the next.
+// Divides chunks into the parts of a document. Decoded and checked bytes go to the tokenizer. Bytes that are cut off by the
+// end of a chunk are kept for the next one.
 
 import PlistStreaming
 
-/// A scanner that finds one part of a document after the other in chunks of any size.
+/// A scanner that finds the parts of a document in chunks of any size.
 ///
-/// The tokenizer looks at a window: at a piece of the input, which is the chunk or what was decoded of it, or at the carry, which is what
-/// was not whole at the end of the last piece and what was added to that since.
+/// The tokenizer reads from a window. The window is either a piece of the input or the carry. The piece is the chunk or its
+/// decoded form. The carry has the incomplete end of the last piece and the bytes added to it since.
 @usableFromInline
 struct XMLScanner: ~Copyable {
     /// A reference that is being replaced.
@@ -17,30 +18,30 @@ struct XMLScanner: ~Copyable {
 
     let options: XMLReaderOptions
     @usableFromInline var tokenizer: XMLTokenizer
-    /// What ended the document.
+    /// The error that ended the document.
     @usableFromInline var failure: StreamError?
 
-    /// The depth of the element whose content the sink does not want, or 0.
+    /// The depth of the element whose content the sink skips, or 0.
     @usableFromInline var skippedDepth = 0
 
-    // The input as it comes.
+    // The input before it is checked.
     var input = EncodedInput()
-    /// What is wrong with the input behind what is checked of the piece.
+    /// The problem in the input after the checked bytes of the piece.
     var problem: EncodedInput.Problem?
-    /// What the declaration says of what comes behind it.
+    /// The declared encoding of the bytes after the declaration.
     private var nextEncoding: XMLEncoding?
 
     // The windows.
     private(set) var isCarry = true
     private var carry = KeptStack<UInt8>()
-    /// A Boolean value that indicates whether the carry has bytes that the tokenizer has not seen.
+    /// A Boolean value that indicates whether the carry has bytes that the tokenizer hasn't read.
     private var carryIsNew = false
-    /// A Boolean value that indicates whether the carry needs more bytes than there are.
+    /// A Boolean value that indicates whether the carry needs more bytes than it has.
     private var isWaiting = false
-    /// A Boolean value that indicates whether there is nothing behind the carry.
+    /// A Boolean value that indicates whether the input ends after the carry.
     private var isAtEnd = false
     private var markupEnd: MarkupEnd?
-    /// Where the piece goes on behind what the carry has of it.
+    /// The offset in the piece after the bytes that were added to the carry.
     private var pieceOffset = 0
     private var checkedEnd = 0
     private var pieceEnd = 0
@@ -48,10 +49,10 @@ struct XMLScanner: ~Copyable {
     private var referenceRange = 0..<0
 
     // Places.
-    /// Where the window and the piece begin in the UTF-8 form of the document.
+    /// The offsets of the window and of the piece in the UTF-8 form of the document.
     @usableFromInline private(set) var textOffset = 0
     private var pieceBase = 0
-    /// How far the lines are counted, in the UTF-8 form, and the bytes before that in the input.
+    /// The position up to which lines are counted, in the UTF-8 form, and the number of bytes before it in the input.
     private var counted = LinePlace()
     private var inputOffset = 0
 
@@ -62,7 +63,7 @@ struct XMLScanner: ~Copyable {
         input.known = options.encoding
     }
 
-    /// Begins a chunk; the last one was used up.
+    /// Begins a chunk after the last one was completely read.
     @usableFromInline
     mutating func begin(_ chunk: RawSpan) throws(StreamError) {
         if let failure { throw failure }
@@ -70,7 +71,7 @@ struct XMLScanner: ~Copyable {
         (pieceOffset, checkedEnd, pieceEnd) = (0, 0, 0)
     }
 
-    /// Begins the end: there are no more chunks.
+    /// Begins the end of the input, without more chunks.
     @usableFromInline
     mutating func beginEnd() throws(StreamError) {
         try begin(RawSpan())
@@ -79,7 +80,7 @@ struct XMLScanner: ~Copyable {
 
     // MARK: Parts
 
-    /// Finds the next part, or that the chunk has no more.
+    /// Finds the next part, or returns that the chunk has no more parts.
     @usableFromInline
     mutating func next(in chunk: RawSpan) throws(StreamError) -> XMLToken {
         if let encoding = nextEncoding { changeEncoding(to: encoding, chunk) }
@@ -91,12 +92,12 @@ struct XMLScanner: ~Copyable {
             } else if isCarry {
                 if isWaiting { guard try extendCarry(in: chunk) else { return .needsInput } }
                 carryIsNew = false
-                // SAFETY: the tokenizer does not know of the carry.
+                // SAFETY: the tokenizer has no access to the carry.
                 token = isCarry ? try tokenizer.next(in: unsafe carry.unscopedBytes, isLast: isAtEnd) : .nothing
             } else if input.isChunk {
                 token = try tokenizer.next(in: chunk.extracting(0..<checkedEnd), isLast: false)
             } else {
-                // SAFETY: the tokenizer does not know of the input.
+                // SAFETY: the tokenizer has no access to the input.
                 let decoded = unsafe input.decoded.unscopedBytes
                 token = try tokenizer.next(in: decoded.extracting(0..<checkedEnd), isLast: false)
             }
@@ -114,22 +115,22 @@ struct XMLScanner: ~Copyable {
         }
     }
 
-    /// The text that the last part is in, for use while self changes otherwise.
+    /// Returns the text that contains the last part, for use while other properties of self change.
     @inline(__always) @_lifetime(copy chunk)
     mutating func unscopedText(of chunk: RawSpan) -> RawSpan {
         if tokenizer.isInEntity { return entityText(of: chunk) }
-        // SAFETY: callers add nothing to these memories meanwhile.
+        // SAFETY: callers don't add to this memory while they use the text.
         return isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
     }
 
     @inline(never) @_lifetime(copy chunk)
     private mutating func entityText(of chunk: RawSpan) -> RawSpan {
         guard let reference = references.last, let types = tokenizer.types else { return chunk }
-        // SAFETY: the types live as long as the tokenizer, which self has.
+        // SAFETY: the tokenizer of self keeps the types alive.
         return unsafe _overrideLifetime(types.text(reference.entity), copying: chunk)
     }
 
-    /// Where the last part is.
+    /// The place of the last part.
     var place: XMLSourceRange {
         mutating get {
             if !tokenizer.isInEntity {
@@ -154,12 +155,12 @@ struct XMLScanner: ~Copyable {
         tokenizer.offset = 0
     }
 
-    /// Finds the next part of the text of an entity, or that there is no more, and then goes on behind the reference.
+    /// Finds the next part of an entity's text. At its end, continues after the reference.
     private mutating func nextInEntity() throws(StreamError) -> XMLToken {
         guard let types = tokenizer.types, let reference = references.last else { return .needsInput }
         let token = try tokenizer.next(in: types.text(reference.entity), isLast: true)
         guard token == .needsInput else { return token }
-        // SPEC: XML 1.0, production 78: the text of an entity is content by itself.
+        // SPEC: XML 1.0, production 78: the text of an entity has to be content without its surroundings.
         guard tokenizer.openElements.count == tokenizer.depthAroundEntity, tokenizer.phase == .content else {
             throw tokenizer.fail(.invalidSyntax, "what began in an entity does not end in it", at: 0)
         }
@@ -174,11 +175,11 @@ struct XMLScanner: ~Copyable {
 
     // MARK: Windows
 
-    /// Makes more text visible to the tokenizer, which has used what it can; false if there is no more.
+    /// Gives the tokenizer more text after it has used its window. Returns false if no more text is available.
     private mutating func advance(in chunk: RawSpan) throws(StreamError) -> Bool {
         let used = tokenizer.offset
         if isCarry {
-            // SAFETY: counting lines changes neither of the memories, here and below.
+            // SAFETY: counting lines doesn't change this memory, here and below.
             countLines(unsafe carry.unscopedBytes, at: textOffset, to: used)
             carry.removeFirst(used)
             setWindow(isCarry: true, at: textOffset + used, 0)
@@ -191,7 +192,7 @@ struct XMLScanner: ~Copyable {
             check(chunk)
             return true
         }
-        // The piece is used: what is left of it waits for more.
+        // The piece is used. Its incomplete end waits for more bytes.
         let offset = tokenizer.offset
         if input.isChunk {
             countLines(chunk, at: pieceBase, to: offset)
@@ -214,7 +215,8 @@ struct XMLScanner: ~Copyable {
         tokenizer.offset = offset
     }
 
-    /// Finds more for the carry, to where its markup may end, or for the piece if the carry is empty; false if there is none.
+    /// Adds bytes to the carry, up to the possible end of its markup, or checks more of the piece if the carry is empty.
+    /// Returns false if no more bytes are available.
     private mutating func extendCarry(in chunk: RawSpan) throws(StreamError) -> Bool {
         isWaiting = false
         while true {
@@ -238,9 +240,9 @@ struct XMLScanner: ~Copyable {
         }
     }
 
-    /// Adds bytes of the piece to the carry; returns whether it is time to look at it.
+    /// Adds bytes of the piece to the carry. Returns whether the carry should be read now.
     private mutating func addToCarry(from chunk: RawSpan) -> Bool {
-        // SAFETY: what was decoded is not changed here.
+        // SAFETY: the decoded bytes aren't changed here.
         input.isChunk ? addToCarry(of: chunk) : addToCarry(of: unsafe input.decoded.unscopedBytes)
     }
 
@@ -254,7 +256,7 @@ struct XMLScanner: ~Copyable {
             end = min(found ?? checkedEnd, pieceOffset + max(1, options.markupByteCountMax - carry.count))
             isTime = end == found || carry.count + end - pieceOffset >= options.markupByteCountMax
         }
-        // Whole characters.
+        // Add only whole characters.
         while end < checkedEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
         carry.append(contentsOf: piece.extracting(pieceOffset..<end))
         pieceOffset = end
@@ -263,14 +265,14 @@ struct XMLScanner: ~Copyable {
 
     /// Checks the next part of the piece.
     private mutating func check(_ chunk: RawSpan) {
-        // SAFETY: what was decoded is not changed here.
+        // SAFETY: the decoded bytes aren't changed here.
         let piece = input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
-        // As much again as a part has that is not whole, so that it is not read over and over.
+        // Check at least as many bytes as an incomplete part already has, so that the part isn't read over and over.
         let start = checkedEnd
         let waiting = isCarry ? 0 : start - tokenizer.offset
         if !options.usesPlainScan {
             while let next = tokenizer.stops.scan(piece, from: checkedEnd, to: pieceEnd) {
-                // Less than a character at the end of what there is.
+                // The rest is only an incomplete character.
                 if next == checkedEnd { break }
                 checkedEnd = next
                 if checkedEnd - start >= waiting { break }
@@ -284,7 +286,7 @@ struct XMLScanner: ~Copyable {
         checkedEnd = found.end
         guard let wrong = found.problem else { return }
         if case .partial = wrong, !input.isFinal {
-            // The next chunk may complete it.
+            // The next chunk may complete the character.
             input.hold(piece.extracting(found.end..<pieceEnd))
             pieceEnd = found.end
         } else {
@@ -292,17 +294,17 @@ struct XMLScanner: ~Copyable {
         }
     }
 
-    /// Finds another piece of the input; false if there is none.
+    /// Takes another piece of the input. Returns false if no more input is available.
     private mutating func refill(_ chunk: RawSpan) throws(StreamError) -> Bool {
         let base = textOffset + carry.count
         let result = input.refill(chunk)
         guard let range = result.range else {
-            // The last piece is used, and its memory may be so for something else.
+            // The last piece is used, and its memory may already be used for other data.
             (pieceBase, pieceOffset, checkedEnd, pieceEnd) = (base, 0, 0, 0)
             problem = result.problem
             return problem != nil
         }
-        // A byte order mark has three bytes in UTF-8; the column counts what is seen.
+        // A byte order mark has three bytes in UTF-8. It doesn't count for the column.
         let start = base + (result.markCount > 0 ? 3 : 0)
         if result.markCount > 0 { counted = LinePlace(offset: 3) }
         inputOffset += result.markCount
@@ -312,7 +314,7 @@ struct XMLScanner: ~Copyable {
         return true
     }
 
-    /// Counts the lines to an offset of a text that begins at some byte.
+    /// Counts the lines of a text up to an offset. The text begins at a given offset of the document.
     private mutating func countLines(_ text: RawSpan, at base: Int, to end: Int) {
         let start = counted.offset - base
         guard end > start, start >= 0 else { return }
@@ -323,7 +325,7 @@ struct XMLScanner: ~Copyable {
 
     // MARK: Encodings
 
-    /// Obeys the declaration: what comes behind it is in the encoding that it says.
+    /// Changes the encoding to the declared one for the bytes after the declaration.
     private mutating func setEncoding(_ chunk: RawSpan) throws(StreamError) {
         let range = tokenizer.encodingRange
         guard !range.isEmpty, !input.isText, input.known == nil else { return }
@@ -349,7 +351,7 @@ struct XMLScanner: ~Copyable {
         // SAFETY: counting lines changes no memory.
         let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
         countLines(window, at: textOffset, to: used)
-        // What was taken for UTF-8 behind the declaration is taken back.
+        // Bytes after the declaration that were read as UTF-8 are decoded again.
         let rest = isCarry ? [UInt8](copying: carry.bytes.extracting(used..<carry.count)) : []
         input.restart(in: encoding, with: rest, from: isCarry ? pieceOffset : used, to: pieceEnd)
         carry.removeAll()
@@ -361,7 +363,7 @@ struct XMLScanner: ~Copyable {
 
     // MARK: The end
 
-    /// Says what is missing, if there is no more input.
+    /// Throws an error for the missing parts if the input ends here.
     @usableFromInline
     mutating func checkEnd() throws(StreamError) {
         guard tokenizer.phase != .epilog else { return }
@@ -381,11 +383,11 @@ struct XMLScanner: ~Copyable {
         return ShownText.shortened(tokenizer.openNames.bytes.part(element.nameStart, Int(element.nameCount)))
     }
 
-    /// Makes the error final: with the place and the elements around it.
+    /// Makes the error final by adding the position and the elements around it.
     @usableFromInline @inline(never)
     mutating func locate(_ error: StreamError, in chunk: RawSpan) -> StreamError {
         if let failure { return failure }
-        // Those of the sink are at the part that it was sent.
+        // Errors of the sink get the position of the part that was sent.
         let place = tokenizer.failedOffset < 0 ? tokenizer.tokenStart : tokenizer.failedOffset
         let offset = references.isEmpty ? place : referenceRange.lowerBound - textOffset
         // SAFETY: only the lines change.

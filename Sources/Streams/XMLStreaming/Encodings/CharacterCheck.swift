@@ -1,15 +1,15 @@
-// Whether bytes are UTF-8 of characters that documents may have.
+// Checks that bytes are valid UTF-8 with characters that documents may have.
 
 import PlistStreaming
 
-/// The check of everything before it is looked at as XML.
+/// The check of all bytes before they are parsed as XML.
 enum CharacterCheck {
-    /// What is wrong behind the bytes that are right.
+    /// The problem after the valid bytes.
     enum Problem: Sendable {
-        /// A character is not whole yet.
+        /// The last character is incomplete.
         case partial
         case noUTF8
-        /// A character that must not be in a document.
+        /// A character that documents exclude.
         case forbidden(UInt32)
 
         var message: String {
@@ -21,9 +21,9 @@ enum CharacterCheck {
         }
     }
 
-    /// Checks bytes from an offset on, where a character begins.
+    /// Checks bytes, starting at an offset where a character begins.
     ///
-    /// - Returns: Where the right ones end, and why.
+    /// - Returns: The end of the valid bytes, and the problem there.
     static func check(_ bytes: RawSpan, from start: Int, to end: Int) -> (end: Int, problem: Problem?) {
         var offset = start
         while offset < end {
@@ -47,7 +47,7 @@ enum CharacterCheck {
         return (offset, nil)
     }
 
-    /// The bytes of a character that begins with a byte beyond ASCII, 0 where none does.
+    /// Returns the number of bytes of a character that begins with a byte beyond ASCII, or 0 if no character begins with it.
     private static func characterCount(_ byte: UInt8) -> Int {
         switch byte {
         case 0xC2...0xDF: 2

@@ -1,4 +1,4 @@
-// Documents in every encoding, and those that claim to be in another one.
+// In-class tests of documents in every encoding, and of documents that declare a wrong encoding.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -82,7 +82,7 @@ extension EncodedInput: SelfTesting {
             #"xml 1.0 windows-1252 <a> "é" ! $.a: expected Windows-1252, found byte 129 at line 2, column 6 (byte 50)"#)
     }
 
-    /// More than what is decoded at a time.
+    /// Tests documents that are longer than the bytes decoded at a time.
     private static func testReadsLongTextInEveryEncoding() throws {
         let body = "<a>" + String(repeating: "<b x='é'>ö\n</b>", count: 1_200) + "</a>"
         var expected = XMLTrace()

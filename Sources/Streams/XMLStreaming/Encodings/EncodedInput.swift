@@ -1,36 +1,37 @@
-// The input as it comes, chunk by chunk: which encoding it is in, and its next piece in UTF-8.
+// Detects the encoding of the input and converts it to UTF-8, piece by piece.
 
 import PlistStreaming
 
-/// The part of a chunk that is not looked at yet, and what waits for the next one.
+/// The unread part of a chunk, and the bytes that are kept for the next one.
 struct EncodedInput: ~Copyable {
-    /// Why there is no more.
+    /// The reason why the input can't be read further.
     struct Problem: Sendable {
         var kind: StreamError.Kind
         var message: String
     }
 
-    /// A piece of the chunk, or of what was decoded.
+    /// A piece of the chunk, or of the decoded bytes.
     struct Piece {
         var range: Range<Int>?
         var problem: Problem?
-        /// The bytes of a byte order mark before it.
+        /// The number of bytes of a byte order mark before the piece.
         var markCount = 0
     }
 
-    /// The encoding, nil before the first bytes.
+    /// The encoding, or nil before the first bytes.
     private(set) var encoding: XMLEncoding?
-    /// A Boolean value that indicates whether the piece is of the chunk, which is in UTF-8.
+    /// A Boolean value that indicates whether the piece is a part of the chunk, which is then in UTF-8.
     private(set) var isChunk = true
-    /// The piece otherwise.
+    /// The piece in UTF-8 if the chunk has another encoding.
     private(set) var decoded = KeptStack<UInt8>()
-    /// A Boolean value that indicates whether there are no more chunks.
+    /// A Boolean value that indicates whether the last chunk was read.
     var isFinal = false
-    /// A Boolean value that indicates whether the bytes are characters of strings, in UTF-8 whatever they say.
+    /// A Boolean value that indicates whether the bytes are from strings. They are then in UTF-8, regardless of the
+    /// declaration.
     private(set) var isText = false
-    /// The encoding of the bytes whatever they say.
+    /// The encoding set by the options, which overrides the document's declaration.
     var known: XMLEncoding?
-    /// Bytes that wait for others, or that come before those of the chunk.
+    /// Bytes that wait for more bytes, or that precede the bytes of the chunk.
     private var undecoded = KeptStack<UInt8>()
     private var isHeld = false
     private var offset = 0
@@ -42,11 +43,11 @@ struct EncodedInput: ~Copyable {
     private var markCount = 0
     private var problem: Problem?
 
-    // SPEC: XML 1.0, section 4.3.3: what is known from outside has precedence.
-    /// Says that the input, of which nothing has come, is characters of strings.
+    // SPEC: XML 1.0, section 4.3.3: external encoding information has precedence.
+    /// Marks the input as text from strings if no byte was read yet.
     mutating func takeText() { if totalCount == 0 { isText = true } }
 
-    /// Begins a chunk; of all bytes beyond the limit none is looked at.
+    /// Begins a chunk. Bytes beyond the limit are ignored.
     mutating func begin(_ chunk: RawSpan, limit: Int) {
         offset = 0
         end = min(chunk.byteCount, max(0, limit - totalCount))
@@ -55,18 +56,18 @@ struct EncodedInput: ~Copyable {
         totalCount += chunk.byteCount
     }
 
-    /// Keeps the beginning of a character for the next piece.
+    /// Keeps the first bytes of a character for the next piece.
     mutating func hold(_ bytes: RawSpan) {
         undecoded.append(contentsOf: bytes)
         isHeld = true
     }
 
-    /// Returns whether a declaration may say that what seems to be UTF-8 is in another encoding.
+    /// Returns whether a declaration may change the encoding from assumed UTF-8 to another one.
     func mayBecome(_ encoding: XMLEncoding) -> Bool {
         self.encoding == .utf8 && !hasMark && encoding.isByteEncoding
     }
 
-    /// Goes on in another encoding, with bytes that were pieces before, and with the piece from an offset on.
+    /// Continues in another encoding, with bytes that were pieces before and with the piece starting at an offset.
     mutating func restart(in encoding: XMLEncoding, with bytes: [UInt8], from start: Int, to pieceEnd: Int) {
         self.encoding = encoding
         let held = [UInt8](copying: undecoded.bytes)
@@ -75,7 +76,7 @@ struct EncodedInput: ~Copyable {
         if isChunk {
             offset = start
         } else {
-            // SAFETY: the two memories are different ones.
+            // SAFETY: they are two different memory areas.
             if start < pieceEnd {
                 undecoded.append(contentsOf: unsafe decoded.unscopedBytes.extracting(start..<pieceEnd))
             }
@@ -84,7 +85,7 @@ struct EncodedInput: ~Copyable {
         isHeld = false
     }
 
-    /// Finds the next piece, when the last one is used.
+    /// Finds the next piece after the last one was used.
     mutating func refill(_ chunk: RawSpan) -> Piece {
         if encoding == nil {
             if let result = detect(chunk) { return result }
@@ -100,7 +101,7 @@ struct EncodedInput: ~Copyable {
         return piece
     }
 
-    /// Finds out the encoding; returns what there is to say if that is not possible.
+    /// Detects the encoding. Returns a piece with the problem if that isn't possible.
     private mutating func detect(_ chunk: RawSpan) -> Piece? {
         while true {
             if let found = XMLEncoding.detect(undecoded.bytes, isLast: isFinal) {
@@ -129,7 +130,7 @@ struct EncodedInput: ~Copyable {
         let count = min(8, end - offset)
         guard !isHeld || count > 0 || isFinal else { return Piece() }
         decoded.removeAll()
-        // SAFETY: the two memories are different ones, here and below.
+        // SAFETY: they are two different memory areas, here and below.
         decoded.append(contentsOf: unsafe undecoded.unscopedBytes)
         decoded.append(contentsOf: chunk.part(offset, count))
         undecoded.removeAll()

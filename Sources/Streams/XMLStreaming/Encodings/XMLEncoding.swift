@@ -1,25 +1,25 @@
-// The encodings of documents: how they are called, how the first bytes tell them, and how their characters become UTF-8.
+// Defines the encodings of documents: their names, their detection from the first bytes, and their conversion to UTF-8.
 
 import PlistStreaming
 
-/// An encoding that a document may be in.
+/// An encoding of a document.
 public enum XMLEncoding: Sendable, Hashable {
     /// UTF-8.
     case utf8
-    /// UTF-16, the low byte of each unit first.
+    /// UTF-16 with the low byte of each unit first.
     case utf16LittleEndian
-    /// UTF-16, the high byte of each unit first.
+    /// UTF-16 with the high byte of each unit first.
     case utf16BigEndian
     /// ISO-8859-1.
     case latin1
-    /// Windows-1252, which some documents call ISO-8859-1.
+    /// Windows-1252, which some documents declare as ISO-8859-1.
     case windows1252
     /// ASCII.
     case ascii
 
     // SPEC: XML 1.0, appendix F.1.
-    /// What the first bytes say: the encoding and the bytes of its mark; nil if there are too few, and no encoding for one that is not
-    /// supported.
+    /// Detects the encoding and the length of its byte order mark from the first bytes. Returns nil if more bytes are needed,
+    /// and a nil encoding if the encoding isn't supported.
     static func detect(_ bytes: RawSpan, isLast: Bool) -> (encoding: XMLEncoding?, markCount: Int)? {
         func byte(_ index: Int) -> UInt8? { index < bytes.byteCount ? bytes.byte(at: index) : nil }
         switch (byte(0), byte(1)) {
@@ -41,7 +41,8 @@ public enum XMLEncoding: Sendable, Hashable {
         }
     }
 
-    /// The encodings that a document may mean by a name, of which one must be that of its first bytes; none for a name not known.
+    /// Returns the encodings that a name can refer to. One of them has to match the first bytes. Returns an empty array for
+    /// an unknown name.
     static func named(_ name: String) -> [XMLEncoding] {
         switch name.lowercased() {
         case "utf-8", "utf8": [.utf8]
@@ -55,11 +56,11 @@ public enum XMLEncoding: Sendable, Hashable {
         }
     }
 
-    /// A Boolean value that indicates whether each character is a byte, and those below 0x80 are ASCII, so that a declaration
-    /// can be read before it is known.
+    /// A Boolean value that indicates whether each character is one byte and bytes below 0x80 are ASCII, so that the
+    /// declaration can be read before the encoding is known.
     var isByteEncoding: Bool { self == .latin1 || self == .windows1252 || self == .ascii }
 
-    /// The bytes that a piece of the UTF-8 form had in the encoding.
+    /// Returns the number of bytes that a piece of UTF-8 has in this encoding.
     func byteCount(of utf8: RawSpan, to end: Int) -> Int {
         if self == .utf8 { return end }
         var count = 0
@@ -73,7 +74,8 @@ public enum XMLEncoding: Sendable, Hashable {
 
     /// Decodes bytes into UTF-8.
     ///
-    /// - Returns: How many were decoded, and what is wrong with the next ones; nil when they are only too few.
+    /// - Returns: The number of decoded bytes, and the problem of the next ones. The problem is nil if the next character is
+    ///   only incomplete.
     func decode(_ bytes: RawSpan, into output: inout KeptStack<UInt8>) -> (count: Int, problem: String?) {
         var offset = 0
         switch self {
@@ -101,7 +103,8 @@ public enum XMLEncoding: Sendable, Hashable {
         return (offset, nil)
     }
 
-    /// A character and its bytes; none for a surrogate alone, and no bytes if there are too few.
+    /// Returns a character and its number of bytes. The character is nil for an unpaired surrogate, and the number is 0 if
+    /// bytes are missing.
     private func utf16Scalar(_ bytes: RawSpan, _ offset: Int) -> (UInt32?, Int) {
         func unit(_ offset: Int) -> UInt32 {
             let (first, second) = (UInt32(bytes.uncheckedByte(offset)), UInt32(bytes.uncheckedByte(offset + 1)))
@@ -122,7 +125,7 @@ public enum XMLEncoding: Sendable, Hashable {
         case .latin1: return UInt32(byte)
         case .windows1252:
             let scalar = CharacterCode.ofWindows1252(byte)
-            // SPEC: the table at the IANA has no controls there.
+            // SPEC: the IANA's table has no control characters there.
             return 0x80...0x9F ~= scalar ? nil : UInt32(scalar)
         default: return nil
         }

@@ -143,8 +143,9 @@ public struct XMLDocumentType: ~Escapable, BitwiseCopyable {
     /// The bytes from `<` to `>`.
     public let place: XMLSourceRange
 
-    /// Creates a document type. One with a public identifier also has a system identifier. If `hasPublicID` is nil, a public
-    /// identifier that isn't empty counts.
+    /// Creates a document type. A document type with a public identifier also has a system identifier.
+    ///
+    /// If `hasPublicID` is nil, a public identifier counts if it isn't empty.
     @_lifetime(copy name, copy publicID, copy systemID, copy internalSubset)
     public init(
         name: RawSpan, hasExternalID: Bool, hasPublicID: Bool? = nil, publicID: RawSpan, systemID: RawSpan,

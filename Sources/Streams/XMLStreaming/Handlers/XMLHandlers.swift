@@ -195,7 +195,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         return wantsContent || !receivers.isEmpty || paths.leadsOn(states) ? .content : .skipChildren
     }
 
-    /// Calls the handlers of attributes, and starts the receivers of the element.
+    /// Calls the handlers of attributes, and adds the receivers of the element.
     ///
     /// - Returns: `true` if a handler needs the content of the element when it closes.
     private mutating func begin(_ tag: borrowing XMLStartTag) throws(StreamError) -> Bool {

@@ -1,14 +1,14 @@
-// Memory of a reader that grows and is used again: elements on a stack, lent as spans.
+// A growing stack whose memory is used again by a reader, and whose elements are lent as spans.
 //
-// `GrowingMemory` of PlistBuilding has no owner: whoever has it frees it, and it moves large areas by remapping their pages.
-// Here the memory is small, stays until the reader goes, and is freed with it, so that those who use it need not say `unsafe`.
+// `GrowingMemory` of PlistBuilding has no owner: its user frees it, and it moves large areas by remapping their pages. The
+// memory here is small, belongs to the reader and is freed with it, so that its users need no `unsafe`.
 
-/// A stack of plain values in memory of its own, which stays when the stack is emptied.
-// PERF: inlinable where code reads it that is made for sinks of other packages.
+/// A stack of plain values in its own memory, which is kept when the stack is emptied.
+// PERF: inlinable where it is read by code that is made for sinks of other packages.
 @safe @usableFromInline
 struct KeptStack<Element: BitwiseCopyable>: ~Copyable {
-    /// Who frees the memory. A structure with a deinitializer of its own, in code that other packages specialise, stops the compiler of
-    /// Swift 6.3.
+    /// The owner that frees the memory. If a structure with its own deinitializer is used in code that other packages
+    /// specialise, the compiler of Swift 6.3 fails.
     @safe
     private final class Owner {
         let memory: UnsafeMutablePointer<Element>
@@ -31,7 +31,7 @@ struct KeptStack<Element: BitwiseCopyable>: ~Copyable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The element at an index, which must be below the count.
+    /// Accesses the element at an index, which must be less than the count.
     @inlinable
     subscript(index: Int) -> Element {
         get {
@@ -48,12 +48,12 @@ struct KeptStack<Element: BitwiseCopyable>: ~Copyable {
 
     mutating func append(_ element: Element) {
         if count == capacity { grow(to: count &+ 1) }
-        // SAFETY: there is room for one more.
+        // SAFETY: the memory has space for one more element.
         unsafe (memory + count).initialize(to: element)
         count &+= 1
     }
 
-    /// Removes the elements from an index on.
+    /// Removes the elements starting at an index.
     @inlinable
     mutating func removeAll(from index: Int = 0) {
         precondition(index >= 0 && index <= count, "no such element")
@@ -63,7 +63,7 @@ struct KeptStack<Element: BitwiseCopyable>: ~Copyable {
     mutating func removeLast() -> Element {
         precondition(count > 0, "no element")
         count &-= 1
-        // SAFETY: it was the last one of those below the count.
+        // SAFETY: it was the last initialised element.
         return unsafe memory[count]
     }
 
@@ -71,7 +71,8 @@ struct KeptStack<Element: BitwiseCopyable>: ~Copyable {
     private mutating func grow(to needed: Int) {
         let newCapacity = max(needed, capacity * 2)
         let new = Owner(capacity: newCapacity)
-        // SAFETY: the new memory has room for all, and does not overlap the old one, which no span refers to while self mutates.
+        // SAFETY: the new memory has space for all elements, and does not overlap the old one, which no span refers to while
+        // self mutates.
         unsafe new.memory.update(from: memory, count: count)
         owner = new
         unsafe memory = new.memory
@@ -89,12 +90,13 @@ struct KeptStack<Element: BitwiseCopyable>: ~Copyable {
 }
 
 extension KeptStack {
-    /// The elements, for use while another property of their owner changes, which the compiler takes for a change of these.
+    /// The elements, for use while another property of their owner changes, which the compiler would consider a change of the
+    /// elements.
     ///
-    /// They are there until elements are added or removed, or the owner is gone.
+    /// The span is valid until elements are added or removed, or the owner is freed.
     @inlinable @unsafe var unscopedSpan: Span<Element> {
         @_lifetime(immortal) get {
-            // SAFETY: whoever calls keeps to what the comment says.
+            // SAFETY: the caller meets the conditions in the comment.
             let span = unsafe UnsafeBufferPointer(start: memory, count: count).span
             return unsafe _overrideLifetime(span, copying: ())
         }
@@ -110,26 +112,27 @@ extension KeptStack where Element == UInt8 {
 
     /// The elements as bytes, under the same conditions.
     @inlinable @unsafe var unscopedBytes: RawSpan {
-        // SAFETY: bytes have no padding; whoever calls keeps to the conditions.
+        // SAFETY: bytes have no padding; the caller meets the conditions.
         @_lifetime(immortal) get { unsafe unscopedSpan.bytes }
     }
 
-    /// Appends the first bytes of eight, of which the first one is the lowest.
+    /// Appends up to eight bytes of a word, starting with the lowest byte.
     mutating func append(_ word: UInt64, _ added: Int) {
         if capacity - count < 8 { grow(to: count + 8) }
-        // SAFETY: there is room for eight more bytes.
+        // SAFETY: the memory has space for eight more bytes.
         unsafe UnsafeMutableRawPointer(memory + count).storeBytes(of: word.littleEndian, as: UInt64.self)
         count += min(8, added)
     }
 
-    /// Appends bytes that are not of this memory.
+    /// Appends bytes that aren't from this memory.
     mutating func append(contentsOf bytes: RawSpan) {
         let added = bytes.byteCount
         guard added > 0 else { return }
         if capacity - count < added { grow(to: count + added) }
         if added <= 16 {
             // PERF: names of elements; a call to copy so few bytes takes longer.
-            // SAFETY: there is room for `added` bytes; the loads are of bytes below the count, some of them twice.
+            // SAFETY: the memory has space for `added` bytes; all loaded bytes are below the count, some of them are loaded
+            // twice.
             let start = unsafe UnsafeMutableRawPointer(memory + count)
             if added >= 8 {
                 let first = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt64.self)
@@ -150,7 +153,7 @@ extension KeptStack where Element == UInt8 {
             count &+= added
             return
         }
-        // SAFETY: there is room for `added` bytes, and what is appended is borrowed, so that it cannot be this memory.
+        // SAFETY: the memory has space for `added` bytes, and the source is borrowed, so that it can't be this memory.
         unsafe bytes.withUnsafeBytes { source in
             guard let start = source.baseAddress else { return }
             unsafe UnsafeMutableRawPointer(memory + count).copyMemory(from: start, byteCount: added)

@@ -1,20 +1,20 @@
-// Names as small numbers: each spelling gets one, the same each time, so that names are compared and counted as integers.
+// Numbers names, so that names can be compared and counted as integers. The same spelling always gets the same number.
 
 import PlistStreaming
 
-/// A table that numbers the names it sees, from 0.
+/// A table that assigns numbers to names, starting with 0.
 ///
-/// The places of names depend on a number that is drawn for each process, so that no document can choose names that all have one.
+/// The slots of names depend on a random number for each process, so that no document can choose names that all share a slot.
 struct NameTable {
     private struct Entry {
         let start: Int
         let count: Int
         let hash: UInt64
-        /// One more than the number of the next name in the same place, 0 for the last.
+        /// The number plus one of the next name in the same slot, or 0 for the last name.
         let next: Int32
     }
 
-    /// A name that was asked for: all of it, or of a long one its count.
+    /// A recently used name: all its bytes if it is short, or only its length if it is long.
     private struct Recent: BitwiseCopyable {
         var low: UInt64 = 0
         var high: UInt64 = 0
@@ -24,21 +24,21 @@ struct NameTable {
 
     private static let seed = UInt64.random(in: .min ... .max) | 1
     private static let recentBits: UInt64 = 6
-    /// The names that were asked for last, at places that their bytes say; behind them long names, at places of their counts.
+    /// The recently used names, in slots by their bytes. After them the long names, in slots by their lengths.
     private var recent = [Recent](repeating: Recent(), count: (1 << Int(recentBits)) + 16)
 
     private var bytes: [UInt8] = []
     private var entries: [Entry] = []
-    /// One more than the number of the first name at a place, 0 for none.
+    /// The number plus one of the first name in each slot, or 0 for an empty slot.
     private var places = [Int32](repeating: 0, count: 64)
 
     /// The number of names.
     var count: Int { entries.count }
 
-    /// About how many bytes the names take.
+    /// The approximate number of bytes that the names occupy.
     var byteCount: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
 
-    /// The number of a name, which is new when the name is.
+    /// Returns the number of a name. A new name gets a new number.
     ///
     /// - Complexity: O(*n*) in the bytes of the name, on average.
     @inline(__always)  // PERF: XML/objects, XML/tree; once a name.
@@ -54,7 +54,7 @@ struct NameTable {
         return number
     }
 
-    /// The number of a name of more than 16 bytes, such as that of a namespace.
+    /// Returns the number of a name with more than 16 bytes, such as the URI of a namespace.
     @inline(never)
     private mutating func numberOfLong(_ name: RawSpan) -> Int32 {
         let place = 1 << Int(Self.recentBits) | name.byteCount & 15
@@ -71,11 +71,11 @@ struct NameTable {
         return find(name, hash) ?? add(name, hash)
     }
 
-    /// All bytes of a name of at most 16, which together with their count are no other name's.
+    /// Returns all bytes of a name with at most 16 bytes. Together with the length, they identify the name.
     @inline(__always)
     private static func words(of name: RawSpan) -> (low: UInt64, high: UInt64) {
         let count = name.byteCount
-        // SAFETY: each load is of bytes below the count; some may be loaded twice.
+        // SAFETY: all loaded bytes are below the count; some may be loaded twice.
         if count >= 8 {
             return unsafe (
                 name.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt64.self),
@@ -92,7 +92,7 @@ struct NameTable {
         return (UInt64(first) | UInt64(middle) &<< 8 | UInt64(name.uncheckedByte(count &- 1)) &<< 16, 0)
     }
 
-    /// The number of a name that the table has, or nil.
+    /// Returns the number of a name, or nil if it isn't in the table.
     func known(_ name: RawSpan) -> Int32? { find(name, Self.hash(name)) }
 
     private func find(_ name: RawSpan, _ hash: UInt64) -> Int32? {
@@ -150,10 +150,10 @@ struct NameTable {
         return entry.count == name.byteCount && isEqual(entry, name)
     }
 
-    /// A name as a string.
+    /// Returns a name as a string.
     func string(_ number: Int32) -> String { withName(number) { String(xml: $0) } }
 
-    /// Forgets all names, and keeps the memory.
+    /// Removes all names but keeps the memory.
     mutating func removeAll() {
         for index in recent.indices { recent[index] = Recent() }
         bytes.removeAll(keepingCapacity: true)

@@ -1,27 +1,28 @@
-// What the names and the attributes of a tag are made of: places in three memories, so that nothing is copied that need not be.
+// The representation of names and attributes in a tag: ranges in three memory areas, so that bytes are copied only if
+// necessary.
 
 import PlistStreaming
 
-/// A run of bytes in the text of a tag or, with a negative start, in what was copied.
+/// A range of bytes in the text of a tag or, if the start is negative, in the copies.
 @usableFromInline
 struct MemorySlice: BitwiseCopyable {
     @usableFromInline var start: Int32
     @usableFromInline var count: Int32
 
-    /// The bytes of the text from an offset on.
+    /// Returns a slice of the text.
     @inline(__always)
     static func text(_ start: Int, _ count: Int) -> MemorySlice {
         MemorySlice(start: Int32(truncatingIfNeeded: start), count: Int32(truncatingIfNeeded: count))
     }
 
-    /// The bytes of the copies from an offset on.
+    /// Returns a slice of the copies.
     @inline(__always)
     static func copy(_ start: Int, _ count: Int) -> MemorySlice {
         MemorySlice(start: ~Int32(truncatingIfNeeded: start), count: Int32(truncatingIfNeeded: count))
     }
 }
 
-/// A name: how it is spelled, how much of that is its prefix, and where its namespace is among the URIs.
+/// A name: its qualified spelling, the length of its prefix, and the range of its namespace in the URIs.
 @usableFromInline
 struct NameRecord: BitwiseCopyable {
     @usableFromInline var qualified: MemorySlice
@@ -30,7 +31,7 @@ struct NameRecord: BitwiseCopyable {
     @usableFromInline var namespaceStart: Int32 = 0
 }
 
-/// A name, a value, and where it is from.
+/// An attribute's name and value, and flags for its origin.
 @usableFromInline
 struct AttributeRecord: BitwiseCopyable {
     @usableFromInline var name: NameRecord
@@ -39,12 +40,12 @@ struct AttributeRecord: BitwiseCopyable {
     @usableFromInline var hasSkippedEntity = false
 }
 
-/// The three memories of a tag.
+/// The three memory areas of a tag.
 @usableFromInline
 struct TagSpans: ~Escapable, BitwiseCopyable {
-    /// The text that the tag is in.
+    /// The text that contains the tag.
     @usableFromInline let text: RawSpan
-    /// What had to be copied: values with references, defaults.
+    /// The bytes that had to be copied: values with references, and defaults.
     @usableFromInline let copies: RawSpan
     /// The URIs of namespaces.
     @usableFromInline let namespaces: RawSpan
@@ -56,14 +57,14 @@ struct TagSpans: ~Escapable, BitwiseCopyable {
         self.namespaces = namespaces
     }
 
-    // PERF: inlinable, because sinks of other packages look at each attribute.
+    // PERF: inlinable, because sinks of other packages read each attribute.
     @inlinable @inline(__always) @_lifetime(copy self)
     func part(_ slice: MemorySlice) -> RawSpan {
         slice.start >= 0
             ? text.part(Int(slice.start), Int(slice.count)) : copies.part(Int(~slice.start), Int(slice.count))
     }
 
-    // PERF: inlinable, because sinks of other packages look at each attribute.
+    // PERF: inlinable, because sinks of other packages read each attribute.
     @inlinable @inline(__always) @_lifetime(copy self)
     func name(_ record: NameRecord) -> XMLName {
         XMLName(
@@ -72,24 +73,25 @@ struct TagSpans: ~Escapable, BitwiseCopyable {
     }
 }
 
-// PERF: XML/events; what is lent keeps pointers, in one structure that may escape. Else, of more than six words in several properties,
-// it is no trivial one to Swift 6.3, which writes it to memory and destroys it by a call, for each tag.
+// PERF: XML/events; lent values store pointers, in one structure that may escape. As several properties with more than six
+// words, the structure would not be trivial to Swift 6.3, which would write it to memory and destroy it by a call, for each
+// tag.
 
-/// Bytes of a memory that whoever has the pointer must not outlive.
+/// A pointer to bytes. Its users must not outlive the memory.
 @safe
 @usableFromInline
 struct LentBytes: BitwiseCopyable {
-    // SAFETY: those of a span; whoever lends them says how long they may be read.
+    // SAFETY: the pointer and count are from a span; the sender defines how long the bytes may be read.
     @usableFromInline let start: UnsafeRawPointer?
     @usableFromInline let count: Int
 
     @inlinable @inline(__always)
     init(_ bytes: RawSpan) {
-        // SAFETY: the pointer leaves the closure, for who keeps to the lifetime of the span.
+        // SAFETY: the pointer leaves the closure, but callers respect the lifetime of the span.
         (unsafe start, count) = unsafe bytes.withUnsafeBytes { ($0.baseAddress, $0.count) }
     }
 
-    /// The bytes, for somebody who says how long they live.
+    /// The bytes. The caller has to define their lifetime.
     @inlinable @unsafe var span: RawSpan {
         @inline(__always) @_lifetime(immortal) get {
             // SAFETY: start and count are those of a span.
@@ -99,11 +101,11 @@ struct LentBytes: BitwiseCopyable {
     }
 }
 
-/// Records of a memory that whoever has the pointer must not outlive.
+/// A pointer to records. Its users must not outlive the memory.
 @safe
 @usableFromInline
 struct LentRecords: BitwiseCopyable {
-    // SAFETY: those of a span, as above.
+    // SAFETY: the pointer and count are from a span, as above.
     @usableFromInline let start: UnsafePointer<AttributeRecord>?
     @usableFromInline let count: Int
 
@@ -138,7 +140,7 @@ struct LentName: BitwiseCopyable {
     }
 }
 
-/// The three memories of a tag.
+/// The three memory areas of a tag.
 @usableFromInline
 struct LentTag: BitwiseCopyable {
     @usableFromInline let text: LentBytes
@@ -152,7 +154,7 @@ struct LentTag: BitwiseCopyable {
         namespaces = LentBytes(memory.namespaces)
     }
 
-    /// The memories, for somebody who says how long they live.
+    /// The memory areas. The caller has to define their lifetime.
     @inlinable @unsafe var spans: TagSpans {
         @inline(__always) @_lifetime(immortal) get {
             unsafe TagSpans(text: text.span, copies: copies.span, namespaces: namespaces.span)
@@ -177,7 +179,7 @@ struct LentAttribute: BitwiseCopyable {
     }
 }
 
-/// The parts of some attributes.
+/// A list of attributes.
 @usableFromInline
 struct LentAttributes: BitwiseCopyable {
     @usableFromInline let memory: LentTag
@@ -229,7 +231,7 @@ struct LentEndTag: BitwiseCopyable {
     }
 }
 
-/// Memory for start tags that no document has, for who sends messages without a text, such as a tree.
+/// Memory for start tags that aren't read from a document, for senders without a text, such as a tree.
 ///
 /// ```swift
 /// let memory = XMLTagMemory()
@@ -238,7 +240,7 @@ struct LentEndTag: BitwiseCopyable {
 /// try sink.startElement(memory.startTag)
 /// ```
 ///
-/// Whoever fills it says what namespaces names are in. Nothing is checked but that names fit their prefixes.
+/// You set the namespaces of the names. Only the prefixes are checked to be within their names.
 public struct XMLTagMemory: ~Copyable {
     private var copies = KeptStack<UInt8>()
     private var namespaces = KeptStack<UInt8>()
@@ -248,10 +250,10 @@ public struct XMLTagMemory: ~Copyable {
     /// A Boolean value that indicates whether the tag is an empty-element tag.
     public var isEmptyElement: Bool = false
 
-    /// Creates memory of a tag without a name.
+    /// Creates memory for a tag without a name.
     public init() {}
 
-    /// Begins a tag with the name of its element, and forgets the last one.
+    /// Begins a tag with the name of its element, and discards the last tag.
     public mutating func begin(_ name: borrowing XMLName) {
         copies.removeAll()
         namespaces.removeAll()
@@ -273,7 +275,7 @@ public struct XMLTagMemory: ~Copyable {
         declarations.append(AttributeRecord(name: record, value: copied(uri)))
     }
 
-    /// The tag, which lends this memory.
+    /// The start tag, which borrows this memory.
     public var startTag: XMLStartTag {
         @_lifetime(borrow self) get {
             let memory = TagSpans(text: RawSpan(), copies: copies.bytes, namespaces: namespaces.bytes)

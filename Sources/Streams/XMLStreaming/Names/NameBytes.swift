@@ -1,15 +1,15 @@
-// Which characters names are made of.
+// Defines the characters of names.
 
 import PlistStreaming
 
-/// The characters of names and of white space.
+/// Functions that check the characters of names and white space.
 enum NameBytes {
-    /// A name: where it ends, and where its first colon is, or -1.
+    /// The end of a name, and the offset of its first colon or -1.
     struct Extent {
         var end: Int
         var colon: Int
-        /// A Boolean value that indicates whether namespaces allow the name: one colon at the most, with a name before it and
-        /// behind it.
+        /// A Boolean value that indicates whether namespaces allow the name: at most one colon, with a name before and after
+        /// it.
         var isQualified: Bool
     }
 
@@ -37,9 +37,9 @@ enum NameBytes {
         byte <= 0x20 && 0x1_0000_2600 as UInt64 &>> UInt64(byte & 0x3F) & 1 != 0
     }
 
-    /// The extent of the name that begins at an offset; it is empty where no name begins.
+    /// Returns the extent of the name that begins at an offset. It is empty if no name begins there.
     ///
-    /// - Parameter text: UTF-8, of which whole characters are there.
+    /// - Parameter text: UTF-8 with whole characters.
     @inline(__always)
     static func extent(in text: RawSpan, from start: Int) -> Extent {
         let count = text.byteCount
@@ -90,7 +90,7 @@ enum NameBytes {
         return extent
     }
 
-    /// The character of checked UTF-8 at an offset, and its bytes.
+    /// Returns the character at an offset of valid UTF-8, and its number of bytes.
     static func character(in text: RawSpan, at offset: Int) -> (scalar: UInt32, count: Int) {
         let first = UInt32(text.byte(at: offset))
         if first < 0x80 { return (first, 1) }
@@ -129,7 +129,7 @@ enum NameBytes {
         }
     }
 
-    /// The offset behind white space.
+    /// Returns the offset after white space.
     @inline(__always)
     static func endOfSpace(in text: RawSpan, from start: Int) -> Int {
         var offset = start

@@ -1,4 +1,4 @@
-// Which prefix stands for which URI, in the scope of each element.
+// Maps prefixes to URIs in the scope of each element.
 
 import PlistStreaming
 
@@ -16,20 +16,20 @@ struct Namespaces: ~Copyable {
     // SPEC: Namespaces in XML 1.0, section 3.
     static let xmlURI = "http://www.w3.org/XML/1998/namespace"
     static let xmlnsURI = "http://www.w3.org/2000/xmlns/"
-    /// The most bytes of prefixes and URIs in scope.
+    /// The maximum number of bytes of prefixes and URIs in scope.
     static let byteCountMax = 256 << 20
 
     private var prefixes = ScopedNames()
     @usableFromInline var uris = ScopedNames()
-    /// The index of each prefix's URI; 0 is none.
+    /// The index of each prefix's URI, or 0 if the prefix isn't declared.
     private var bound = KeptStack<Int32>()
     @usableFromInline var bindings = KeptStack<Binding>()
     private var lastPrefix = 0
-    /// The place of the URI that names without a prefix have as those of elements.
+    /// The slice of the URI for element names without a prefix.
     private(set) var defaultSlice: (start: Int32, count: Int32) = (0, 0)
-    /// A prefix in scope, at the end of eight bytes, and the place of its URI.
+    /// A prefix in scope, right-aligned in eight bytes, and the slice of its URI.
     private typealias Known = (prefix: UInt64, slice: (start: Int32, count: Int32))
-    /// The two prefixes that were asked for last.
+    /// The two prefixes that were looked up last.
     private var known: (Known, Known) = ((0, (0, 0)), (0, (0, 0)))
 
     init() {
@@ -40,22 +40,22 @@ struct Namespaces: ~Copyable {
         }
     }
 
-    /// The declarations in scope.
+    /// The number of declarations in scope.
     @inlinable var bindingCount: Int { bindings.count }
-    /// The bytes that places of URIs are in.
+    /// The bytes that contain the URIs.
     var uriBytes: RawSpan {
         @_lifetime(borrow self) get { uris.memory.bytes }
     }
 
-    /// The same bytes, as ``KeptStack/unscopedBytes`` are.
+    /// The same bytes without a scope, like ``KeptStack/unscopedBytes``.
     @inlinable @unsafe var unscopedURIBytes: RawSpan {
         @_lifetime(immortal) get { unsafe uris.memory.unscopedBytes }
     }
 
-    /// The index of the URI that names without a prefix have as those of elements.
+    /// The index of the URI for element names without a prefix.
     var defaultURI: Int { Int(bound[0]) }
 
-    /// The index of a prefix's URI, or nil when it is not declared.
+    /// Returns the index of a prefix's URI, or nil if the prefix isn't declared.
     mutating func uri(of prefix: RawSpan) -> Int? {
         if lastPrefix >= prefixes.count || !prefixes.text(lastPrefix).hasSameBytes(as: prefix) {
             guard let index = prefixes.index(of: prefix) else { return nil }
@@ -65,9 +65,9 @@ struct Namespaces: ~Copyable {
         return uri == 0 ? nil : uri
     }
 
-    /// The place of the URI of a prefix of elements and attributes, nil when there is none.
+    /// Returns the slice of the URI for a prefix of elements and attributes, or nil if the prefix isn't declared.
     ///
-    /// - Parameter word: The first eight bytes of a name that has the prefix.
+    /// - Parameter word: The first eight bytes of a name with this prefix.
     @inline(__always)
     mutating func slice(of prefix: RawSpan, _ word: UInt64) -> (start: Int32, count: Int32)? {
         let last = prefix.byteCount <= 8 ? OpenElement.word(word, prefix.byteCount) : 0
@@ -86,12 +86,12 @@ struct Namespaces: ~Copyable {
         return slice
     }
 
-    /// The place of a URI in the bytes of all.
+    /// Returns the slice of a URI in the bytes of all URIs.
     func slice(_ uri: Int) -> (start: Int32, count: Int32) { uris.slice(uri) }
 
-    /// Binds a prefix, or the empty one for the default, until the scope ends.
+    /// Binds a prefix, or the default namespace for an empty prefix, until the scope ends.
     ///
-    /// - Returns: What is wrong with that, or nil.
+    /// - Returns: The reason why the declaration is invalid, or nil.
     mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) -> String? {
         let known = uris.index(of: uri)
         if prefix.byteCount == 5, prefix.equals("xmlns") { return "the prefix 'xmlns' must not be declared" }
@@ -118,7 +118,7 @@ struct Namespaces: ~Copyable {
         return nil
     }
 
-    /// Forgets the declarations behind the first ones.
+    /// Removes all declarations except a number of the first ones.
     mutating func endScope(_ count: Int) {
         defer { forgetSlices() }
         while bindings.count > count {

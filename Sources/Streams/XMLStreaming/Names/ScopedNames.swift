@@ -1,10 +1,12 @@
-// Texts that are known while a scope lasts, such as the prefixes that are declared: found by hash, forgotten last in, first out.
+// Stores texts for the duration of a scope, such as the declared prefixes. They are found by hash and removed last in, first
+// out.
 
 import PlistStreaming
 
-/// A table of texts with a number each, from which the last ones are removed first.
+/// A table of numbered texts that are removed in reverse order.
 ///
-/// Because of that order nothing that stays has been put behind something that goes, and a place in the table is emptied by emptying it.
+/// Because of this order, no remaining text was inserted after a conflict with a removed one. A slot can therefore simply be
+/// cleared.
 @usableFromInline
 struct ScopedNames: ~Copyable {
     struct Entry: BitwiseCopyable {
@@ -23,20 +25,20 @@ struct ScopedNames: ~Copyable {
     /// The number of texts.
     var count: Int { entries.count }
 
-    /// The place of a text in the memory.
+    /// Returns the slice of a text in the memory.
     func slice(_ index: Int) -> (start: Int32, count: Int32) {
         let entry = entries[index]
         return (entry.start, entry.count)
     }
 
-    /// The bytes of a text.
+    /// Returns the bytes of a text.
     @_lifetime(borrow self)
     func text(_ index: Int) -> RawSpan {
         let entry = entries[index]
         return memory.bytes.part(Int(entry.start), Int(entry.count))
     }
 
-    /// The index of a text, or nil.
+    /// Returns the index of a text, or nil if it isn't in the table.
     func index(of text: RawSpan) -> Int? {
         let hash = Self.hash(text)
         var slot = Int(hash) & (slots.count - 1)
@@ -51,7 +53,7 @@ struct ScopedNames: ~Copyable {
         }
     }
 
-    /// Adds a text that is not there.
+    /// Adds a text that isn't in the table.
     mutating func append(_ text: RawSpan) -> Int {
         if entries.count * 2 >= slots.count { growSlots() }
         let hash = Self.hash(text)
@@ -79,7 +81,7 @@ struct ScopedNames: ~Copyable {
 
     private mutating func growSlots() {
         slots = [Int32](repeating: 0, count: slots.count * 2)
-        // In their order, so that again nothing is behind what was added later.
+        // Insert the texts in their order, so that again no text is placed because of a later one.
         for index in 0..<entries.count {
             let slot = freeSlot(entries[index].hash)
             slots[slot] = Int32(index + 1)
@@ -87,7 +89,7 @@ struct ScopedNames: ~Copyable {
         }
     }
 
-    /// A hash that input cannot foresee.
+    /// Returns a hash that the author of a document can't predict.
     static func hash(_ text: RawSpan) -> UInt32 {
         var hash = seed &+ UInt64(text.byteCount)
         var offset = 0

@@ -1,14 +1,14 @@
-// Whether the names of a tag are all different: by comparing few with each other, and by hash when there are many.
+// Checks that the names of a tag are all different. Few names are compared one by one, many names by hash.
 
 import PlistStreaming
 
-/// Memory for comparing the names of a tag.
+/// A hash table for comparing the names of a tag.
 struct UniqueNames: ~Copyable {
-    /// Index plus 1 of a name, and the round it was put there in.
+    /// The index of a name plus 1, and the round that inserted it.
     private var slots: [UInt64] = []
     private var round: UInt32 = 0
 
-    /// Forgets the names, and makes room for so many.
+    /// Removes the names, and reserves memory for a number of names.
     mutating func begin(_ count: Int) {
         if slots.count < count * 2 {
             slots = [UInt64](repeating: 0, count: max(64, (count * 2).nextPowerOfTwo))
@@ -21,18 +21,18 @@ struct UniqueNames: ~Copyable {
         round += 1
     }
 
-    /// The slot where a name with this hash would be.
+    /// Returns the slot for a name with this hash.
     func first(_ hash: UInt32) -> Int { Int(hash) & (slots.count - 1) }
 
-    /// The name in a slot, nil when it is free.
+    /// Returns the name in a slot, or nil if the slot is free.
     func candidate(_ slot: Int) -> Int? {
         slots[slot] >> 32 == UInt64(round) ? Int(slots[slot] & 0xFFFF_FFFF) : nil
     }
 
-    /// The slot behind one that another name has.
+    /// Returns the next slot after one that is used by another name.
     func next(_ slot: Int) -> Int { (slot + 1) & (slots.count - 1) }
 
-    /// Puts a name into a free slot.
+    /// Inserts a name into a free slot.
     mutating func insert(_ index: Int, at slot: Int) { slots[slot] = UInt64(round) << 32 | UInt64(index) }
 }
 

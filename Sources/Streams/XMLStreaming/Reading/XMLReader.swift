@@ -31,7 +31,7 @@ public struct XMLReader<Sink: XMLSink & ~Copyable>: ~Copyable {
     ///
     /// - Throws: The first error of the input or the sink, with its position. Later calls throw the same error.
     /// - Complexity: O(*n*), regardless of how the input is divided.
-    @inlinable  // PERF: so that the scanner specialises for sinks of other packages; this also applies to the functions below.
+    @inlinable  // PERF: so that the scanner specialises for sinks of other packages; also below.
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try scanner.feed(bytes, into: &sink) }
 
     /// Ends the input.

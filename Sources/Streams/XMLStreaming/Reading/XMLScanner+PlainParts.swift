@@ -226,7 +226,7 @@ extension XMLScanner {
         tokenizer.openNames.bytes.part(element.nameStart, name.byteCount).hasSameBytes(as: name)
     }
 
-    /// Removes the innermost element. Returns false if the tokenizer has to close it, for example because it is the root.
+    /// Removes the innermost element. Returns false if it was the root.
     @inlinable @inline(__always)
     mutating func closePlainElement() -> Bool {
         let element = innermost

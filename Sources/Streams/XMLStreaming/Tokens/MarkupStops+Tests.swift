@@ -1,4 +1,5 @@
-// The fast way must never differ from the plain one: random changes of documents, whole and in random pieces.
+// In-class tests that compare the fast path with the plain one. They read random changes of documents, whole and in random
+// pieces.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -88,7 +89,7 @@ extension MarkupStopsTests: SelfTesting {
         }
     }
 
-    /// Twice the bytes take twice the steps: parts that are longer than what is checked at a time are not read again and again.
+    /// Tests that parts longer than a window aren't read again and again: twice the bytes take twice the steps.
     private static func testReadsLongPartsOnce() throws {
         let long = String(repeating: "x", count: 300_000)
         for text in ["<a b='\(long)'/>", "<a><!--\(long)--></a>", "<a><?p \(long)?></a>", "<a>\(long)</a>"] {

@@ -1,18 +1,18 @@
-// The fast way through content: 64 bytes at a time are checked, and become a list of where text, names and values stop.
+// The fast path through content. It checks 64 bytes at a time, and lists the offsets at which text, names and values end.
 
 import BlockMasks
 import PlistStreaming
 
-/// Where a part of a piece has bytes that mean something, and whether that part is of allowed characters.
+/// The offsets of the bytes with a special meaning in a window of a piece. The window has only allowed characters.
 @safe
 @usableFromInline
 struct MarkupStops: ~Copyable {
     @safe
     private final class Memory {
         static let blockCount = 128
-        /// All that is read of both memories was written before.
+        /// All memory that is read was written before.
         let words = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: blockCount * BlockScan.wordCount)
-        /// One for each byte, and eight that are written at once behind the last ones.
+        /// One offset for each byte, and eight more that the last write may overwrite.
         let offsets = UnsafeMutableBufferPointer<UInt16>.allocate(capacity: blockCount * BlockScan.blockCount + 16)
 
         deinit {
@@ -21,27 +21,29 @@ struct MarkupStops: ~Copyable {
         }
     }
 
-    /// The most bytes that are looked at together.
+    /// The maximum number of bytes that are checked together.
     static let byteCountMax = Memory.blockCount * BlockScan.blockCount
 
-    // The first three are stops. The last class has the bytes that U+FFFF has: only these may begin what is no character of documents.
+    // The first three classes are stops. The last class has the bytes of U+FFFF. Only these bytes can begin a character that
+    // documents exclude.
     private static let classes = ByteClasses("<>", "\"&'", "\r]", "\t\n", "\u{FFFF}")
 
     private var memory: Memory?
-    /// The offsets of the stops from the first byte on: `<`, `>`, `&`, quotes, CR and `]`. Behind them is the count of bytes, several times.
+    /// The offsets of the stops, relative to `base`: `<`, `>`, `&`, quotes, CR and `]`. The count of bytes follows them
+    /// several times.
     @usableFromInline var offsets: UnsafePointer<UInt16>?
     private var offsetCount = 0
-    /// Where the first byte is in the piece.
+    /// The offset of the window in the piece.
     @usableFromInline var base = 0
-    /// The bytes, 0 while the tokenizer looks at something else.
+    /// The number of bytes in the window, or 0 while the tokenizer reads other text.
     @usableFromInline var activeCount = 0
     private var checkedCount = 0
-    /// The index of a stop, which is the first one that is not before the next part, or one before that.
+    /// The index of the first stop at or after the next part, or an index before it.
     @usableFromInline var cursor = 0
 
     /// Checks the next blocks of a piece, and finds the stops in them.
     ///
-    /// - Returns: Where the checked characters end; nil if something may be wrong, or if there is no block.
+    /// - Returns: The end of the checked characters, or nil if they may be invalid, or if no whole block is left.
     mutating func scan(_ piece: RawSpan, from start: Int, to end: Int) -> Int? {
         let blockCount = min((end - start) / BlockScan.blockCount, Memory.blockCount)
         (activeCount, checkedCount) = (0, 0)
@@ -69,8 +71,8 @@ struct MarkupStops: ~Copyable {
     ) -> Int {
         guard let words = words.baseAddress, var next = offsets.baseAddress else { return 0 }
         let start = unsafe next
-        // SAFETY: there are eight words a block, and room for 64 offsets a block and eight more, of which each round writes as many as there
-        // are stops at most, or eight.
+        // SAFETY: each block has eight words and up to 64 offsets. Each round writes eight offsets, which may be up to eight
+        // more than the stops. The memory has space for all of them.
         for block in 0..<blockCount {
             let at = block &* BlockScan.wordCount
             var word = unsafe words[at] | words[at &+ 1] | words[at &+ 2]
@@ -89,10 +91,10 @@ struct MarkupStops: ~Copyable {
         return unsafe next - start
     }
 
-    /// Says whether the tokenizer looks at the piece.
+    /// Sets whether the tokenizer reads the piece.
     mutating func use(_ isPiece: Bool) { activeCount = isPiece ? checkedCount : 0 }
 
-    /// Returns whether two bytes follow each other that U+FFFF has.
+    /// Returns whether two adjacent bytes are both bytes of U+FFFF.
     @unsafe
     private static func mayBeForbidden(_ words: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) -> Bool {
         var (found, carried): (UInt64, UInt64) = (0, 0)
@@ -109,13 +111,13 @@ struct MarkupStops: ~Copyable {
     private static func hasForbidden(_ bytes: RawSpan) -> Bool {
         for offset in 0..<bytes.byteCount - 1
         where bytes.uncheckedByte(offset) == 0xEF && bytes.uncheckedByte(offset + 1) == 0xBF {
-            // A character that is cut off may be one of the two.
+            // A character that is cut off may be one of these two.
             if offset + 2 >= bytes.byteCount || bytes.uncheckedByte(offset + 2) >= 0xBE { return true }
         }
         return false
     }
 
-    /// The bytes of the characters that are whole.
+    /// Returns the number of bytes in whole characters.
     private static func wholeCharacters(_ bytes: RawSpan) -> Int {
         let count = bytes.byteCount
         for back in 1...3 {
@@ -131,35 +133,36 @@ struct MarkupStops: ~Copyable {
 
     // MARK: Looking
 
-    /// The next stop from an offset of the piece on, or where the stops are not known; the offset itself where none is.
+    /// Returns the next stop at or after an offset of the piece. At the end of the window, returns that end. If the stops
+    /// aren't known, returns the offset itself.
     func next(from start: Int) -> Int {
         let offset = start &- base
         guard UInt(bitPattern: offset) < UInt(bitPattern: activeCount), let offsets = unsafe offsets else {
             return start
         }
-        // SAFETY: indexes are below the count of offsets, and behind the last one is the end.
+        // SAFETY: indexes are at most the count of offsets, and the end of the window is stored after the last offset.
         return unsafe base &+ Int(offsets[index(of: offset)])
     }
 
-    /// The index of the first stop from an offset on.
+    /// Returns the index of the first stop at or after an offset.
     private func index(of offset: Int) -> Int {
         guard let offsets = unsafe offsets else { return 0 }
         var (low, high) = (0, offsetCount)
         while low < high {
             let middle = (low &+ high) &>> 1
-            // SAFETY: it is below the count.
+            // SAFETY: the index is below the count.
             if Int(unsafe offsets[middle]) < offset { low = middle &+ 1 } else { high = middle }
         }
         return low
     }
 
-    /// Puts the cursor to an offset of the piece; false if stops are not known there.
+    /// Moves the cursor to an offset of the piece. Returns false if the stops aren't known there.
     mutating func seek(_ start: Int) -> Bool {
         let offset = start &- base
         guard UInt(bitPattern: offset) < UInt(bitPattern: activeCount), let offsets = unsafe offsets else {
             return false
         }
-        // SAFETY: the cursor is at most at the first of the four ends behind the offsets.
+        // SAFETY: the cursor is at most at the first of the four ends after the offsets.
         if Int(unsafe offsets[cursor]) <= offset {
             for _ in 0..<4 {
                 if Int(unsafe offsets[cursor]) >= offset { return true }
@@ -170,17 +173,17 @@ struct MarkupStops: ~Copyable {
         return true
     }
 
-    /// The stop at an index, from the first byte on.
+    /// Returns the stop at an index, relative to `base`.
     ///
-    /// PERF: inlinable, as the loop is that sends parts to sinks of other packages.
+    /// PERF: inlinable, because the loop that sends parts to sinks of other packages is inlinable too.
     @inlinable @inline(__always)
     func stop(_ index: Int) -> Int {
         guard let offsets = unsafe offsets else { return 0 }
-        // SAFETY: nobody goes on behind the first end, and there are three more.
+        // SAFETY: no caller continues after the first end, and three more ends follow.
         return Int(unsafe offsets[index])
     }
 
-    /// Returns whether a tab or a line feed is in a range from the first byte on, which is not empty.
+    /// Returns whether a nonempty range, relative to `base`, has a tab or a line feed.
     mutating func hasTabs(_ start: Int, _ end: Int) -> Bool {
         guard let memory else { return false }
         var block = start &>> 6

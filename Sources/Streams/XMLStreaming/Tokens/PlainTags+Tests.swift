@@ -1,4 +1,5 @@
-// The fast way through tags and text must say what the plain one says: of names, of places, and of where a sink has had enough.
+// In-class tests that compare the fast path through tags and text with the plain one: names, places, and stops requested by
+// the sink.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -46,7 +47,7 @@ extension PlainTagsTests: SelfTesting {
         }
     }
 
-    /// Forms of a tag and of text, each behind enough text to be looked at fast.
+    /// Forms of a tag and of text. Enough text comes before each of them for the fast path.
     private static let forms = [
         "<b x='1' y=\"2\" z='>'/>", "<b\n\tx='1'\n\ty='2' >\r\n</b>", "<b x='1\t2'/>", "<b x='1\n2'></b>",
         "<b x=\"'\" y='\"'/>",
@@ -90,7 +91,7 @@ extension PlainTagsTests: SelfTesting {
         }
     }
 
-    /// A sink that notes where tags are, and texts from markup to markup.
+    /// A sink that records the places of tags, and of text from markup to markup.
     private struct Places: XMLSink {
         var places: [Range<Int>] = []
         var endsWithText = false
@@ -126,7 +127,7 @@ extension PlainTagsTests: SelfTesting {
         }
     }
 
-    /// A sink that has enough after some messages.
+    /// A sink that stops after a number of messages.
     private struct Patience: XMLSink {
         var count: Int
 
@@ -155,7 +156,7 @@ extension PlainTagsTests: SelfTesting {
         }
     }
 
-    /// Parts at all places of what is looked at together, and of what is not.
+    /// Tests parts at all positions relative to the windows.
     private static func testGoesOnFromWindowToWindow() throws {
         let line = "<record id='7' p:kind=\"some\">\n  <name>größe &amp; more</name><empty/>\r\n</record>\n"
         for shift in stride(from: 0, to: line.utf8.count, by: 4) {

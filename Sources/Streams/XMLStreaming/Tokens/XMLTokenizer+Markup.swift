@@ -1,10 +1,10 @@
-// Comments, processing instructions, the XML declaration, and the document type declaration as a whole.
+// Finds comments, processing instructions, the XML declaration, and the document type declaration as a whole.
 
 import PlistStreaming
 
 extension XMLTokenizer {
     // SPEC: XML 1.0, production 15.
-    /// Finds a comment, nil if it is something else.
+    /// Finds a comment. Returns nil for other markup.
     mutating func comment(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
         guard let isComment = isWord("<!--", in: text, at: offset) else { return try incomplete(text, isLast) }
         guard isComment else { return nil }
@@ -14,7 +14,7 @@ extension XMLTokenizer {
         return .comment
     }
 
-    /// The offset behind a comment, nil if the text ends within it.
+    /// Returns the offset after a comment, or nil if the text ends within it.
     mutating func endOfComment(in text: RawSpan, from start: Int) throws(StreamError) -> Int? {
         var end = start
         while end < text.byteCount {
@@ -44,7 +44,7 @@ extension XMLTokenizer {
         return .instruction
     }
 
-    /// The parts of an instruction behind `<?`, nil if the text ends within it.
+    /// Returns the parts of an instruction after `<?`, or nil if the text ends within it.
     mutating func instructionParts(
         in text: RawSpan, from start: Int
     ) throws(StreamError) -> (target: Range<Int>, data: Range<Int>, end: Int)? {
@@ -176,7 +176,7 @@ extension XMLTokenizer {
 
     // MARK: Document types
 
-    /// Finds the document type declaration, nil if it is something else.
+    /// Finds the document type declaration. Returns nil for other markup.
     mutating func documentType(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
         guard let isType = isWord("<!DOCTYPE", in: text, at: offset) else { return try incomplete(text, isLast) }
         guard isType else { return nil }
@@ -204,7 +204,7 @@ extension XMLTokenizer {
 }
 
 extension RawSpan {
-    /// Returns whether a byte is among these.
+    /// Returns whether the bytes contain a given byte.
     func contains(_ byte: UInt8) -> Bool {
         for offset in 0..<byteCount where uncheckedByte(offset) == byte { return true }
         return false

@@ -1,18 +1,18 @@
-// Names of a whole tag: all different, in namespaces that are declared, with the defaults of the document type.
+// Checks the names of a tag for duplicates, finds their namespaces, and adds the defaults of the document type.
 
 import PlistStreaming
 
 extension XMLTokenizer {
-    /// The most names that are compared with each other one by one.
+    /// The maximum number of names that are compared one by one.
     private static var fewNames: Int { 8 }
 
     // SPEC: XML 1.0, section 3.1, Unique Att Spec.
-    /// Refuses two attributes that are spelled the same.
+    /// Throws an error if two attributes are spelled the same.
     mutating func checkSpellings(of tag: RawSpan) throws(StreamError) {
         if let repeated = repeatedSpelling(of: tag) { throw failRepeated(repeated, in: tag) }
     }
 
-    /// The index of the first attribute that is spelled as one before, nil if there is none.
+    /// Returns the index of the first attribute that is spelled as an earlier one, or nil if all spellings are different.
     mutating func repeatedSpelling(of tag: RawSpan) -> Int? {
         let memory = memory(of: tag)
         var repeated: Int?
@@ -51,11 +51,11 @@ extension XMLTokenizer {
         return fail(.invalidSyntax, "the attribute '\(spelling)' is there twice", at: place(of: name))
     }
 
-    /// The offset of a name in the text; of a default, that of the tag.
+    /// Returns the offset of a name in the text. For a default, returns the offset of the tag.
     private func place(of slice: MemorySlice) -> Int { tokenStart + max(0, Int(slice.start)) }
 
     // SPEC: Namespaces in XML 1.0, sections 3 to 6.
-    /// Declares the namespaces of a tag and finds those of its names.
+    /// Declares the namespaces of a tag, and finds the namespaces of its names.
     mutating func resolveNames(of tag: RawSpan) throws(StreamError) {
         if attributes.isEmpty && elementName.prefixCount == 0 {
             let uri = namespaces.defaultURI
@@ -83,7 +83,7 @@ extension XMLTokenizer {
         if prefixed > 0 { try resolveAttributes(of: tag, prefixed) }
     }
 
-    /// Declares a namespace, if an attribute does that.
+    /// Declares a namespace if the attribute is a declaration.
     private mutating func declareNamespace(
         _ record: AttributeRecord, of tag: RawSpan
     ) throws(StreamError) -> Bool {
@@ -111,7 +111,8 @@ extension XMLTokenizer {
         return uri
     }
 
-    /// Finds the namespaces of attributes with prefixes, and refuses two with the same name in the same one.
+    /// Finds the namespaces of attributes with prefixes. Throws an error if two attributes have the same local name and
+    /// namespace.
     private mutating func resolveAttributes(of tag: RawSpan, _ prefixed: Int) throws(StreamError) {
         if prefixed > 1 { uniqueNames.begin(attributes.count) }
         for index in 0..<attributes.count where attributes[index].name.prefixCount > 0 {
@@ -140,10 +141,10 @@ extension XMLTokenizer {
         }
     }
 
-    /// The memories of a tag that is being finished.
+    /// Returns the memory areas of a tag that is being finished.
     @_lifetime(copy tag)
     private func memory(of tag: RawSpan) -> TagSpans {
-        // SAFETY: whoever calls this in this file uses what it returns only until copies are appended, which is after the last use.
+        // SAFETY: callers in this file use the result only until copies are appended.
         unsafe _overrideLifetime(
             TagSpans(text: tag, copies: copies.bytes, namespaces: RawSpan()), copying: tag)
     }
@@ -151,7 +152,7 @@ extension XMLTokenizer {
     // MARK: Declared attributes
 
     // SPEC: XML 1.0, sections 3.3.2 and 3.3.3.
-    /// Normalises values by their declared types, and adds the defaults.
+    /// Normalizes values by their declared types, and adds the defaults.
     mutating func applyDeclarations(of types: DocumentTypes, to tag: RawSpan) throws(StreamError) {
         let name = tag.part(Int(elementName.qualified.start), Int(elementName.qualified.count))
         guard let list = types.attributes(of: name) else { return }
@@ -194,7 +195,7 @@ extension XMLTokenizer {
                 hasSkippedEntity: hasSkippedEntity))
     }
 
-    /// Appends words with one space between them to the copies.
+    /// Appends words, separated by single spaces, to the copies.
     mutating func appendTokens(_ value: [UInt8]) {
         var isFirst = true
         for word in value.split(separator: 0x20) {

@@ -1,20 +1,21 @@
-// Start tags as most are: names of ASCII, values with nothing to replace, no declarations. All others are left to the plain machine.
+// The fast path for common start tags: ASCII names, values without references, and no declarations. All other tags are left
+// to the tokenizer's plain functions.
 
 import PlistStreaming
 
-/// A name of ASCII characters, found eight bytes at a time.
+/// A name of ASCII characters, which is found eight bytes at a time.
 struct PlainName {
-    /// Its bytes, 0 where there is no such name.
+    /// The number of bytes, or 0 if the name isn't an ASCII name.
     var count = 0
-    /// The bytes of its prefix, 0 when there is none.
+    /// The number of bytes of the prefix, or 0 for a name without a prefix.
     var prefixCount = 0
-    /// The first eight bytes of the text, from the name on.
+    /// The first eight bytes of the text at the name.
     var word: UInt64
 
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
-    /// A name that is known.
+    /// Creates a name from known values.
     @inline(__always)
     init(count: Int, prefixCount: Int, word: UInt64) {
         self.count = count
@@ -22,7 +23,7 @@ struct PlainName {
         self.word = word
     }
 
-    /// Looks for a name; the text has sixteen bytes more than the offset of the next byte that is of no name.
+    /// Finds a name. The text must have sixteen more bytes after the first byte that isn't in the name.
     @inline(__always)
     init(in text: RawSpan, at start: Int) {
         word = text.uncheckedWord(start)
@@ -52,7 +53,7 @@ struct PlainName {
         count = found
     }
 
-    /// The highest bits of the bytes that are in no name of ASCII.
+    /// Returns the highest bit of each byte that can't be in an ASCII name.
     @inline(__always)
     private static func others(_ bytes: UInt64) -> UInt64 {
         let low = bytes & ~highs
@@ -62,23 +63,23 @@ struct PlainName {
         return ((letters | digits | marks) & ~bytes & highs) ^ highs
     }
 
-    /// The highest bits of the bytes that are in a range; all are below 0x80.
+    /// Returns the highest bit of each byte within a range. All bytes must be below 0x80.
     @inline(__always)
     private static func within(_ bytes: UInt64, _ first: UInt64, _ last: UInt64) -> UInt64 {
         (bytes &+ ones &* (0x80 &- first)) & ~(bytes &+ ones &* (0x7F &- last))
     }
 
-    /// The highest bits of the bytes that are one below 0x80.
+    /// Returns the highest bit of each byte that is equal to a byte below 0x80.
     @inline(__always)
     private static func equal(_ bytes: UInt64, _ byte: UInt64) -> UInt64 {
         ~(((bytes & ~highs) ^ ones &* byte) &+ ~highs) & ~bytes & highs
     }
 }
 
-/// Names of up to eight bytes that were found before, a few of them.
+/// A small cache of names of up to eight bytes that were found before.
 struct KnownNames: ~Copyable {
     private struct Name: BitwiseCopyable {
-        /// The name at the end of eight bytes, 0 for none.
+        /// The name, right-aligned in eight bytes, or 0 for an empty slot.
         var word: UInt64 = 0
         var prefixCount = 0
     }
@@ -88,10 +89,10 @@ struct KnownNames: ~Copyable {
 
     init() { for _ in 0..<1 << Self.slotBits { names.append(Name()) } }
 
-    // PERF: one comparison takes the place of a look at each character, for most names of most documents.
-    /// The name that begins at an offset.
+    // PERF: for most names of most documents, one comparison replaces a check of each character.
+    /// Returns the name that begins at an offset.
     ///
-    /// - Parameter count: The bytes of the name, if there is one: behind them is a byte that is in no name.
+    /// - Parameter count: The expected number of bytes. The byte after them can't be in a name.
     @inline(__always)
     mutating func name(in text: RawSpan, at start: Int, _ count: Int) -> PlainName {
         guard count > 0, count <= 8 else { return PlainName(in: text, at: start) }
@@ -100,7 +101,7 @@ struct KnownNames: ~Copyable {
         let slot = Int(truncatingIfNeeded: (word &* 0x9E37_79B9_7F4A_7C15) &>> (64 &- Self.slotBits))
         let known = names[slot]
         if known.word == word { return PlainName(count: count, prefixCount: known.prefixCount, word: bytes) }
-        // In the slot beside are names that others took the place of.
+        // The adjacent slot has a name that was replaced by another one.
         let other = names[slot ^ 1]
         if other.word == word { return PlainName(count: count, prefixCount: other.prefixCount, word: bytes) }
         return add(text, start, word, count, slot)
@@ -120,20 +121,21 @@ struct KnownNames: ~Copyable {
 }
 
 extension XMLTokenizer {
-    /// Where a plain tag ends, and the stop that is its last byte.
+    /// The end of a plain tag, and the index of the stop that is its last byte.
     @usableFromInline
     struct PlainEnd {
         @usableFromInline var offset: Int
         @usableFromInline var cursor: Int
     }
 
-    /// Finds a start tag or an empty-element tag; nil, with nothing changed that is of the document, where the plain machine is needed.
+    /// Finds a start tag or an empty-element tag. Returns nil if the plain functions are needed. The state of the document is
+    /// then unchanged.
     ///
     /// - Parameters:
-    ///   - text: The text from the first byte of the stops on.
-    ///   - start: Where `<` is.
-    ///   - limit: Stops before it have sixteen bytes behind them.
-    ///   - cursor: The index of the stop that is `<`.
+    /// - text: The text that the offsets of the stops refer to.
+    ///   - start: The offset of `<`.
+    ///   - limit: At least sixteen bytes follow each stop before this offset.
+    ///   - cursor: The index of the stop at `<`.
     @usableFromInline @inline(never)
     mutating func plainStartTag(in text: RawSpan, from start: Int, _ limit: Int, _ cursor: Int) -> PlainEnd? {
         let stop = stops.stop(cursor &+ 1)
@@ -169,7 +171,7 @@ extension XMLTokenizer {
         return end
     }
 
-    /// Finds the attributes behind the name of an element, and the end of the tag.
+    /// Finds the attributes after the name of an element, and the end of the tag.
     @inline(never)
     private mutating func plainAttributes(
         in text: RawSpan, _ start: Int, _ endOfName: Int, _ limit: Int, _ cursor: Int
@@ -196,10 +198,10 @@ extension XMLTokenizer {
         return PlainEnd(offset: tag.offset, cursor: tag.cursor)
     }
 
-    /// The name of an element, before a stop.
+    /// Returns the name of an element, which ends before a stop.
     @inline(__always)
     private mutating func plainElementName(in text: RawSpan, at start: Int, _ stop: Int) -> PlainName {
-        // It ends before a space, or where the tag does.
+        // The name ends before a space, or at the end of the tag.
         let spaces = text.uncheckedWord(start) ^ 0x2020_2020_2020_2020
         let found = (spaces &- 0x0101_0101_0101_0101) & ~spaces & 0x8080_8080_8080_8080
         let isEmpty = text.uncheckedByte(stop &- 1) == UInt8(ascii: "/")
@@ -208,24 +210,24 @@ extension XMLTokenizer {
         return knownNames.name(in: text, at: start, min(count, first))
     }
 
-    /// What is known of a tag on the way through it.
+    /// The state while a tag is read.
     private struct PlainTag {
         var offset: Int
-        /// The first stop from the offset on.
+        /// The first stop at or after the offset.
         var cursor: Int
-        /// Bits of the names that were there.
+        /// A bit set of the names so far.
         var names: UInt64 = 0
         var mayRepeat = false
-        /// The prefix of attributes, at the end of eight bytes.
+        /// The prefix of attributes, right-aligned in eight bytes.
         var prefix: UInt64 = 0
     }
 
-    /// Adds the attribute behind white space, if there is one; false where it is not plain.
+    /// Adds the attribute after white space, if the tag has one. Returns false if it isn't plain.
     @inline(__always)
     private mutating func plainAttribute(
         in text: RawSpan, _ start: Int, _ limit: Int, _ tag: inout PlainTag
     ) -> Bool {
-        // Within a tag that is followed by a stop, so are names and white space; CR is a stop itself.
+        // A stop follows every offset within a tag. Names and white space end before it, because CR is a stop itself.
         var byte = text.uncheckedByte(tag.offset)
         guard byte == 0x20 || byte == 0x0A || byte == 0x09 else { return false }
         repeat {
@@ -233,7 +235,7 @@ extension XMLTokenizer {
             byte = text.uncheckedByte(tag.offset)
         } while byte == 0x20 || byte == 0x0A || byte == 0x09
         if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/") { return true }
-        // Where there is a quote, the name is all before it but for the last byte.
+        // If a quote follows, the name is everything before it except the last byte.
         let name = knownNames.name(in: text, at: tag.offset, stops.stop(tag.cursor) &- tag.offset &- 1)
         let quoteOffset = tag.offset &+ name.count &+ 1
         guard name.count > 0, name.count <= options.nameByteLimit, attributes.count < options.attributeLimit,
@@ -241,7 +243,7 @@ extension XMLTokenizer {
         else { return false }
         let quote = text.uncheckedByte(quoteOffset)
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return false }
-        // Values may have `>`, `]` and the other quote as they are.
+        // Values may contain `>`, `]` and the other quote.
         var end: Int
         repeat {
             tag.cursor &+= 1
@@ -254,7 +256,7 @@ extension XMLTokenizer {
         guard stops.stop(tag.cursor) < limit else { return false }
         var record = NameRecord(qualified: .text(tag.offset &- start, name.count))
         if options.knowsNamespaces {
-            // A declaration, or a name that is much like one.
+            // A declaration, or a name that begins with `xmlns`.
             if name.word & 0xFF_FFFF_FFFF == 0x73_6E6C_6D78 { return false }
             if name.prefixCount > 0, !setNamespace(of: &record, name, in: text, &tag) { return false }
         }
@@ -267,7 +269,8 @@ extension XMLTokenizer {
         return true
     }
 
-    /// Finds the namespace of an attribute; false if it is not declared, or if there are several prefixes, which may mean the same.
+    /// Finds the namespace of an attribute. Returns false if the prefix isn't declared, or if several prefixes are used,
+    /// because they may have the same namespace.
     @inline(never)
     private mutating func setNamespace(
         of record: inout NameRecord, _ name: PlainName, in text: RawSpan, _ tag: inout PlainTag
@@ -282,7 +285,7 @@ extension XMLTokenizer {
         return true
     }
 
-    /// Returns whether all names are different, and no value has white space to replace.
+    /// Returns whether all names are different and no value has white space to replace.
     @inline(never)
     private mutating func hasPlainAttributes(_ tag: RawSpan) -> Bool {
         for index in 0..<attributes.count {
@@ -293,7 +296,7 @@ extension XMLTokenizer {
         return attributes.count < 2 || repeatedSpelling(of: tag) == nil
     }
 
-    /// Notes the element as the innermost one.
+    /// Adds the element as the innermost open element.
     @inline(__always)
     private mutating func openPlainElement(_ name: PlainName, _ bytes: RawSpan) {
         openElements.append(

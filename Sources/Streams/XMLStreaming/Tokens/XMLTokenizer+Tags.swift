@@ -1,4 +1,4 @@
-// Start tags and end tags: their grammar, the names within, and what the document type says about attributes.
+// Finds start tags and end tags: their grammar, their names, and the declared attributes.
 
 import PlistStreaming
 
@@ -44,7 +44,7 @@ extension XMLTokenizer {
         return try incomplete(text, isLast)
     }
 
-    /// The record of a name, nil if the text ends with it.
+    /// Returns the record of a name, or nil if the text ends with it.
     @inline(__always)
     private mutating func checkedName(
         _ extent: NameBytes.Extent, in text: RawSpan, from start: Int, _ what: StaticString
@@ -77,7 +77,7 @@ extension XMLTokenizer {
             "expected a name with one colon at the most, and a name on each side of it, found '\(name)'", at: start)
     }
 
-    /// Adds an attribute; returns its end, or nil if the text ends within it.
+    /// Adds an attribute. Returns its end, or nil if the text ends within it.
     private mutating func attribute(in text: RawSpan, from start: Int) throws(StreamError) -> Int? {
         let extent = NameBytes.extent(in: text, from: start)
         guard let name = try checkedName(extent, in: text, from: start, "an attribute, '/>' or '>'") else { return nil }
@@ -118,7 +118,7 @@ extension XMLTokenizer {
         return end &+ 1
     }
 
-    /// The offset of the first byte that ends a value, or keeps it from being lent as it is.
+    /// Returns the offset of the first byte that ends a value or requires a copy of it.
     @inline(__always)
     private func endOfPlainValue(in text: RawSpan, from start: Int, _ quote: UInt8) -> Int {
         var end = start
@@ -131,7 +131,7 @@ extension XMLTokenizer {
     }
 
     // SPEC: XML 1.0, section 3.3.3.
-    /// Copies a value with its references replaced and its white space as spaces; nil if the text ends within it.
+    /// Copies a value, with references replaced and white space as spaces. Returns nil if the text ends within it.
     mutating func normalizedValue(
         in text: RawSpan, from start: Int, _ quote: UInt8
     ) throws(StreamError) -> (slice: MemorySlice, end: Int)? {
@@ -142,7 +142,7 @@ extension XMLTokenizer {
         return (.copy(first, copies.count - first), end + 1)
     }
 
-    /// Appends a value to its quote, or the text of an entity to its end, to the copies.
+    /// Appends a value up to its quote, or the whole text of an entity, to the copies.
     private mutating func appendValue(in text: RawSpan, from start: Int, quote: UInt8?) throws(StreamError) -> Int? {
         var offset = start
         while offset < text.byteCount {
@@ -155,7 +155,7 @@ extension XMLTokenizer {
                 guard let end = try appendReference(in: text, at: offset) else { return nil }
                 offset = end
             case 0x0D where quote != nil && !isInEntity:
-                // The LF behind it would be a second space.
+                // A line feed after it would add a second space.
                 if offset + 1 < text.byteCount, text.uncheckedByte(offset + 1) == 0x0A { offset += 1 }
                 fallthrough
             case 0x09, 0x0A, 0x0D:
@@ -169,7 +169,7 @@ extension XMLTokenizer {
         return quote == nil ? offset : nil
     }
 
-    /// Refuses a tag that becomes longer than one may be, by entities and defaults: places of copies have 32 bits.
+    /// Throws an error if entities and defaults make a tag too long, because offsets in copies have 32 bits.
     mutating func checkCopies(_ added: Int, at start: Int) throws(StreamError) {
         guard added > options.markupByteCountMax - copies.count else { return }
         throw fail(.limitExceeded, "more than \(options.markupByteCountMax) bytes of values in a tag", at: start)
@@ -242,7 +242,7 @@ extension XMLTokenizer {
         return OpenElement.word(word, name.byteCount)
     }
 
-    /// Forgets the innermost element, whose end was told.
+    /// Removes the innermost element after its end was sent.
     mutating func closeElement() {
         let element = openElements.removeLast()
         openNames.removeAll(from: element.nameStart)
@@ -276,7 +276,7 @@ extension XMLTokenizer {
         return try unexpectedEndTag(in: text, isLast, element)
     }
 
-    /// Says what is wrong with an end tag, or asks for its rest.
+    /// Throws the error for a wrong end tag, or requests the rest of the tag.
     @inline(never)
     private mutating func unexpectedEndTag(
         in text: RawSpan, _ isLast: Bool, _ element: OpenElement

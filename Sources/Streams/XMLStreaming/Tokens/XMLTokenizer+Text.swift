@@ -1,4 +1,4 @@
-// Text of elements: runs of characters, references, CDATA sections.
+// Finds the text of elements: runs of characters, references, CDATA sections.
 
 import PlistStreaming
 
@@ -7,7 +7,7 @@ extension XMLTokenizer {
     private static var lineFeed: UInt8 { 0x0A }
     private static var bracket: UInt8 { 0x5D }
 
-    /// Finds a piece of text to the next markup, reference or line end that is not as it is meant.
+    /// Finds a piece of text, up to the next markup, reference or line end to replace.
     mutating func textRun(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         let start = offset
         var first = start
@@ -25,13 +25,13 @@ extension XMLTokenizer {
             guard end < text.byteCount else { break }
             let byte = text.uncheckedByte(end)
             if byte == Self.bracket {
-                // SPEC: XML 1.0, section 2.4: "]]>" ends CDATA sections alone.
+                // SPEC: XML 1.0, section 2.4: "]]>" is allowed only at the end of a CDATA section.
                 guard let isEnd = isWord("]]>", in: text, at: end) else {
                     if isLast { end = text.byteCount }
                     break
                 }
                 if isEnd {
-                    // The text before it is told first, as it is where a chunk ends there.
+                    // The text before it is sent first, as if a chunk ended there.
                     if end > first { break }
                     throw fail(.invalidSyntax, "expected no ']]>' in text", at: end)
                 }
@@ -46,7 +46,7 @@ extension XMLTokenizer {
         return found(first..<end, to: end)
     }
 
-    /// The offset of the next `<`, `&`, CR or `]`, or the end.
+    /// Returns the offset of the next `<`, `&`, CR or `]`, or the end of the text.
     @inline(__always)
     private func endOfRun(in text: RawSpan, from start: Int) -> Int {
         var end = min(stops.next(from: start), text.byteCount)
@@ -62,7 +62,7 @@ extension XMLTokenizer {
         return end
     }
 
-    /// Sets the piece to what is in the text.
+    /// Sets the piece to a range of the text.
     @inline(__always)
     mutating func found(_ range: Range<Int>, to end: Int) -> XMLToken {
         piece = range
@@ -85,7 +85,7 @@ extension XMLTokenizer {
         return .text
     }
 
-    /// Finds the beginning of a CDATA section, nil if it is something else.
+    /// Finds the beginning of a CDATA section. Returns nil for other markup.
     mutating func cdataStart(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
         guard let isStart = isWord("<![CDATA[", in: text, at: offset) else { return try incomplete(text, isLast) }
         guard isStart else { return nil }
@@ -130,7 +130,7 @@ extension XMLTokenizer {
 
     // MARK: References
 
-    /// Finds what a reference in content stands for.
+    /// Finds the meaning of a reference in content.
     mutating func reference(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         copies.removeAll()
         guard let reference = try parsedReference(in: text, at: offset) else { return try incomplete(text, isLast) }
@@ -158,7 +158,7 @@ extension XMLTokenizer {
             /// The index of an entity with replacement text.
             case entity(Int)
             case external
-            /// Perhaps declared where the reader does not look.
+            /// The entity may be declared in a part that the reader doesn't read.
             case unknown
         }
         var meaning: Meaning
@@ -166,7 +166,7 @@ extension XMLTokenizer {
         var end: Int
     }
 
-    /// What a reference means, nil if the text ends within it.
+    /// Returns the meaning of a reference, or nil if the text ends within it.
     mutating func parsedReference(in text: RawSpan, at start: Int) throws(StreamError) -> Reference? {
         guard start + 1 < text.byteCount else { return nil }
         if text.uncheckedByte(start + 1) == UInt8(ascii: "#") { return try characterReference(in: text, at: start) }
@@ -198,7 +198,7 @@ extension XMLTokenizer {
             throw fail(.invalidSyntax, "expected no colon in the name of an entity", at: name.lowerBound)
         }
         let declared = types?.generalEntity(bytes)
-        // SPEC: XML 1.0, section 4.1, Entity Declared: such a declaration does not count in a document that stands alone.
+        // SPEC: XML 1.0, section 4.1, Entity Declared: such a declaration does not count in a standalone document.
         if let types, let declared, types.isFromParameter(declared.0), isStandalone == true, !isInParameterEntity {
             let message = "the entity '\(ShownText.shortened(bytes))' is declared in a parameter entity alone"
             throw fail(.invalidSyntax, message, at: name.lowerBound - 1)
@@ -214,14 +214,14 @@ extension XMLTokenizer {
             if let types, isInParameterEntity || types.mayLackEntities && isStandalone != true { return .unknown }
             let error = fail(
                 .invalidSyntax, "the entity '\(ShownText.shortened(bytes))' is not declared", at: name.lowerBound - 1)
-            // A reference to a parameter entity may follow, and change that.
+            // A reference to a parameter entity may follow and make this valid.
             guard let types, phase == .prolog, isStandalone != true else { throw error }
             if types.undeclaredReference == nil { types.undeclaredReference = (name.lowerBound - 1, error) }
             return .unknown
         }
     }
 
-    /// The error of a reference to an entity that is not in the document.
+    /// Returns the error for a reference to an entity that isn't in the document.
     mutating func absence(of reference: Reference, in text: RawSpan, at start: Int) -> StreamError {
         let name = ShownText.shortened(text.extracting(reference.name))
         return fail(.invalidSyntax, "the entity '\(name)' is not in the document", at: start)
@@ -230,7 +230,7 @@ extension XMLTokenizer {
     // SPEC: XML 1.0, section 4.6.
     static func predefined(_ name: RawSpan) -> UInt32? {
         guard 2...4 ~= name.byteCount else { return nil }
-        // The bytes as a number, the first one highest.
+        // The bytes as a big-endian number.
         var word: UInt32 = 0
         for offset in 0..<name.byteCount { word = word << 8 | UInt32(name.uncheckedByte(offset)) }
         switch word {
@@ -270,7 +270,7 @@ extension XMLTokenizer {
 
     // MARK: Entities
 
-    /// Begins the replacement text of an entity, unless it is within itself or beyond a limit.
+    /// Begins the replacement text of an entity. Throws an error if the entity contains itself or exceeds a limit.
     mutating func enter(_ index: Int, at start: Int) throws(StreamError) {
         guard !openEntities.contains(index) else {
             throw fail(.invalidSyntax, "an entity contains itself", at: start)
@@ -283,7 +283,7 @@ extension XMLTokenizer {
         openEntities.append(index)
     }
 
-    /// Counts bytes that are not in the document, and as many for each reference that time is bounded too.
+    /// Counts the bytes from entities, and additional bytes for each reference, so that the time is limited too.
     mutating func countExpansion(_ byteCount: Int, at start: Int) throws(StreamError) {
         let (sum, isTooMuch) = expandedByteCount.addingReportingOverflow(byteCount + 16)
         expandedByteCount = sum

@@ -1,73 +1,73 @@
-// The readable machine: one part of a document after the other, from text that is all there, valid UTF-8 and of allowed characters.
-// Where the text of a part is not whole yet, it stays before it and asks for more.
+// The readable parser. It finds one part of a document after the other in text that is valid UTF-8 with allowed characters.
+// If a part is incomplete, the parser stays before it and requests more text.
 
 import PlistStreaming
 
-/// What the tokenizer has found; its properties say the rest.
+/// The kind of part that the tokenizer has found. Its properties have the details.
 @usableFromInline
 enum XMLToken: UInt8 {
-    /// There is no whole part in the text.
+    /// The text has no complete part.
     case needsInput
-    /// The part says nothing, as the end of a CDATA section.
+    /// A part without a message, such as the end of a CDATA section.
     case nothing
     case startTag, endTag, text, comment, instruction, declaration, documentType, skippedEntity
-    /// A reference to an entity with replacement text, which comes next.
+    /// A reference to an entity whose replacement text follows.
     case entity
 }
 
-/// An element that is not closed yet.
+/// An element that isn't closed yet.
 @usableFromInline
 struct OpenElement: BitwiseCopyable {
-    /// The first eight bytes of its name, those of a shorter one at the end.
+    /// The first eight bytes of the name. A shorter name is right-aligned.
     @usableFromInline var word: UInt64
     @usableFromInline var nameStart: Int
     @usableFromInline var nameCount: Int32
     @usableFromInline var prefixCount: Int32
     @usableFromInline var namespaceStart: Int32
     @usableFromInline var namespaceCount: Int32
-    /// The namespaces declared before it.
+    /// The number of namespace declarations before the element.
     @usableFromInline var bindingCount: Int
 
-    /// The first bytes of a name as in ``word``, from the eight bytes where it begins.
+    /// Returns the first bytes of a name as in ``word``, from the eight bytes at the start of the name.
     @inlinable @inline(__always)
     static func word(_ bytes: UInt64, _ nameCount: Int) -> UInt64 {
         bytes &<< UInt64(truncatingIfNeeded: 64 &- min(8, nameCount) &* 8)
     }
 }
 
-/// A machine that finds the parts of a document and checks that it is well-formed.
+/// A parser that finds the parts of a document and checks that it is well-formed.
 @usableFromInline
 struct XMLTokenizer: ~Copyable {
     @usableFromInline
     enum Phase: UInt8 {
-        /// At the first byte, where alone an XML declaration may be.
+        /// At the first byte, which is the only position for an XML declaration.
         case start
-        /// Before the document type declaration, and behind it.
+        /// Before or after the document type declaration.
         case prolog, prologWithType
         case content
         /// Within a CDATA section.
         case cdata
-        /// Behind the root element.
+        /// After the root element.
         case epilog
     }
 
     let options: XMLReaderOptions
     @usableFromInline var phase = Phase.start
-    /// Where the next part begins in the text.
+    /// The offset of the next part in the text.
     @usableFromInline var offset = 0
-    /// Where the last part begins.
+    /// The offset of the last part.
     @usableFromInline var tokenStart = 0
-    /// The piece of text, the comment, the data of an instruction, the name of an entity: in the text, or in the copies.
+    /// The range of a text, a comment, an instruction's data or an entity's name, in the text or in the copies.
     var piece = 0..<0
     var isPieceCopied = false
     /// The target of an instruction.
     var target = 0..<0
-    /// Where runs of text and values stop, as far as that is known.
+    /// The known stops of text and values.
     @usableFromInline var stops = MarkupStops()
-    /// What could not be lent as it is in the text.
+    /// The bytes that differ from the text and had to be copied.
     var copies = KeptStack<UInt8>()
 
-    // Of the tag.
+    // State of the tag.
     @usableFromInline var attributes = KeptStack<AttributeRecord>()
     var declaredNamespaces = KeptStack<AttributeRecord>()
     @usableFromInline var elementName = NameRecord(qualified: .text(0, 0))
@@ -77,38 +77,38 @@ struct XMLTokenizer: ~Copyable {
     var uniqueNames = UniqueNames()
     var knownNames = KnownNames()
 
-    // Of all elements around.
+    // State of all open elements.
     @usableFromInline var openNames = KeptStack<UInt8>()
     @usableFromInline var openElements = KeptStack<OpenElement>()
     @usableFromInline var namespaces = Namespaces()
 
-    // Of the document.
+    // State of the document.
     var versionRange = 0..<0
     var encodingRange = 0..<0
     var isStandalone: Bool?
     var types: DocumentTypes?
     var typeParts = DocumentTypeParts()
 
-    // Of entities.
-    /// The entities that are being replaced, from the outermost one on.
+    // State of entities.
+    /// The entities that are being replaced, starting with the outermost one.
     var openEntities: [Int] = []
-    /// A Boolean value that indicates whether the text is that of the innermost of them.
+    /// A Boolean value that indicates whether the text is the replacement text of the innermost entity.
     var isInEntity = false
     /// A Boolean value that indicates whether the text of an entity is being appended to the value of an attribute.
     var isExpandingValue = false
     /// A Boolean value that indicates whether the text is that of a parameter entity.
     var isInParameterEntity = false
-    /// The elements around the reference to that entity.
+    /// The number of elements around the reference to that entity.
     var depthAroundEntity = 0
     /// The entity that an ``XMLToken/entity`` refers to.
     var entityIndex = 0
-    /// The bytes that entities have become.
+    /// The number of bytes that entities have expanded to.
     var expandedByteCount = 0
-    /// The bytes of the document before the text.
+    /// The number of bytes of the document before the text.
     var textOffset = 0
-    /// Where the last reference of the document is, while the text is that of an entity.
+    /// The offset of the last reference of the document while the text is that of an entity.
     var referenceOffset = 0
-    /// Where the last error is in the text, negative as long as there is none.
+    /// The offset of the last error in the text, or a negative number if no error occurred.
     var failedOffset = -1
 
     init(options: XMLReaderOptions) { self.options = options }
@@ -116,8 +116,8 @@ struct XMLTokenizer: ~Copyable {
     /// Finds the next part.
     ///
     /// - Parameters:
-    ///   - text: What there is, from wherever it was before on; ``offset`` is within it.
-    ///   - isLast: Whether nothing comes behind it.
+    /// - text: The available text. It may begin at a different position for each call; ``offset`` is relative to it.
+    ///   - isLast: A Boolean value that indicates whether the input ends with this text.
     @inline(__always)
     mutating func next(in text: RawSpan, isLast: Bool) throws(StreamError) -> XMLToken {
         if phase == .content {
@@ -158,14 +158,14 @@ struct XMLTokenizer: ~Copyable {
         return try markup(in: window, isLast)
     }
 
-    /// The text to the longest end that a part may have.
+    /// Returns the text up to the maximum end of a part.
     @inline(__always) @_lifetime(copy text)
     private func window(in text: RawSpan) -> RawSpan {
         let longest = options.markupByteCountMax
         return text.byteCount &- offset > longest ? Self.whole(text, to: offset &+ longest) : text
     }
 
-    /// The text to an end, or to the end of the character that would be cut there.
+    /// Returns the text up to an end, extended to the end of the character there.
     @inline(never) @_lifetime(copy text)
     private static func whole(_ text: RawSpan, to end: Int) -> RawSpan {
         var end = end
@@ -197,7 +197,7 @@ struct XMLTokenizer: ~Copyable {
 
     private mutating func start(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         tokenStart = offset
-        // White space behind the target tells the declaration from instructions for others.
+        // White space after the target distinguishes the declaration from other instructions.
         let count = text.byteCount - offset
         guard let isDeclaration = isWord("<?xml", in: text, at: offset), !isDeclaration || count > 5 || isLast else {
             if isLast { phase = .prolog }
@@ -212,7 +212,7 @@ struct XMLTokenizer: ~Copyable {
         return .nothing
     }
 
-    /// What is before and behind the root element.
+    /// Finds a part before or after the root element.
     private mutating func outside(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         offset = NameBytes.endOfSpace(in: text, from: offset)
         tokenStart = offset
@@ -234,7 +234,7 @@ struct XMLTokenizer: ~Copyable {
         return try markup(in: window, isLast && window.byteCount == text.byteCount)
     }
 
-    /// Returns whether a word is at an offset, nil if the text ends within it.
+    /// Returns whether the text has a word at an offset, or nil if the text ends within the word.
     func isWord(_ word: StaticString, in text: RawSpan, at start: Int) -> Bool? {
         for index in 0..<word.utf8CodeUnitCount {
             guard start + index < text.byteCount else { return nil }
@@ -244,7 +244,7 @@ struct XMLTokenizer: ~Copyable {
         return true
     }
 
-    /// What is to be said where the text ends within a part.
+    /// Requests more text for an incomplete part, or throws an error at the end of the input.
     @inline(never)
     mutating func incomplete(_ text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         if text.byteCount - tokenStart >= options.markupByteCountMax {
@@ -271,14 +271,14 @@ struct XMLTokenizer: ~Copyable {
         return "a part"
     }
 
-    /// Makes the error and remembers where it is.
+    /// Makes an error and stores its offset.
     @inline(never)
     mutating func fail(_ kind: StreamError.Kind, _ message: String, at offset: Int) -> StreamError {
         failedOffset = offset
         return StreamError(kind, message)
     }
 
-    /// The character at an offset in words.
+    /// Describes the character at an offset for error messages.
     @inline(never)
     func describe(_ text: RawSpan, at offset: Int) -> String {
         guard offset < text.byteCount else { return "the end" }
@@ -289,6 +289,6 @@ struct XMLTokenizer: ~Copyable {
         return "'\(Character(character))'"
     }
 
-    /// The offset of a name of the document in the document, for what counts its bytes.
+    /// The offset in the document of the reference or part that is read, for counting the document's bytes before it.
     var documentOffset: Int { isInEntity ? referenceOffset : textOffset + tokenStart }
 }

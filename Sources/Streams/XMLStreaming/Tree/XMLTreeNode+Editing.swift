@@ -7,9 +7,8 @@ extension XMLTreeNode {
 
     /// Replaces the content of an element with text, or the text of a text, a comment or a processing instruction.
     ///
-    /// - Throws:
-    ///   ``/PlistStreaming/StreamError/Kind/misuse`` for the document, references, and removed nodes; ``/PlistStreaming/StreamError/Kind/unrepresentable``
-    ///   for text that XML doesn't allow in the node.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for the document, references, and removed nodes;
+    ///   ``/PlistStreaming/StreamError/Kind/unrepresentable`` for text that XML doesn't allow in the node.
     public func setText(_ text: String) throws(StreamError) {
         try checkAttached()
         switch node.kind {
@@ -85,9 +84,10 @@ extension XMLTreeNode {
     /// Sets the value of an attribute. The attribute is added if the element doesn't have it.
     ///
     /// The name `xmlns:p` declares a namespace. The prefix must not be declared for another namespace.
-    /// - Throws:
-    ///   ``/PlistStreaming/StreamError/Kind/misuse`` for a node that isn't an element, for a removed node, and for an undeclared prefix; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML doesn't allow, and if the text of an entity in another attribute is unknown; ``/PlistStreaming/StreamError/Kind/limitExceeded``
-    ///   if the result exceeds a limit of the reader's options.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for a node that isn't an element, for a removed node, and for an
+    ///   undeclared prefix; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML doesn't
+    ///   allow, and if the text of an entity in another attribute is unknown;
+    ///   ``/PlistStreaming/StreamError/Kind/limitExceeded`` if the result exceeds a limit of the reader's options.
     /// - Complexity: O(*n*) in the attributes of the elements around the node, amortized.
     public func setAttribute(_ name: String, _ value: String) throws(StreamError) {
         try checkAttached()
@@ -246,9 +246,10 @@ extension XMLTreeNode {
     /// - Parameters:
     /// - name: The qualified name. Its prefix must be declared at this node.
     ///   - sibling: The child that follows the new element, or nil to add it after the last child.
-    /// - Throws:
-    ///   ``/PlistStreaming/StreamError/Kind/misuse`` for a node that isn't an element, for a removed node, for a sibling that isn't a child of this node, and for an undeclared prefix; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for an invalid name; ``/PlistStreaming/StreamError/Kind/limitExceeded``
-    ///   if the result exceeds a limit of the reader's options.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for a node that isn't an element, for a removed node, for a
+    ///   sibling that isn't a child of this node, and for an undeclared prefix;
+    ///   ``/PlistStreaming/StreamError/Kind/unrepresentable`` for an invalid name;
+    ///   ``/PlistStreaming/StreamError/Kind/limitExceeded`` if the result exceeds a limit of the reader's options.
     @discardableResult
     public func insertElement(_ name: String, before sibling: XMLTreeNode? = nil) throws(StreamError) -> XMLTreeNode {
         try checkParent(of: .element, sibling)

@@ -1,4 +1,4 @@
-// Declarations of elements, whose grammar alone counts here, and of attributes.
+// Parses declarations of elements, for which only the grammar is checked, and declarations of attributes.
 
 import PlistStreaming
 
@@ -46,7 +46,7 @@ extension DocumentTypeParser {
         }
     }
 
-    /// What is between the first parenthesis and the last one; each level has one separator.
+    /// Skips the content between the first and the last parenthesis. Each level has one separator.
     private mutating func children(in text: RawSpan, _ tokenizer: inout XMLTokenizer) throws(Stop) {
         var separators: [UInt8] = [0]
         while true {
@@ -116,13 +116,13 @@ extension DocumentTypeParser {
         offset += 1
     }
 
-    /// Skips a type; returns whether white space does not count in its values.
+    /// Skips a type. Returns whether white space in its values is collapsed.
     private mutating func attributeType(in text: RawSpan, _ tokenizer: inout XMLTokenizer) throws(Stop) -> Bool {
         if try byte(in: text) == UInt8(ascii: "(") {
             try enumeration(ofNames: false, in: text, &tokenizer)
             return true
         }
-        // The longer words first.
+        // Longer words come first.
         for word in ["CDATA", "IDREFS", "IDREF", "ID", "ENTITIES", "ENTITY", "NMTOKENS", "NMTOKEN"] as [StaticString]
         where try isNext(word, in: text, &tokenizer) {
             offset += word.utf8CodeUnitCount

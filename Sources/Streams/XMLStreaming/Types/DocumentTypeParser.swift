@@ -1,11 +1,11 @@
-// The grammar of document type declarations, with the internal subset, as a processor reads it that does not validate and never
-// opens anything else.
+// Parses document type declarations with the internal subset, like a processor that doesn't validate and never opens external
+// resources.
 
 import PlistStreaming
 
-/// A parser of one document type declaration, from its name to its end.
+/// A parser for one document type declaration, from its name to its end.
 struct DocumentTypeParser {
-    /// Why it stops before the end.
+    /// The reason for stopping before the end.
     enum Stop: Error {
         /// The text ends within the declaration.
         case incomplete
@@ -14,11 +14,11 @@ struct DocumentTypeParser {
 
     let types: DocumentTypes
     var parts = DocumentTypeParts()
-    /// Where it is in the text.
+    /// The current offset in the text.
     var offset: Int
-    /// The reference of the document in whose replacement text it is.
+    /// The offset of the reference in the document whose replacement text is parsed, or nil.
     private(set) var reference: Int?
-    /// Where an error at hand is in the document.
+    /// The offset in the document for an error at the current position.
     var errorOffset: Int { reference ?? offset }
 
     init(types: DocumentTypes, offset: Int) {
@@ -186,7 +186,7 @@ struct DocumentTypeParser {
         }
     }
 
-    /// Replaces a reference to a character; one to an entity stays, to be replaced where the value is used.
+    /// Replaces a character reference. A reference to an entity is kept and replaced when the value is used.
     private mutating func entityValueReference(
         in text: RawSpan, _ value: inout KeptStack<UInt8>, _ tokenizer: inout XMLTokenizer
     ) throws(Stop) {
@@ -275,13 +275,13 @@ struct DocumentTypeParser {
 // MARK: - Steps
 
 extension DocumentTypeParser {
-    /// The byte at hand.
+    /// Returns the next byte.
     func byte(in text: RawSpan) throws(Stop) -> UInt8 {
         guard offset < text.byteCount else { throw .incomplete }
         return text.uncheckedByte(offset)
     }
 
-    /// Skips white space, and says whether there was some.
+    /// Skips white space, and returns whether any was skipped.
     mutating func skipSpace(in text: RawSpan) throws(Stop) -> Bool {
         let end = NameBytes.endOfSpace(in: text, from: offset)
         defer { offset = end }
@@ -289,18 +289,18 @@ extension DocumentTypeParser {
         return end > offset
     }
 
-    /// Skips white space that must be there.
+    /// Skips required white space.
     mutating func space(in text: RawSpan, _ tokenizer: inout XMLTokenizer) throws(Stop) {
         guard try skipSpace(in: text) else { throw wrong("expected white space", in: text, &tokenizer) }
     }
 
-    /// Returns whether a word is at hand.
+    /// Returns whether a word comes next.
     func isNext(_ word: StaticString, in text: RawSpan, _ tokenizer: inout XMLTokenizer) throws(Stop) -> Bool {
         guard let isNext = tokenizer.isWord(word, in: text, at: offset) else { throw .incomplete }
         return isNext
     }
 
-    /// Skips one byte that must be there.
+    /// Skips a required byte.
     mutating func expect(_ character: Unicode.Scalar, in text: RawSpan, _ tokenizer: inout XMLTokenizer) throws(Stop) {
         guard try byte(in: text) == UInt8(ascii: character) else {
             throw wrong("expected '\(character)'", in: text, &tokenizer)
@@ -315,7 +315,7 @@ extension DocumentTypeParser {
         return quote
     }
 
-    /// Skips a name; of entities, notations and targets it has no colon where there are namespaces.
+    /// Skips a name. With namespaces, the names of entities, notations and targets have no colon.
     mutating func name(
         in text: RawSpan, isQualified: Bool = true, _ tokenizer: inout XMLTokenizer
     ) throws(Stop) -> Range<Int> {
@@ -334,13 +334,13 @@ extension DocumentTypeParser {
         return offset..<extent.end
     }
 
-    /// An error at hand.
+    /// Returns an error at the current position.
     func wrong(_ expected: String, in text: RawSpan, _ tokenizer: inout XMLTokenizer) -> Stop {
         let found = tokenizer.describe(text, at: offset)
         return .wrong(tokenizer.fail(.invalidSyntax, "\(expected), found \(found)", at: errorOffset))
     }
 
-    /// The result of a step of the tokenizer, which is nil where the text ends.
+    /// Returns the result of a tokenizer function, which returns nil if the text ends.
     func whole<Value>(_ step: () throws(StreamError) -> Value?) throws(Stop) -> Value {
         guard let value = try checked(step) else { throw .incomplete }
         return value

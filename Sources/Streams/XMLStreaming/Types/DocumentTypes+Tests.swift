@@ -1,4 +1,4 @@
-// What document types change: entities, defaults, types of attributes; and the bounds of all that.
+// In-class tests of document types: entities, defaults, types of attributes, and their limits.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -36,7 +36,7 @@ extension DocumentTypeTests: SelfTesting {
             XMLReaderOptions(documentTypes: .reject))
     }
 
-    /// The outcome behind the document type.
+    /// Expects an outcome after the document type.
     private static func expect(
         _ subset: String, _ body: String, _ expected: String, _ options: XMLReaderOptions = .init()
     ) {
@@ -83,7 +83,7 @@ extension DocumentTypeTests: SelfTesting {
         expect("<!ENTITY e SYSTEM 'file:///etc/passwd'>", "<a>&e;</a>", "<a> skipped &e; </a> end")
         expect("%p;", "<a x='1&e;2'>&e;</a>", #"<a x="12"> skipped &e; </a> end"#)
         expect("%p;<!ENTITY e '1'>", "<a>&e;</a>", "<a> skipped &e; </a> end")
-        // Any reference to a parameter entity will do, also one that was read.
+        // Any reference to a parameter entity has this effect, even if the entity was read.
         expect("<!ENTITY % p ''>%p;", "<a x='1&e;2'>&e;</a>", #"<a x="12"> skipped &e; </a> end"#)
         expect("<!ATTLIST a x CDATA '1&e;'>%p;", "<a>&e;</a>", #"<a x:="1"> skipped &e; </a> end"#)
         expect(
@@ -128,7 +128,8 @@ extension DocumentTypeTests: SelfTesting {
             "xml 1.0 yes doctype a [%p;] <a> ! $.a: the entity 'f' is not declared at line 1, column 60 (byte 59)")
     }
 
-    /// What tags are looked through for, each one; all else is looked up.
+    /// Tests that the list searched for each tag has only the attributes with defaults. The other attributes are found by
+    /// name.
     private static func testListsDefaultsAlone() {
         let types = DocumentTypes()
         let name = Array("a".utf8)

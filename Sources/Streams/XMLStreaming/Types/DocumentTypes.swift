@@ -1,23 +1,23 @@
-// What the internal subset of a document type has declared: entities, and attributes with types and defaults.
+// Stores the declarations of an internal subset: entities, and attributes with types and defaults.
 
 import PlistStreaming
 
-/// The declarations of a document. It is filled while the document type declaration is read, and only read behind it.
+/// The declarations of a document. They are added while the document type declaration is parsed, and only read after it.
 @safe
 final class DocumentTypes {
     enum EntityKind {
-        /// It has replacement text.
+        /// The entity has replacement text.
         case text
-        /// Its text is elsewhere.
+        /// The text of the entity is outside the document.
         case external
-        /// It is no text.
+        /// The entity isn't text.
         case unparsed
     }
 
     @safe
     private struct Entity {
         var kind: EntityKind
-        /// A Boolean value that indicates whether it is declared in the text of a parameter entity.
+        /// A Boolean value that indicates whether the entity is declared in the text of a parameter entity.
         var isFromParameter: Bool
         var memory: UnsafeMutableRawBufferPointer
     }
@@ -27,39 +27,40 @@ final class DocumentTypes {
     private var parameterNames: [[UInt8]: Int] = [:]
     private var attributeLists: [[UInt8]: AttributeList] = [:]
     // SPEC: XML 1.0, section 4.1, Entity Declared.
-    /// A Boolean value that indicates whether there is more than an internal subset without references to parameter entities,
-    /// so that a processor need not know of all entities.
+    /// A Boolean value that indicates whether the document type has more than an internal subset without references to
+    /// parameter entities. If so, a processor doesn't have to know all entities.
     var mayLackEntities = false
-    /// Where the internal subset refers to an entity that is not declared before, as long as there is no more than that.
+    /// The first reference in the internal subset to an entity that isn't declared before. It is an error unless a later part
+    /// can declare the entity.
     var undeclaredReference: (offset: Int, error: StreamError)?
-    /// A Boolean value that indicates whether declarations count no more, because one that was not read may have come before.
+    /// A Boolean value that indicates whether declarations are ignored, because an unread declaration may precede them.
     var ignoresDeclarations = false
 
     deinit {
         for entity in entities { unsafe entity.memory.deallocate() }
     }
 
-    /// The declared entities, parameter entities included.
+    /// The number of declared entities, including parameter entities.
     var entityCount: Int { entities.count }
-    /// The declared attributes of all elements.
+    /// The number of declared attributes of all elements.
     private(set) var attributeCount = 0
-    /// A Boolean value that indicates whether there are declarations of attributes.
+    /// A Boolean value that indicates whether the document type declares attributes.
     var hasAttributes: Bool { attributeCount > 0 }
 
-    /// Declares an entity, if it is the first of its name.
+    /// Declares an entity, unless its name is already declared.
     func declare(
         _ name: [UInt8], isParameter: Bool, _ kind: EntityKind, text: [UInt8], isFromParameter: Bool
     ) {
         guard (isParameter ? parameterNames[name] : generalNames[name]) == nil else { return }
         let index = entities.count
-        // SAFETY: the memory is filled whole and lives as long as self.
+        // SAFETY: the whole memory is initialized and lives as long as self.
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
         unsafe memory.copyBytes(from: text)
         unsafe entities.append(Entity(kind: kind, isFromParameter: isFromParameter, memory: memory))
         if isParameter { parameterNames[name] = index } else { generalNames[name] = index }
     }
 
-    /// The index and the kind of an entity, nil when it is not declared.
+    /// Returns the index and the kind of an entity, or nil if it isn't declared.
     func generalEntity(_ name: RawSpan) -> (Int, EntityKind)? {
         guard let index = generalNames[[UInt8](copying: name)] else { return nil }
         return (index, entities[index].kind)
@@ -68,16 +69,16 @@ final class DocumentTypes {
     /// Returns whether an entity is declared in the text of a parameter entity.
     func isFromParameter(_ index: Int) -> Bool { entities[index].isFromParameter }
 
-    /// The index and the kind of a parameter entity, nil when it is not declared.
+    /// Returns the index and the kind of a parameter entity, or nil if it isn't declared.
     func parameterEntity(_ name: RawSpan) -> (Int, EntityKind)? {
         guard let index = parameterNames[[UInt8](copying: name)] else { return nil }
         return (index, entities[index].kind)
     }
 
-    /// The bytes of an entity's replacement text.
+    /// Returns the number of bytes in an entity's replacement text.
     func textCount(_ index: Int) -> Int { unsafe entities[index].memory.count }
 
-    /// The replacement text of an entity.
+    /// Returns the replacement text of an entity.
     @_lifetime(borrow self)
     func text(_ index: Int) -> RawSpan {
         // SAFETY: the memory of an entity is never changed or moved, and lives as long as self, which the span borrows.
@@ -85,10 +86,10 @@ final class DocumentTypes {
         return unsafe _overrideLifetime(span, borrowing: self)
     }
 
-    /// The declared attributes of an element, nil when there are none.
+    /// Returns the declared attributes of an element, or nil if the element has no declared attributes.
     func attributes(of element: RawSpan) -> AttributeList? { attributeLists[[UInt8](copying: element)] }
 
-    /// Declares an attribute, if it is the first of its name.
+    /// Declares an attribute, unless its name is already declared.
     func declare(_ attribute: AttributeList.Attribute, of element: [UInt8]) {
         let list = attributeLists[element] ?? AttributeList()
         attributeLists[element] = list
@@ -96,40 +97,40 @@ final class DocumentTypes {
     }
 }
 
-/// The declared attributes of an element, and which of them a tag has.
+/// The declared attributes of an element, with marks for the attributes of the current tag.
 final class AttributeList {
     struct Attribute {
         var name: [UInt8]
-        /// A Boolean value that indicates whether white space around and between words does not count.
+        /// A Boolean value that indicates whether white space around words is ignored and between words collapsed.
         var isTokenized: Bool
-        /// The normalised default, nil when there is none.
+        /// The normalized default, or nil if the attribute has no default.
         var defaultValue: [UInt8]?
-        /// A Boolean value that indicates whether the default lacks the text of an entity.
+        /// A Boolean value that indicates whether the text of an entity is missing from the default.
         var hasSkippedEntity = false
     }
 
     private var attributes: [Attribute] = []
     private var indexes: [[UInt8]: Int] = [:]
-    /// Those that have a default.
+    /// The indexes of the attributes with a default.
     private(set) var defaulted: [Int] = []
     private var marks: [UInt64] = []
     private var round: UInt64 = 0
 
     subscript(index: Int) -> Attribute { attributes[index] }
 
-    /// The index of an attribute, nil when it is not declared.
+    /// Returns the index of an attribute, or nil if it isn't declared.
     func index(of name: RawSpan) -> Int? { indexes[[UInt8](copying: name)] }
 
-    /// Forgets which attributes the last tag had.
+    /// Clears the marks of the last tag.
     func beginTag() { round += 1 }
 
-    /// Notes that the tag has an attribute.
+    /// Marks an attribute as present in the tag.
     func mark(_ index: Int) { marks[index] = round }
 
-    /// Returns whether the tag has an attribute.
+    /// Returns whether an attribute is present in the tag.
     func isMarked(_ index: Int) -> Bool { marks[index] == round }
 
-    /// Adds an attribute, and says whether it is the first of its name.
+    /// Adds an attribute. Returns false if its name is already declared.
     fileprivate func append(_ attribute: Attribute) -> Bool {
         guard indexes[attribute.name] == nil else { return false }
         if attribute.defaultValue != nil { defaulted.append(attributes.count) }
@@ -140,7 +141,7 @@ final class AttributeList {
     }
 }
 
-/// Where the parts of a document type declaration are; ranges of its text, but for the public identifier, which is a copy.
+/// The ranges of the parts in a document type declaration's text. The public identifier is a range in the copies.
 struct DocumentTypeParts {
     var name = 0..<0
     var hasExternalID = false

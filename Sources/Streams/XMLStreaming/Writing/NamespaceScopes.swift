@@ -1,13 +1,13 @@
-// Which prefixes are declared where a writer or a tree is: a scope for each open element.
+// Tracks the prefixes that are declared at the current position of a writer or a tree, with a scope for each open element.
 
-/// The namespaces in scope, by prefix, each declaration for as long as its element is open.
+/// The namespaces in scope by prefix. Each declaration lasts as long as its element is open.
 ///
 /// SPEC: Namespaces in XML 1.0, sections 2 and 6.
 struct NamespaceScopes {
     private struct Declaration {
         let prefix: [UInt8]
         let uri: [UInt8]
-        /// The index of the declaration of the same prefix around this one, -1 without.
+        /// The index of the outer declaration of the same prefix, or -1 if the prefix has no outer declaration.
         let outer: Int
         let depth: Int
     }
@@ -23,7 +23,8 @@ struct NamespaceScopes {
     /// A Boolean value that indicates whether no namespace is declared.
     var isEmpty: Bool { declarations.isEmpty }
 
-    /// The namespace of a prefix, empty where the default namespace is none; nil for an undeclared prefix.
+    /// Returns the namespace of a prefix, or nil if the prefix isn't declared. It is empty if names without a prefix have no
+    /// namespace.
     ///
     /// - Complexity: O(1).
     func uri(of prefix: [UInt8]) -> [UInt8]? {
@@ -35,7 +36,7 @@ struct NamespaceScopes {
         }
     }
 
-    /// Declares a prefix for the elements from a depth down.
+    /// Declares a prefix for an element at a depth and the elements within it.
     mutating func declare(_ prefix: [UInt8], _ uri: [UInt8], depth: Int) {
         let outer = innermost.updateValue(declarations.count, forKey: prefix) ?? -1
         declarations.append(Declaration(prefix: prefix, uri: uri, outer: outer, depth: depth))
@@ -46,7 +47,7 @@ struct NamespaceScopes {
         innermost[prefix].map { declarations[$0].depth == depth } ?? false
     }
 
-    /// Forgets the declarations of the elements from a depth down.
+    /// Removes the declarations of the elements at a depth and below.
     mutating func close(depth: Int) {
         while let last = declarations.last, last.depth >= depth {
             declarations.removeLast()
@@ -54,7 +55,7 @@ struct NamespaceScopes {
         }
     }
 
-    /// What is wrong with a declaration by itself; nil when it may stand.
+    /// Returns the reason why a declaration is never allowed, or nil if it is allowed.
     static func objection(to prefix: [UInt8], _ uri: [UInt8]) -> String? {
         let isXML = prefix == Array("xml".utf8)
         if isXML || uri == xmlURI {

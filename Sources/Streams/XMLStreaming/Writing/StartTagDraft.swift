@@ -1,11 +1,11 @@
-// A start tag before it is written: collected, completed with the declarations that it needs, and checked, so that nothing of
-// a wrong one is written.
+// Collects a start tag before it is written, adds the declarations that it needs, and checks it. Nothing is written for an
+// invalid tag.
 
 import PlistStreaming
 
-/// A start tag that is collected in memory which is used again, checked as a whole, and then written.
+/// A start tag that is collected in reusable memory, checked as a whole, and then written.
 struct StartTagDraft: ~Copyable {
-    /// Some of the bytes that were collected.
+    /// A range of the collected bytes.
     private struct Piece: BitwiseCopyable {
         let start: Int
         let end: Int
@@ -16,9 +16,9 @@ struct StartTagDraft: ~Copyable {
     private struct Part: BitwiseCopyable {
         let name: Piece
         let value: Piece
-        /// The namespace that the name is to have; nil where the prefix alone says it.
+        /// The namespace of the name, or nil if the namespace depends only on the prefix.
         var uri: Piece?
-        /// The offset of the colon in the name, -1 without one.
+        /// The offset of the colon in the name, or -1 if the name has no colon.
         var colon = -1
     }
 
@@ -28,9 +28,9 @@ struct StartTagDraft: ~Copyable {
     }
 
     private var bytes = KeptStack<UInt8>()
-    /// The element, then its attributes.
+    /// The element, followed by its attributes.
     private var parts = KeptStack<Part>()
-    /// The prefixes to declare, and what they stand for.
+    /// The prefixes to declare, with their URIs.
     private var declarations = KeptStack<Declaration>()
 
     // MARK: Collecting
@@ -41,7 +41,7 @@ struct StartTagDraft: ~Copyable {
         return Piece(start: start, end: bytes.count)
     }
 
-    /// Begins another tag.
+    /// Begins a new tag.
     mutating func begin(_ name: RawSpan) {
         bytes.removeAll()
         parts.removeAll()
@@ -56,18 +56,18 @@ struct StartTagDraft: ~Copyable {
         parts.append(Part(name: name, value: keep(value)))
     }
 
-    /// Says which namespace the name that was added last is to have.
+    /// Sets the namespace of the last name that was added.
     mutating func setNamespace(_ uri: RawSpan) {
         parts[parts.count - 1].uri = keep(uri)
     }
 
-    /// Adds the declaration of a prefix, which is empty for the default namespace.
+    /// Adds the declaration of a prefix. An empty prefix declares the default namespace.
     mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) {
         let prefix = keep(prefix)
         declarations.append(Declaration(prefix: prefix, uri: keep(uri)))
     }
 
-    /// Adds what is written as an attribute: a declaration, where the name says that it is one.
+    /// Adds an attribute, or a declaration if the name is the name of a declaration.
     mutating func addAttributeOrDeclaration(_ name: RawSpan, value: RawSpan) {
         if name.equals("xmlns") {
             declare(name.extracting(0..<0), value)
@@ -80,7 +80,7 @@ struct StartTagDraft: ~Copyable {
 
     // MARK: Checking
 
-    /// The bytes of a part.
+    /// Returns the bytes of a piece.
     @_lifetime(borrow self)
     private func part(_ piece: Piece) -> RawSpan { bytes.bytes.part(piece.start, piece.end - piece.start) }
 
@@ -88,9 +88,9 @@ struct StartTagDraft: ~Copyable {
 
     private func text(_ piece: Piece) -> String { ShownText.quoted(part(piece)) }
 
-    /// Checks the tag by itself, and with the namespaces in scope, to which it adds its declarations.
+    /// Checks the tag against the grammar and the namespaces in scope, and adds its declarations to the scope.
     ///
-    /// After an error, the declarations of the depth have to be closed.
+    /// After an error, the caller has to close the declarations of the depth.
     mutating func check(
         in scopes: inout NamespaceScopes, depth: Int, known: [String: String], withNamespaces: Bool
     ) throws(StreamError) {
@@ -132,12 +132,12 @@ struct StartTagDraft: ~Copyable {
         }
     }
 
-    /// Finds the namespace of a name, and declares the prefix where that is needed and possible.
+    /// Finds the namespace of a name, and declares the prefix if that is needed and possible.
     private mutating func resolve(
         _ part: Part, isElement: Bool, _ scopes: inout NamespaceScopes, _ depth: Int, _ known: [String: String]
     ) throws(StreamError) {
         let hasPrefix = part.colon >= 0
-        // An attribute without a prefix is in no namespace.
+        // An attribute without a prefix has no namespace.
         guard hasPrefix || isElement else {
             guard part.uri?.isEmpty ?? true else {
                 throw StreamError(.misuse, "the attribute \(text(part.name)) has a namespace and no prefix")
@@ -146,7 +146,7 @@ struct StartTagDraft: ~Copyable {
         }
         if !hasPrefix && scopes.isEmpty && part.uri?.isEmpty ?? true { return }
         let prefixPiece = Piece(start: part.name.start, end: part.name.start + max(0, part.colon))
-        // The one prefix that always stands for the same.
+        // The prefix xml always has the same namespace.
         if part.uri == nil, self.part(prefixPiece).equals("xml") { return }
         let prefix = array(prefixPiece)
         let declared = scopes.uri(of: prefix)
@@ -182,7 +182,7 @@ struct StartTagDraft: ~Copyable {
         scopes.declare(array(prefix), uri, depth: depth)
     }
 
-    /// Refuses two attributes of the same name, or of the same local name in the same namespace.
+    /// Throws an error if two attributes have the same name, or the same local name in the same namespace.
     ///
     /// - Complexity: O(*n*) in the bytes of the names.
     private func checkThatNamesDiffer(_ scopes: NamespaceScopes, _ withNamespaces: Bool) throws(StreamError) {
@@ -193,7 +193,7 @@ struct StartTagDraft: ~Copyable {
             var name = array(part.name)
             if withNamespaces, part.colon >= 0 {
                 let uri = scopes.uri(of: Array(name[..<part.colon])) ?? []
-                // No name has this byte.
+                // No name contains this byte.
                 name = uri + [0] + name[(part.colon + 1)...]
             }
             guard names.insert(name).inserted else {
@@ -202,10 +202,11 @@ struct StartTagDraft: ~Copyable {
         }
     }
 
-    /// The most names that are compared with each other one by one.
+    /// The maximum number of names that are compared one by one.
     private static var fewParts: Int { 9 }
 
-    /// Returns whether two attributes have the same name, or the same local name and prefixes that may stand for the same.
+    /// Returns whether two attributes have the same name, or the same local name and prefixes that may have the same
+    /// namespace.
     private func mayRepeat(_ withNamespaces: Bool) -> Bool {
         for index in 2..<parts.count {
             for other in 1..<index where isSame(parts[index], parts[other], withNamespaces) { return true }
@@ -218,7 +219,7 @@ struct StartTagDraft: ~Copyable {
         return (one.colon < 0) == (other.colon < 0) && local(one).hasSameBytes(as: local(other))
     }
 
-    /// The name behind the colon.
+    /// Returns the part of the name after the colon.
     @_lifetime(borrow self)
     private func local(_ one: Part) -> RawSpan {
         part(Piece(start: one.name.start + one.colon + 1, end: one.name.end))
@@ -226,7 +227,7 @@ struct StartTagDraft: ~Copyable {
 
     // MARK: Writing
 
-    /// Writes the tag, which was checked, without its last bracket.
+    /// Writes the checked tag without its last bracket.
     func write(to output: inout ByteOutput) throws(StreamError) {
         try output.append(UInt8(ascii: "<"))
         try output.append(part(parts[0].name))
@@ -250,7 +251,7 @@ struct StartTagDraft: ~Copyable {
         try output.append(UInt8(ascii: "\""))
     }
 
-    /// The name of the element, for use as long as the draft stays as it is.
+    /// The name of the element. It is valid until the draft changes.
     @unsafe var unscopedName: RawSpan {
         @_lifetime(immortal) get {
             let name = parts[0].name

@@ -1,12 +1,12 @@
-// Which text XML can hold, and how it is escaped: characters, names, content and values of attributes.
+// Checks the characters and names that XML allows, and escapes text in content and in values of attributes.
 
 import PlistStreaming
 
-/// Checks text against the characters and names of XML, and escapes it.
+/// Functions that check text against the characters and names of XML and escape it.
 ///
-/// SPEC: XML 1.0, 5th edition, production 2; names are those of `NameBytes`.
+/// SPEC: XML 1.0, 5th edition, production 2; names are checked by `NameBytes`.
 package enum WrittenText {
-    /// Where text stands, which decides what has to be escaped.
+    /// The position of a text, which determines the characters that are escaped.
     package enum Place {
         /// Between tags.
         case content
@@ -25,13 +25,13 @@ package enum WrittenText {
 
     // MARK: Characters
 
-    /// Refuses what is not UTF-8 of characters that XML can hold.
+    /// Throws an error if the bytes aren't valid UTF-8 or have a character that XML excludes.
     package static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
         guard utf8.isValidUTF8 else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
         if let offset = firstForbidden(utf8) { throw forbidden(utf8, offset, place) }
     }
 
-    /// The offset of the first character that XML cannot hold, in valid UTF-8.
+    /// Returns the offset of the first character that XML excludes, in valid UTF-8.
     private static func firstForbidden(_ utf8: RawSpan) -> Int? {
         let allowed: UInt64 = ~0 << 32 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
         let count = utf8.byteCount
@@ -40,7 +40,7 @@ package enum WrittenText {
             if offset <= count - 8 {
                 // SAFETY: the line above compares with the count.
                 let word = unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
-                // No byte is a control or 0xEF, by which the last characters of the first plane begin.
+                // No byte is a control character or 0xEF, which is the first byte of the last characters of the first plane.
                 let ones: UInt64 = 0x0101_0101_0101_0101
                 let last = word ^ (ones &* 0xEF)
                 let found = (word &- ones &* 0x20) & ~word | (last &- ones) & ~last
@@ -71,24 +71,25 @@ package enum WrittenText {
 
     // MARK: Names
 
-    /// The offset of the only colon of a name; -1 for a name without; nil for what is no name with one prefix at most.
+    /// Returns the offset of the only colon in a name, -1 for a name without a colon, or nil if the text isn't a name with at
+    /// most one prefix.
     static func colon(inQualifiedName name: RawSpan) -> Int? {
         guard name.isValidUTF8 else { return nil }
         let extent = NameBytes.extent(in: name, from: 0)
         return extent.end == name.byteCount && extent.isQualified ? extent.colon : nil
     }
 
-    /// Returns whether text is a name, which may have any number of colons.
+    /// Returns whether a text is a name. It may have any number of colons.
     static func isName(_ name: RawSpan) -> Bool {
         name.byteCount > 0 && name.isValidUTF8 && NameBytes.extent(in: name, from: 0).end == name.byteCount
     }
 
-    /// Returns whether text is a name without a colon.
+    /// Returns whether a text is a name without a colon.
     static func isPlainName(_ name: RawSpan) -> Bool { colon(inQualifiedName: name) == -1 }
 
     // MARK: Escapes
 
-    /// Appends text that was checked, escaped for where it stands.
+    /// Appends checked text, escaped for its position.
     package static func append(
         _ utf8: RawSpan, in place: Place, to output: inout ByteOutput
     ) throws(StreamError) {
@@ -99,7 +100,7 @@ package enum WrittenText {
             if offset <= count - 8 {
                 // SAFETY: the line above compares with the count.
                 let word = unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
-                // Letters and what is beyond ASCII have one of the two highest bits, and the space needs no escape.
+                // Letters and characters beyond ASCII have one of the two highest bits, and spaces need no escape.
                 let ones: UInt64 = 0x0101_0101_0101_0101
                 let spaces = word ^ (ones &* 0x20)
                 let isSpace = ~((spaces & (ones &* 0x7F) &+ ones &* 0x7F) | spaces)
@@ -131,7 +132,7 @@ package enum WrittenText {
         }
     }
 
-    /// Appends an XML declaration of UTF-8.
+    /// Appends an XML declaration for UTF-8.
     static func appendDeclaration(_ isStandalone: Bool?, to output: inout ByteOutput) throws(StreamError) {
         try append("<?xml version=\"1.0\" encoding=\"UTF-8\"", to: &output)
         if let isStandalone {
@@ -142,12 +143,12 @@ package enum WrittenText {
 
     /// Appends a literal.
     static func append(_ literal: StaticString, to output: inout ByteOutput) throws(StreamError) {
-        // SAFETY: the bytes of a literal live as long as the program; all literals here are longer than one character.
+        // SAFETY: the bytes of a literal are static; all literals here are longer than one character.
         try output.append(
             unsafe UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount).bytes)
     }
 
-    /// The offset of a sequence of bytes in text, which is not empty.
+    /// Returns the offset of a byte sequence in a text. The sequence must not be empty.
     static func offset(of sequence: StaticString, in text: RawSpan, from start: Int = 0) -> Int? {
         let length = sequence.utf8CodeUnitCount
         var offset = start

@@ -1,13 +1,13 @@
-// What an XML writer writes besides tags: text, CDATA sections, comments, processing instructions, and what comes before the
-// root. Each is checked before anything of it is written.
+// Writes all parts of a document except tags: text, CDATA sections, comments, processing instructions, and the parts before
+// the root. Each part is checked before any of it is written.
 
 public import PlistStreaming
 
 extension XMLWriter {
-    /// Writes `<?xml version="1.0" encoding="UTF-8"?>`, which nothing comes before.
+    /// Writes `<?xml version="1.0" encoding="UTF-8"?>`. It has to be the first part of the document.
     ///
-    /// - Parameter standalone: What is said of declarations outside the document; nil says nothing.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` when something is written already.
+    /// - Parameter standalone: The value of `standalone`, or nil to leave it out.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if another part is already written.
     public mutating func declaration(standalone: Bool? = nil) throws(StreamError) {
         guard place == .start else { throw StreamError(.misuse, "the XML declaration comes first or not at all") }
         try WrittenText.appendDeclaration(standalone, to: &output)
@@ -15,10 +15,11 @@ extension XMLWriter {
         try endNode()
     }
 
-    /// Writes the type of the document, once and before the root.
+    /// Writes the document type declaration. It has to come before the root, and only once.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` where it cannot stand, and for a public identifier without a system
-    ///   identifier; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name or identifier.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if it isn't allowed at this position, and for a public
+    ///   identifier without a system identifier; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for an invalid name or
+    ///   identifier.
     public mutating func doctype(
         _ name: String, publicID: String? = nil, systemID: String? = nil
     ) throws(StreamError) {
@@ -26,7 +27,7 @@ extension XMLWriter {
         try writeDoctype(parts.0, publicID: parts.1, systemID: parts.2, internalSubset: nil)
     }
 
-    /// A sink that finds where a document type ends.
+    /// A sink that finds the end of a document type declaration.
     private struct Check: XMLSink {
         var end = 0
 
@@ -36,9 +37,9 @@ extension XMLWriter {
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .skipChildren }
     }
 
-    /// What a document type declares, which is read without an element, so that none has its defaults.
+    /// Returns the declarations of a document type. It is read without an element, so that no element gets its defaults.
     ///
-    /// - Throws: `unrepresentable` for one that a reader would refuse.
+    /// - Throws: `unrepresentable` if a reader would reject the document type.
     private func types(_ doctype: borrowing ByteOutput) throws(StreamError) -> DocumentTypes? {
         var document = ByteOutput()
         try WrittenText.appendDeclaration(isStandalone, to: &document)
@@ -49,7 +50,7 @@ extension XMLWriter {
             try document.withBytes { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &sink) }
             try scanner.finish(into: &sink)
         } catch {
-            // Of a whole one, it is an error that there is no root element.
+            // If the document type is complete, the only error is the missing root element.
             guard sink.end < document.withBytes({ $0.byteCount }) else { return scanner.tokenizer.types }
             throw StreamError(
                 .unrepresentable, "the internal subset of the document type is not well-formed", cause: error)
@@ -57,7 +58,7 @@ extension XMLWriter {
         throw StreamError(.unrepresentable, "the internal subset of the document type has more than declarations")
     }
 
-    /// Writes the type of the document, with an internal subset.
+    /// Writes the document type declaration with an internal subset.
     mutating func writeDoctype(
         _ name: [UInt8], publicID: [UInt8]?, systemID: [UInt8]?, internalSubset: [UInt8]?
     ) throws(StreamError) {
@@ -125,11 +126,11 @@ extension XMLWriter {
 
     // MARK: Content
 
-    /// Writes text, escaped.
+    /// Writes text and escapes it.
     ///
-    /// - Parameter utf8: UTF-8, read during the call.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` outside the root, unless it is whitespace, of which nothing is written
-    ///   there; ``/PlistStreaming/StreamError/Kind/unrepresentable`` or `invalidText` for what XML cannot hold.
+    /// - Parameter utf8: Bytes in UTF-8, which are read only during the call.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` outside the root, except for white space, which isn't written
+    ///   there; ``/PlistStreaming/StreamError/Kind/unrepresentable`` or `invalidText` for text that XML doesn't allow.
     /// - Complexity: O(*n*) in the bytes.
     public mutating func text(_ utf8: RawSpan) throws(StreamError) {
         let isWhitespace = utf8.isXMLWhitespace
@@ -139,9 +140,10 @@ extension XMLWriter {
         try WrittenText.append(utf8, in: .content, to: &output)
     }
 
-    /// Writes text in a CDATA section, or in several where it has `]]>`; a carriage return is escaped between two of them.
+    /// Writes text in a CDATA section. Text with `]]>` is divided into several sections, and a carriage return is escaped
+    /// between two sections.
     ///
-    /// - Throws: What ``text(_:)-(RawSpan)`` throws.
+    /// - Throws: The same errors as ``text(_:)-(RawSpan)``.
     public mutating func cdata(_ utf8: RawSpan) throws(StreamError) {
         try WrittenText.check(utf8, in: "a CDATA section")
         try beginText(isWhitespace: false)
@@ -154,7 +156,7 @@ extension XMLWriter {
                 try WrittenText.append("]]><![CDATA[", to: &output)
                 start = offset
             case 0x0D:
-                // A reader would take it for the end of a line.
+                // A reader would change a carriage return to a line feed.
                 try output.append(utf8.extracting(start..<offset))
                 try WrittenText.append("]]>&#13;<![CDATA[", to: &output)
                 start = offset + 1
@@ -168,8 +170,8 @@ extension XMLWriter {
 
     /// Writes a comment.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for text with `--` or `-` at its end, with a carriage return,
-    ///   which a reader would change, or with what XML cannot hold.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for text with `--`, with `-` at its end, with a
+    ///   carriage return, because a reader would change it, or with a character that XML excludes.
     public mutating func comment(_ utf8: RawSpan) throws(StreamError) {
         try Self.checkUnescaped(utf8, in: "a comment")
         let last = utf8.byteCount - 1
@@ -185,8 +187,9 @@ extension XMLWriter {
 
     /// Writes a processing instruction.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a target that is no name or is reserved, for `?>` in the
-    ///   text, whitespace at its start or a carriage return, which a reader would change, and for what XML cannot hold.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a target that is reserved or isn't a name, for `?>`
+    ///   in the text, for white space at its start or a carriage return, because a reader would change them, and for
+    ///   characters that XML excludes.
     public mutating func processingInstruction(_ target: RawSpan, _ data: RawSpan) throws(StreamError) {
         let isReserved = target.byteCount == 3 && String(validating: target)?.lowercased() == "xml"
         guard WrittenText.isPlainName(target), !isReserved else {
@@ -217,14 +220,14 @@ extension XMLWriter {
 }
 
 extension RawSpan {
-    /// A Boolean value that indicates whether all bytes are spaces, tabs or ends of lines.
+    /// A Boolean value that indicates whether all bytes are white space.
     var isXMLWhitespace: Bool {
         var offset = 0
         while offset < byteCount, NameBytes.isSpace(uncheckedByte(offset)) { offset += 1 }
         return offset == byteCount
     }
 
-    /// The bytes without spaces, tabs and ends of lines before and behind them.
+    /// The bytes without leading and trailing white space.
     var withoutXMLWhitespaceAround: RawSpan {
         @_lifetime(copy self) get {
             var (start, end) = (0, byteCount)

@@ -1,4 +1,4 @@
-// The doors of an XML writer for strings: elements with attributes and content, text, comments.
+// The functions of an XML writer that take strings: elements with attributes and content, text, comments.
 
 public import PlistStreaming
 
@@ -6,10 +6,11 @@ extension XMLWriter {
     /// Opens an element.
     ///
     /// - Parameters:
-    ///   - name: Its name, with a prefix where one is wanted.
-    ///   - attributes: Names and values, in order; `xmlns` and `xmlns:p` declare namespaces for the element and what is in it.
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for a second root or a prefix that is not declared,
-    ///   `unrepresentable`, `invalidText` and `duplicateKey` for names and values that cannot stand. Nothing is written then.
+    /// - name: The name, with an optional prefix.
+    ///   - attributes: The names and values of the attributes, in order. `xmlns` and `xmlns:p` declare namespaces for the
+    ///     element and its content.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for a second root or an undeclared prefix; `unrepresentable`,
+    ///   `invalidText` and `duplicateKey` for names and values that aren't allowed. Nothing is written in these cases.
     /// - Complexity: O(*n*) in the bytes.
     public mutating func startElement(
         _ name: String, _ attributes: KeyValuePairs<String, String> = [:]
@@ -17,9 +18,9 @@ extension XMLWriter {
         try startElement(name, attributes: attributes)
     }
 
-    /// Opens an element with attributes that are not written in place, such as those of a dictionary or an array of pairs.
+    /// Opens an element with the attributes of a dictionary or an array of pairs.
     ///
-    /// - Throws: What `startElement(_:_:)` throws.
+    /// - Throws: The same errors as `startElement(_:_:)`.
     public mutating func startElement(
         _ name: String, attributes: some Sequence<(key: String, value: String)>
     ) throws(StreamError) {
@@ -31,10 +32,10 @@ extension XMLWriter {
         }
     }
 
-    /// Writes an element whose content a closure writes.
+    /// Writes an element whose content is written by a closure.
     ///
-    /// - Throws: What `startElement(_:_:)` throws, and what the closure throws; for errors of other types,
-    ///   ``/PlistStreaming/StreamError/Kind/receiverFailed`` with the error as its cause.
+    /// - Throws: The same errors as `startElement(_:_:)`, and the errors of the closure. Errors of other types are wrapped in
+    ///   ``/PlistStreaming/StreamError/Kind/receiverFailed`` as its cause.
     public mutating func element<Failure: Error>(
         _ name: String, _ attributes: KeyValuePairs<String, String> = [:],
         _ content: (inout XMLWriter) throws(Failure) -> Void
@@ -48,9 +49,10 @@ extension XMLWriter {
         try endElement()
     }
 
-    /// Writes an element with text, or without any.
+    /// Writes an element with text, or an empty element.
     ///
-    /// - Throws: What `startElement(_:_:)` and ``text(_:)-(RawSpan)`` throw; nothing is written for text that cannot stand.
+    /// - Throws: The same errors as `startElement(_:_:)` and ``text(_:)-(RawSpan)``. Nothing is written if the text isn't
+    ///   allowed.
     public mutating func element(
         _ name: String, _ attributes: KeyValuePairs<String, String> = [:], text: String = ""
     ) throws(StreamError) {
@@ -60,30 +62,30 @@ extension XMLWriter {
         try endElement()
     }
 
-    /// Writes text, escaped.
+    /// Writes text and escapes it.
     ///
-    /// - Throws: What ``text(_:)-(RawSpan)`` throws.
+    /// - Throws: The same errors as ``text(_:)-(RawSpan)``.
     public mutating func text(_ text: String) throws(StreamError) {
         try text.withUTF8Span { (text) throws(StreamError) in try self.text(text) }
     }
 
-    /// Writes text in a CDATA section, or in several.
+    /// Writes text in one or more CDATA sections.
     ///
-    /// - Throws: What ``cdata(_:)-(RawSpan)`` throws.
+    /// - Throws: The same errors as ``cdata(_:)-(RawSpan)``.
     public mutating func cdata(_ text: String) throws(StreamError) {
         try text.withUTF8Span { (text) throws(StreamError) in try cdata(text) }
     }
 
     /// Writes a comment.
     ///
-    /// - Throws: What ``comment(_:)-(RawSpan)`` throws.
+    /// - Throws: The same errors as ``comment(_:)-(RawSpan)``.
     public mutating func comment(_ text: String) throws(StreamError) {
         try text.withUTF8Span { (text) throws(StreamError) in try comment(text) }
     }
 
     /// Writes a processing instruction.
     ///
-    /// - Throws: What ``processingInstruction(_:_:)-(RawSpan,_)`` throws.
+    /// - Throws: The same errors as ``processingInstruction(_:_:)-(RawSpan,_)``.
     public mutating func processingInstruction(_ target: String, _ data: String = "") throws(StreamError) {
         try target.withUTF8Span { (target) throws(StreamError) in
             try data.withUTF8Span { (data) throws(StreamError) in try processingInstruction(target, data) }

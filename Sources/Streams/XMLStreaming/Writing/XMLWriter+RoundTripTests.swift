@@ -1,4 +1,5 @@
-// Random documents: what a writer wrote is read, and written by a writer that is a sink, and is the same.
+// In-class tests with random documents. A written document is read and written again by a writer that is the sink. The result
+// has to be the same.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -20,7 +21,7 @@ extension XMLWriterRoundTripTests: SelfTesting {
         "\u{FFFD}",
     ]
 
-    /// Writes a random element with all that is in it, and what a reader is to find of it.
+    /// Writes a random element with its content, and returns the text that a reader has to find.
     private static func write(
         _ writer: inout XMLWriter, _ random: inout TestRandom, depth: Int, texts: [String]
     ) throws(StreamError) -> String {
@@ -60,7 +61,7 @@ extension XMLWriterRoundTripTests: SelfTesting {
         return found + (text.isEmpty ? "" : text.debugDescription) + "</\(name)>"
     }
 
-    /// A sink that says what it finds as the function above does.
+    /// A sink that describes a document in the same form as the function above.
     private struct Finder: XMLSink {
         var found = ""
         var text = ""
@@ -122,7 +123,7 @@ extension XMLWriterRoundTripTests: SelfTesting {
                 try writer.finish()
                 let tree = try XMLTree(writer.text)
                 var finder = Finder()
-                // White space between tags is none of the tree's.
+                // White space between tags isn't in the tree.
                 try finder.readXML(canonical(tree.root))
                 expectEqual(finder.found, expected, "what is read of \(writer.text)")
                 count += 1
@@ -135,7 +136,7 @@ extension XMLWriterRoundTripTests: SelfTesting {
         expectGreaterThan(refused, 10, "documents with text behind children")
     }
 
-    /// A node as text, without white space between tags.
+    /// Returns a node as text, without white space between tags.
     private static func canonical(_ node: XMLTreeNode) throws -> String {
         var writer = XMLWriter()
         func write(_ node: XMLTreeNode) throws {

@@ -1,9 +1,9 @@
-// An XML writer as a sink: what a reader sends is written again.
+// Makes an XML writer a sink, so that the messages of a reader are written again.
 
 public import PlistStreaming
 
 extension XMLWriter: XMLSink {
-    /// Writes the XML declaration, with the encoding that is written.
+    /// Writes the XML declaration with the encoding UTF-8.
     public mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError) {
         try self.declaration(standalone: declaration.isStandalone)
     }
@@ -16,11 +16,11 @@ extension XMLWriter: XMLSink {
             internalSubset: type.hasInternalSubset ? Array(copying: type.internalSubset) : nil)
     }
 
-    /// Writes a start tag, with the declarations of namespaces that it has and those that it needs here.
+    /// Writes a start tag with its namespace declarations, and with the declarations that it additionally needs here.
     ///
-    /// Attributes that are defaults of the document type are left out where the type is written.
+    /// Attributes that are defaults of the document type are left out if the document type is written.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a value that lacks the text of an entity.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` if the text of an entity is missing from a value.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         let withNamespaces = options.checksNamespaces
         let hasType = types != nil
@@ -52,7 +52,7 @@ extension XMLWriter: XMLSink {
         return .content
     }
 
-    /// Closes the innermost element, which must have the name.
+    /// Closes the innermost element. The tag must have its name.
     public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
         guard isOpen(tag.name.qualified) else {
             throw StreamError(.misuse, "got the end of another element than the innermost")
@@ -60,7 +60,7 @@ extension XMLWriter: XMLSink {
         try endElement()
     }
 
-    /// Writes a piece of text, in a CDATA section where it was in one.
+    /// Writes a piece of text, as a CDATA section if it came from one.
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if text.isCDATA { try cdata(text.utf8) } else { try self.text(text.utf8) }
     }
@@ -75,10 +75,11 @@ extension XMLWriter: XMLSink {
         try processingInstruction(instruction.target, instruction.data)
     }
 
-    /// Writes a reference to an entity that the document does not have.
+    /// Writes a reference to an entity that isn't in the document.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` where a reader would not skip it: the document type that was written
-    ///   has to declare it as an external one, or not to declare it and to have a part that is not in the document, which does not stand alone.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` if a reader wouldn't skip the reference. A reader skips
+    ///   it if the written document type declares the entity as external. It also skips an undeclared entity if the document
+    ///   type has a part outside the document and the document isn't standalone.
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         guard WrittenText.isName(reference.name), isSkipped(reference.name) else {
             throw StreamError(
@@ -93,7 +94,7 @@ extension XMLWriter: XMLSink {
 }
 
 extension XMLWriter {
-    /// Returns whether a reader skips a reference to an entity, instead of replacing or refusing it.
+    /// Returns whether a reader skips a reference to an entity instead of replacing or rejecting it.
     private func isSkipped(_ entity: RawSpan) -> Bool {
         guard let types else { return false }
         var tokenizer = XMLTokenizer(options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
@@ -127,7 +128,7 @@ extension XMLWriterSinkTests: SelfTesting {
         ]
     }
 
-    /// Sends a start tag of names as `p:a`, each with its namespace.
+    /// Sends a start tag with names such as `p:a` and their namespaces.
     private static func start(
         _ name: (String, String), _ attributes: [(String, String, value: String)] = [],
         declaring: [(String, String)] = [], to writer: inout XMLWriter
@@ -253,7 +254,7 @@ extension XMLWriterSinkTests: SelfTesting {
             var thrown: StreamError?
             var reader = XMLReader(sink: XMLWriter())
             do throws(StreamError) {
-                // What is read of the document type for certain when so much has come behind it.
+                // With this many bytes after the document type, it has certainly been read.
                 try reader.feed(type + "<a>" + String(repeating: "x", count: 256))
                 try "e".withUTF8Span { e throws(StreamError) in try reader.sink.skippedEntity(XMLSkippedEntity(name: e))
                 }
@@ -275,7 +276,7 @@ extension XMLWriterSinkTests: SelfTesting {
 
     private static func testTakesTheSubsetByItself() throws {
         let rows = [
-            // What the subset says of elements is for those that come.
+            // The declarations in the subset apply only to elements that occur.
             "<!DOCTYPE a [<!ATTLIST a p:x CDATA 'v'>]><a xmlns:p=\"u\"/>",
             "<!DOCTYPE b [<!ATTLIST a p:x CDATA 'v'>]><b/>",
             "<!DOCTYPE a [<!ATTLIST a xmlns:p CDATA 'u' p:x CDATA 'v'>]><a/>",

@@ -1,4 +1,4 @@
-// Tests of what an XML writer writes, and of what it refuses.
+// In-class tests of the text that an XML writer writes, and of the errors for invalid text.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -39,10 +39,10 @@ extension XMLWriterTests: SelfTesting {
     }
 
     private static func testHasTextBehindAPartOfACharacter() throws {
-        // A pipe takes whole pages, and of one of these a part of a character.
+        // A pipe takes whole pages. The last page has only a part of a character.
         for start in ["", "a"] {
             var ends: [Int32] = [-1, -1]
-            // SAFETY: the array has room for the two descriptors.
+            // SAFETY: the array has two elements for the two descriptors.
             try requireEqual(unsafe pipe(&ends), 0, "pipe")
             defer { for end in ends { close(end) } }
             expectEqual(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0, "fcntl")
@@ -97,7 +97,7 @@ extension XMLWriterTests: SelfTesting {
         expectEqual(plain.text, "<a:b:c :d=\"1\"/>", "without namespaces")
     }
 
-    /// What is refused within `<r>`, and nothing of it is written.
+    /// Calls that are errors within `<r>` and must not write anything.
     private static var refusals: [(String, StreamError.Kind, (inout XMLWriter) throws(StreamError) -> Void)] {
         [
             ("a name", .unrepresentable, { (w) throws(StreamError) in try w.startElement("a b") }),

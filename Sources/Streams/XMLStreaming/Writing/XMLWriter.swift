@@ -1,12 +1,12 @@
-// The writer of XML text: what is open, what may come next, tags and layout. Text and the rest are in XMLWriter+Content,
-// the doors for strings in XMLWriter+Elements.
+// Writes XML text: open elements, the order of the parts, tags and layout. XMLWriter+Content writes text and the other parts.
+// XMLWriter+Elements has the functions for strings.
 
 public import PlistStreaming
 
 /// A writer of XML text to memory or to a file descriptor.
 ///
-/// The text is always well-formed: XML 1.0 and Namespaces in XML 1.0, UTF-8, one root. What XML cannot hold, such as control
-/// characters, bad names, `--` in a comment, or a prefix that is not declared, is refused before anything of it is written.
+/// The text is always well-formed: XML 1.0 and Namespaces in XML 1.0, UTF-8, with one root. Invalid parts, such as control
+/// characters, bad names, `--` in a comment, or an undeclared prefix, are rejected before any of them is written.
 ///
 /// ```swift
 /// var writer = XMLWriter()
@@ -17,13 +17,13 @@ public import PlistStreaming
 /// writer.text  // <people><person id="1">Ada &amp; Charles</person></people>
 /// ```
 ///
-/// It is an ``XMLSink`` as well: what a reader sends is written as it was read, but for the spelling of text and values.
+/// A writer is also an ``XMLSink``. It writes a document as it was read, except for the spelling of text and values.
 public struct XMLWriter: ~Copyable {
-    /// Where in the document the writer is.
+    /// The position of the writer in the document.
     enum Place {
-        /// Nothing is written, something before the document type, something behind it.
+        /// Nothing is written yet; parts before the document type are written; the document type is written.
         case start, prolog, typed
-        /// The root is open, or was closed.
+        /// The root is open; the root was closed.
         case content, end
     }
 
@@ -31,39 +31,39 @@ public struct XMLWriter: ~Copyable {
     private let indent: Int
     var output: ByteOutput
     private(set) var place: Place = .start
-    /// What the document type that is written declares.
+    /// The declarations of the written document type.
     var types: DocumentTypes?
-    /// What the declaration that is written says.
+    /// The value of `standalone` in the written declaration.
     var isStandalone: Bool?
     private var scopes = NamespaceScopes()
     private var draft = StartTagDraft()
-    /// The names of the open elements, one behind the other.
+    /// The names of the open elements, one after the other.
     private var names = KeptStack<UInt8>()
     private var open = KeptStack<OpenElement>()
-    /// A Boolean value that indicates whether the last start tag has no bracket at its end yet.
+    /// A Boolean value that indicates whether the closing bracket of the last start tag isn't written yet.
     private var isTagOpen = false
 
     private struct OpenElement: BitwiseCopyable {
         let nameStart: Int
-        /// A Boolean value that indicates whether there is text in it, so that the layout adds no whitespace.
+        /// A Boolean value that indicates whether the element has text, so that the layout adds no white space.
         var hasText = false
         /// A Boolean value that indicates whether children have lines of their own.
         var hasLines = false
     }
 
-    /// Creates a writer to memory.
+    /// Creates a writer that writes to memory.
     public init(options: XMLWriterOptions = XMLWriterOptions()) {
         self.init(options: options, output: ByteOutput())
     }
 
-    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    /// Creates a writer that writes to a file descriptor. The caller has to close the descriptor.
     ///
-    /// The memory used is `bufferByteCount`; what is longer is written as it comes.
+    /// The writer uses `bufferByteCount` bytes of memory. Longer text is written as it comes.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: XMLWriterOptions = XMLWriterOptions()) {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }
 
-    /// Creates a writer to an output, which ``giveBack(_:)`` returns.
+    /// Creates a writer for an output, which is returned by ``giveBack(_:)``.
     init(options: XMLWriterOptions, taking output: inout ByteOutput) {
         self.init(options: options, output: ByteOutput(capacity: 0))
         swap(&self.output, &output)
@@ -78,17 +78,17 @@ public struct XMLWriter: ~Copyable {
         indent = if case .pretty(let indent) = options.layout { max(0, min(indent, 64)) } else { -1 }
     }
 
-    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    /// Ends the text: checks that it is complete, and writes the contents of the buffer.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open element or a missing root,
-    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// ``/PlistStreaming/StreamError/Kind/cannotWrite`` if the descriptor can't be written to.
     public mutating func finish() throws(StreamError) {
         guard open.isEmpty else { throw StreamError(.misuse, "finished with \(open.count) open elements") }
         guard place == .end else { throw StreamError(.misuse, "finished without a root element") }
         try output.flush()
     }
 
-    /// Forgets what was written, so that the writer's memory serves the next text.
+    /// Discards the written text, so that the writer's memory can be used for the next text.
     public mutating func reset() {
         output.removeAll()
         (place, types, isStandalone) = (.start, nil, nil)
@@ -101,9 +101,9 @@ public struct XMLWriter: ~Copyable {
     /// The number of open elements.
     public var depth: Int { open.count }
 
-    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    /// The text in memory so far. For a writer to a descriptor, the text that is still in the buffer.
     public var text: String {
-        // SAFETY: all that is appended is ASCII or was checked.
+        // SAFETY: all appended bytes are ASCII or were checked.
         unsafe output.text
     }
 
@@ -119,7 +119,7 @@ public struct XMLWriter: ~Copyable {
 
     // MARK: Tags
 
-    /// Collects a start tag by a closure, checks and writes it.
+    /// Collects a start tag in a closure, and then checks and writes it.
     mutating func writeStartTag(_ collect: (inout StartTagDraft) -> Void) throws(StreamError) {
         guard place != .end else { throw StreamError(.misuse, "got a second root element") }
         guard open.count < options.depthLimit else {
@@ -145,7 +145,7 @@ public struct XMLWriter: ~Copyable {
 
     /// Closes the innermost element.
     ///
-    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` when no element is open.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` if no element is open.
     public mutating func endElement() throws(StreamError) {
         guard !open.isEmpty else { throw StreamError(.misuse, "got endElement without an open element") }
         let element = open[open.count - 1]
@@ -154,7 +154,7 @@ public struct XMLWriter: ~Copyable {
         } else {
             if element.hasLines && !element.hasText { try beginLine(open.count - 1) }
             try WrittenText.append("</", to: &output)
-            // SAFETY: writing changes no names.
+            // SAFETY: writing doesn't change the names.
             try output.append(unsafe names.unscopedBytes.part(element.nameStart, names.count - element.nameStart))
             try output.append(UInt8(ascii: ">"))
         }
@@ -177,7 +177,7 @@ public struct XMLWriter: ~Copyable {
 
     // MARK: What comes before a part of the content
 
-    /// Writes what comes before an element, a comment or a processing instruction.
+    /// Writes the bracket and the white space before an element, a comment or a processing instruction.
     mutating func beginNode() throws(StreamError) {
         try endOpenTag()
         guard indent >= 0 else { return }
@@ -191,7 +191,7 @@ public struct XMLWriter: ~Copyable {
         }
     }
 
-    /// Ends a comment, a processing instruction or what else is not an element.
+    /// Ends a comment, a processing instruction or another part that isn't an element.
     mutating func endNode(_ next: Place = .prolog) throws(StreamError) {
         guard open.isEmpty else { return }
         if place == .end {
@@ -201,7 +201,7 @@ public struct XMLWriter: ~Copyable {
         }
     }
 
-    /// Writes what comes before text, and refuses text that would be read together with whitespace of the layout.
+    /// Writes the bracket before text. Throws an error for text that would be joined with white space of the layout.
     mutating func beginText(isWhitespace: Bool) throws(StreamError) {
         guard !open.isEmpty else { throw StreamError(.misuse, "got text outside the root element") }
         let last = open.count - 1

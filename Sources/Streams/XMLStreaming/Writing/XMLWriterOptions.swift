@@ -1,29 +1,29 @@
-// What an XML writer can be told, once, when it is made.
+// The options that an XML writer is created with.
 
-/// The options of an XML writer.
+/// Options for writing XML.
 public struct XMLWriterOptions: Sendable, Hashable {
-    /// How the text is laid out.
+    /// The ways to lay out the text.
     public enum Layout: Sendable, Hashable {
-        /// Without any whitespace but what is written.
+        /// No white space except the white space that you write.
         case compact
-        /// A line for each element, comment and processing instruction, indented by a number of spaces a level.
+        /// A line for each element, comment and processing instruction, indented by a number of spaces for each level.
         ///
-        /// An element that has text gets no whitespace from the writer. Text behind children that have lines of their own
-        /// already is refused, since there is whitespace before them that would be part of it.
+        /// The writer adds no white space to an element with text. Text after children on their own lines is an error,
+        /// because the white space before them would become a part of the text.
         case pretty(indent: Int)
     }
 
-    /// How the text is laid out.
+    /// The layout of the text.
     public var layout: Layout
-    /// The namespaces of prefixes, which are declared where a prefix is used and not in scope.
+    /// The namespaces of prefixes. A prefix is declared when it is used and isn't in scope.
     public var namespaces: [String: String]
-    /// A Boolean value that indicates whether names are those of Namespaces in XML: at most one colon, and each prefix
+    /// A Boolean value that indicates whether names must conform to Namespaces in XML: at most one colon, and every prefix
     /// declared.
     public var checksNamespaces: Bool
-    /// The deepest nesting of elements that is written.
+    /// The maximum depth of written elements.
     public var depthLimit: Int
 
-    /// Creates options; without arguments for compact text with namespaces.
+    /// Creates options. The defaults write compact text with namespaces.
     public init(
         layout: Layout = .compact, namespaces: [String: String] = [:], checksNamespaces: Bool = true,
         depthLimit: Int = 1024
@@ -34,6 +34,6 @@ public struct XMLWriterOptions: Sendable, Hashable {
         self.depthLimit = max(0, depthLimit)
     }
 
-    /// Two spaces a level, and a newline at the end.
+    /// Two spaces for each level, and a newline at the end.
     public static let pretty: XMLWriterOptions = XMLWriterOptions(layout: .pretty(indent: 2))
 }

@@ -1,4 +1,5 @@
-// The memory of one column while it grows. Trivial, so that the builder reaches it by address and counts no references.
+// The memory of one column while it grows. The type is trivial, so that the builder can use it by address without reference
+// counting.
 
 import PlistStreaming
 
@@ -14,14 +15,14 @@ import Glibc
 public enum ColumnType: UInt8, Sendable {
     /// Integers of 64 bits.
     case integer
-    /// Floating-point numbers of 64 bits; integers are taken as well.
+    /// Floating-point numbers of 64 bits. Integers are accepted too.
     case real
     /// Booleans.
     case bool
     /// Strings.
     case string
 
-    /// How readers store a value.
+    /// The kind that readers use to store a value.
     var kind: FastKind {
         switch self {
         case .integer: .integer
@@ -32,7 +33,7 @@ public enum ColumnType: UInt8, Sendable {
     }
 }
 
-/// The growing memory of a column: values side by side, the text of strings with their ends, one bit for each null.
+/// The growing memory of a column: adjacent values, the text of strings with their end offsets, and one bit for each null.
 @unsafe @frozen
 @usableFromInline
 package struct ColumnBuffer {
@@ -40,7 +41,7 @@ package struct ColumnBuffer {
     @usableFromInline let name: UnsafeRawBufferPointer
     @usableFromInline let words: KeyWords
     @usableFromInline let type: ColumnType
-    /// The dictionary that has the member, and the one that the member is besides; see `ColumnNames`.
+    /// The dictionary that contains the member, and the dictionary that has the member's name as well; see `ColumnNames`.
     @usableFromInline let level: Int
     @usableFromInline let inner: Int
     /// The number of rows that have a value or null.
@@ -51,7 +52,7 @@ package struct ColumnBuffer {
     @usableFromInline var text: UnsafeMutableRawPointer
     @usableFromInline var textCount = 0
     @usableFromInline var textCapacity = 0
-    /// One word for 64 rows, as many as `capacity` needs; bits are set for nulls.
+    /// The bits of nulls, with one word for 64 rows and as many words as `capacity` needs.
     @usableFromInline var nulls: UnsafeMutablePointer<UInt64>
     @usableFromInline var nullCount = 0
 
@@ -66,10 +67,10 @@ package struct ColumnBuffer {
         unsafe nulls = Self.resized(nil, 0).assumingMemoryBound(to: UInt64.self)
     }
 
-    /// The bytes of a value, or of the end of a string.
+    /// The number of bytes of a value, or of the end offset of a string.
     var stride: Int { unsafe type == .bool ? 1 : 8 }
 
-    /// Makes room for at least one more row, and for those that are expected.
+    /// Reserves memory for at least one more row, and for the expected rows.
     @usableFromInline @inline(never)
     mutating func grow(expecting expected: Int = 0) {
         let rows = unsafe max(1_024, ArrayGrowth.capacity(count: count, needed: count + 1, expecting: expected))
@@ -79,7 +80,7 @@ package struct ColumnBuffer {
         }
     }
 
-    /// Makes room for at least so many rows, which are more than there is room for.
+    /// Reserves memory for at least a number of rows, which has to exceed the capacity.
     mutating func reserve(_ rows: Int) {
         let larger = (rows + 63) & ~63
         unsafe values = Self.resized(values, larger * stride)
@@ -89,7 +90,7 @@ package struct ColumnBuffer {
         unsafe capacity = larger
     }
 
-    /// Makes room for so many more bytes of text.
+    /// Reserves memory for a number of additional bytes of text.
     @usableFromInline @inline(never)
     mutating func growText(by byteCount: Int) {
         let larger = unsafe max(4_096, 2 * textCapacity, textCount + byteCount)
@@ -97,8 +98,7 @@ package struct ColumnBuffer {
         unsafe textCapacity = larger
     }
 
-    /// Grows memory, which the system does for large areas by moving pages instead of copying them: large pages where they are
-    /// whole.
+    /// Grows memory. For large areas, the system moves pages instead of copying them, and whole large pages are used.
     private static func resized(_ memory: UnsafeMutableRawPointer?, _ byteCount: Int) -> UnsafeMutableRawPointer {
         let count = byteCount < LargePages.byteCount ? max(byteCount, 8) : LargePages.capacity(for: byteCount)
         guard let larger = unsafe realloc(memory, count) else { preconditionFailure("out of memory") }
@@ -113,7 +113,8 @@ package struct ColumnBuffer {
     package static func append(
         _ words: (UInt64, UInt64), _ count: Int, to column: UnsafeMutableRawPointer, endAt end: UnsafeMutableRawPointer
     ) {
-        // SAFETY: builders keep the columns at their addresses; there is room for both words, of which `count` bytes count.
+        // SAFETY: builders keep the columns at their addresses. The text has space for both words, although only `count`
+        // bytes are used.
         let column = unsafe column.assumingMemoryBound(to: ColumnBuffer.self)
         if unsafe column.pointee.textCapacity &- column.pointee.textCount < 16 {
             unsafe column.pointee.growText(by: 16)
@@ -135,9 +136,10 @@ package struct ColumnBuffer {
         unsafe end.storeBytes(of: Int64(column.pointee.textCount), as: Int64.self)
     }
 
-    /// Stores a null in the column at an address, so many rows behind those that it had when it was lent.
+    /// Stores a null in the column at an address. The row is counted from the end of the rows that the column had when it was
+    /// lent.
     package static func storeNull(to column: UnsafeMutableRawPointer, row: Int) {
-        // SAFETY: see above; there is room for the row, and the column counts it when it is given back.
+        // SAFETY: see above; the column has space for the row, and counts it when the memory is returned.
         let column = unsafe column.assumingMemoryBound(to: ColumnBuffer.self)
         unsafe column.pointee.setNull(column.pointee.count + row)
     }
@@ -147,7 +149,7 @@ package struct ColumnBuffer {
     mutating func appendText(_ utf8: RawSpan) {
         let byteCount = utf8.byteCount
         if unsafe textCapacity &- textCount < byteCount { unsafe growText(by: byteCount) }
-        // SAFETY: the line above has made room for the bytes.
+        // SAFETY: the line above has reserved space for the bytes.
         unsafe utf8.withUnsafeBytes { bytes in
             if let start = bytes.baseAddress {
                 unsafe (text + textCount).copyMemory(from: start, byteCount: byteCount)
@@ -156,7 +158,7 @@ package struct ColumnBuffer {
         unsafe textCount &+= byteCount
     }
 
-    /// Takes back the last row, whose key came again.
+    /// Removes the value of the last row, because its key was repeated.
     @inline(never)
     mutating func removeLast() {
         unsafe count -= 1
@@ -170,7 +172,7 @@ package struct ColumnBuffer {
         }
     }
 
-    /// Takes back all rows, and keeps the memory.
+    /// Removes all rows but keeps the memory.
     mutating func removeAll() {
         unsafe nulls.update(repeating: 0, count: capacity / 64)
         unsafe (count, textCount, nullCount) = (0, 0, 0)
@@ -184,7 +186,7 @@ package struct ColumnBuffer {
         unsafe count += 1
     }
 
-    /// Stores a null, whose value in memory is zero, in a row behind the last one that there is room for.
+    /// Stores a null in a row after the last one, within the capacity. The value in memory is zero.
     private mutating func setNull(_ row: Int) {
         switch unsafe type {
         case .integer: unsafe values.storeBytes(of: 0, toByteOffset: 8 * row, as: Int64.self)

@@ -1,13 +1,13 @@
-// The names of columns as a tree: which column or inner dictionary a key stands for, at each level of a row.
+// Organizes the names of columns as a tree. At each level of a row, it finds the column or the inner dictionary for a key.
 
 import PlistStreaming
 import StringTables
 
-/// The paths of columns, where a point goes into an inner dictionary: `address.zip` is the member `zip` of `address`.
+/// The paths of columns. A dot separates the names of inner dictionaries: `address.zip` is the member `zip` of `address`.
 ///
-/// A key that has points itself stands for the path that it spells.
+/// A key that itself contains dots stands for the path with the same spelling.
 struct ColumnNames {
-    /// What a key stands for: a column, the dictionary that has columns, both, or -1 for neither.
+    /// The column for a key and the level of the dictionary for a key. Each of them is -1 if the key has none.
     @usableFromInline
     struct Target {
         let column: Int
@@ -19,27 +19,27 @@ struct ColumnNames {
     private struct Level {
         var keys = KeySet()
         var targets: [Target] = []
-        /// The names on the way from the row.
+        /// The keys on the path from the row.
         var path: [String] = []
     }
 
     private var levels = [Level()]
     /// The paths of the columns, in their order.
     private(set) var paths = KeySet()
-    /// The level of each column, and its last name there.
+    /// The level of each column, and its name at that level.
     private(set) var places: [(level: Int, name: String)] = []
 
-    /// Adds a column; false when there is one with this path.
+    /// Adds a column. Returns false if a column with this path exists.
     mutating func add(_ path: String) -> Bool {
         guard paths.insert(path).inserted else { return false }
         let column = paths.count - 1
         var level = 0
         var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        // A path that begins or ends with a point, or has two, is only a name.
+        // A path that begins or ends with a dot, or has two adjacent dots, is only a name.
         if names.contains("") { names = [path] }
         places.append((level, path))
         for (index, name) in names.enumerated() where index < names.count - 1 {
-            // The rest as one key with points in it.
+            // The rest of the path can also be one key with dots.
             if index > 0 { set(names[index...].joined(separator: "."), at: level, column: column) }
             level = enter(name, from: level)
         }
@@ -69,25 +69,25 @@ struct ColumnNames {
         return index
     }
 
-    /// What a key stands for at a level.
+    /// Returns the target of a key at a level.
     func target(of key: RawSpan, at level: Int) -> Target {
         levels[level].keys.index(of: key).map { levels[level].targets[$0] } ?? .none
     }
 
-    /// The keys of rows that stand for columns, or have some within.
+    /// The keys of rows that stand for columns or for dictionaries with columns.
     var ofRows: KeySet { levels[0].keys }
 
     /// A Boolean value that indicates whether all columns are members of the row itself.
     var areFlat: Bool { levels.count == 1 }
 
-    /// The steps from a row to a column.
+    /// Returns the path from a row to a column.
     func steps(to column: Int) -> [StreamPath.Step] {
         let path = paths[column]
         guard places[column].level > 0 else { return [.key(path)] }
         return path.split(separator: ".").map { .key(String($0)) }
     }
 
-    /// The steps from a row to an inner dictionary.
+    /// Returns the path from a row to an inner dictionary.
     func steps(toLevel level: Int) -> [StreamPath.Step] { levels[level].path.map { .key($0) } }
 }
 

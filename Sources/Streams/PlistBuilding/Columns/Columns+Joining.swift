@@ -1,12 +1,12 @@
-// Columns of which several readers have made parts, one behind the other.
+// Joins the columns that several readers have made, one after the other.
 
 import PlistStreaming
 
 extension Columns {
     /// Joins columns of the same names and types, in the order of the parts.
     ///
-    /// - Precondition: All have the same columns, as those of builders of the same.
-    /// - Complexity: O(bytes), which are copied.
+    /// - Precondition: All parts have the same columns, like those of builders with the same arguments.
+    /// - Complexity: O(*n*) in the bytes, which are copied.
     package init(joining parts: [Columns]) {
         let rowCount = parts.reduce(0) { $0 + $1.rowCount }
         let columns = (parts.first?.columns ?? []).indices.map { index in
@@ -23,7 +23,7 @@ extension Columns {
 extension Column {
     fileprivate init(joining parts: [Column], rowCount: Int) {
         let first = unsafe parts[0].memory.buffer
-        // The name of a buffer is the builder's, which is gone; no one looks members up here.
+        // The name of a buffer belongs to its builder, which no longer exists. Members aren't looked up here.
         let noName = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         var joined = unsafe ColumnBuffer(name: noName, type: first.type, level: first.level, inner: first.inner)
         if rowCount > 0 { unsafe joined.reserve(rowCount) }

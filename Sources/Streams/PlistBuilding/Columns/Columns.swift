@@ -1,4 +1,4 @@
-// The result of `ColumnsBuilder`: columns of equal length, by name or index, with typed values and nulls.
+// The result of `ColumnsBuilder`: columns of equal length, found by name or index, with typed values and nulls.
 
 import StringTables
 
@@ -18,15 +18,15 @@ public struct Columns: Sendable {
         indexes = KeySet(columns.map(\.name))
     }
 
-    /// The column with the name, or nil; names are told apart by their bytes, as keys are.
+    /// The column with a name, or nil if no column has this name. Names are compared by their bytes, like keys.
     ///
     /// - Complexity: O(1).
     public subscript(name: String) -> Column? { indexes.index(of: name).map { columns[$0] } }
 }
 
-/// A column: typed values side by side, and which rows are null.
+/// A column with typed values, some of which may be null.
 public struct Column: Sendable {
-    /// The name of the members whose values these are.
+    /// The name of the members that have the values of this column.
     public let name: String
     /// The type of the values.
     public let type: ColumnType
@@ -44,42 +44,42 @@ public struct Column: Sendable {
     /// The number of rows without a value.
     public var nullCount: Int { unsafe memory.buffer.nullCount }
 
-    /// Tells whether a row has no value.
+    /// Returns whether a row has no value.
     /// - Precondition: The row is in `0..<count`.
     public func isNull(_ row: Int) -> Bool {
         check(row)
         return unsafe memory.buffer.nulls[row / 64] & (1 << UInt64(row % 64)) != 0
     }
 
-    /// The integer of a row, or nil for null and in columns of other types.
+    /// Returns the integer of a row, or nil for nulls and in columns of other types.
     public func integer(_ row: Int) -> Int64? {
         guard type == .integer, !isNull(row) else { return nil }
         return unsafe memory.buffer.values.load(fromByteOffset: 8 * row, as: Int64.self)
     }
 
-    /// The real of a row, or nil for null and in columns of other types.
+    /// Returns the floating-point number of a row, or nil for nulls and in columns of other types.
     public func real(_ row: Int) -> Double? {
         guard type == .real, !isNull(row) else { return nil }
         return unsafe memory.buffer.values.load(fromByteOffset: 8 * row, as: Double.self)
     }
 
-    /// The Boolean of a row, or nil for null and in columns of other types.
+    /// Returns the Boolean of a row, or nil for nulls and in columns of other types.
     public func bool(_ row: Int) -> Bool? {
         guard type == .bool, !isNull(row) else { return nil }
         return unsafe memory.buffer.values.load(fromByteOffset: row, as: Bool.self)
     }
 
-    /// The string of a row, or nil for null and in columns of other types.
+    /// Returns the string of a row, or nil for nulls and in columns of other types.
     public func string(_ row: Int) -> String? {
         guard type == .string, !isNull(row) else { return nil }
-        // SAFETY: ends never decrease, and none is beyond the text.
+        // SAFETY: the ends never decrease, and are within the text.
         let end = unsafe Int(memory.buffer.values.load(fromByteOffset: 8 * row, as: Int64.self))
         let start = unsafe row == 0 ? 0 : Int(memory.buffer.values.load(fromByteOffset: 8 * (row - 1), as: Int64.self))
         return unsafe String(
             decoding: UnsafeRawBufferPointer(start: memory.buffer.text + start, count: end - start), as: UTF8.self)
     }
 
-    /// Calls a closure with all integers, 0 for nulls; with nothing in columns of other types.
+    /// Calls a closure with all integers, 0 for nulls. For columns of other types, the buffer is empty.
     public func withIntegers<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<Int64>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -89,7 +89,7 @@ public struct Column: Sendable {
         return try unsafe body(UnsafeBufferPointer(start: values, count: type == .integer ? count : 0))
     }
 
-    /// Calls a closure with all reals, 0 for nulls; with nothing in columns of other types.
+    /// Calls a closure with all floating-point numbers, 0 for nulls. For columns of other types, the buffer is empty.
     public func withReals<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<Double>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -99,7 +99,8 @@ public struct Column: Sendable {
         return try unsafe body(UnsafeBufferPointer(start: values, count: type == .real ? count : 0))
     }
 
-    /// Calls a closure with the text of all strings and the end of each in it; with nothing in columns of other types.
+    /// Calls a closure with the text of all strings and the end offset of each string. For columns of other types, both
+    /// buffers are empty.
     public func withText<Result, Failure: Error>(
         _ body: (_ text: UnsafeRawBufferPointer, _ ends: UnsafeBufferPointer<Int64>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,10 +1,10 @@
-// Lending the memory of columns to a reader that stores plain members itself, and taking the rows it has stored.
+// Lends the memory of columns to readers that store plain members themselves, and takes the stored rows.
 
 import PlistStreaming
 
 extension ColumnsBuilder {
-    // PERF: JSONRecords/columns; inlinable, so that a reader of another package calls the builder itself.
-    /// The memory of the columns, lent to the readers of this package.
+    // PERF: JSONRecords/columns; inlinable, so that a reader of another package calls the builder directly.
+    /// The port that lends the memory of the columns to the readers of this package.
     @inlinable
     public static var memoryPort: MemoryPort? {
         // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
@@ -20,18 +20,18 @@ extension ColumnsBuilder {
             checkHeader: { sink, names in
                 unsafe sink.assumingMemoryBound(to: Self.self).pointee.problem(ofHeader: names)
             },
-            // Of rows in which no column comes all are null, as declared.
+            // Rows without any column are valid: all their values are null, as declared.
             watchNames: { _, _ in })
     }
 
-    /// Finds what is wrong with the names of columns, of which rows are to come.
+    /// Returns the problem in a header, if the column names are those of the next rows.
     @usableFromInline
     func problem(ofHeader header: [String]) -> NameProblem? {
         guard depth == rowDepth - 1 else { return nil }
         return NameCheck(known: names.ofRows, owner: "column to build").problem(ofHeader: header)
     }
 
-    /// What value is expected next: an array of rows at the depth of the stream, dictionaries as rows, and the types of columns.
+    /// The next expected value: an array of rows at the depth of the stream, dictionaries as rows, and the types of columns.
     @usableFromInline
     var expectedValue: ExpectedValue {
         guard depth >= rowDepth else { return ExpectedValue(depth == rowDepth - 1 ? .dictionary : .array) }
@@ -47,7 +47,7 @@ extension ColumnsBuilder {
         return ExpectedValue(kind, isOptional: true)
     }
 
-    /// Sets what is the same for all rows that readers store.
+    /// Sets the properties that are the same for all stored rows.
     func prepareLoans() {
         unsafe records.pointee.take(members)
         unsafe records.pointee.complete = RecordState.bits(members.count)
@@ -64,7 +64,7 @@ extension ColumnsBuilder {
         else { return nil }
         var room = Int.max
         for index in unsafe columns.indices {
-            // A row that messages outside the grammar left open is none.
+            // A row that messages outside the grammar left open doesn't count.
             guard unsafe columns[index].count == row else { return nil }
             if unsafe row == columns[index].capacity {
                 unsafe columns[index].grow(expecting: records.pointee.expectedCount)
@@ -79,12 +79,12 @@ extension ColumnsBuilder {
         guard room < .max else { return nil }
         unsafe records.pointee.room = room
         unsafe records.pointee.depth = depthLimit - depth - 1
-        // What a reader stores goes on behind rows that are complete.
+        // The reader stores its rows after the complete ones.
         abandonedRowCount = nil
         return unsafe RecordState.begin(kind, records)
     }
 
-    /// Takes the rows that a reader has stored; the last one may be open.
+    /// Takes the rows that a reader has stored. The last row may be open.
     @usableFromInline
     mutating func endLoan() throws(StreamError) {
         guard unsafe RecordState.end(records) != nil else { throw located(.misuse, LoanKind.notInTurn) }

@@ -1,4 +1,4 @@
-// The rows that `ColumnsBuilder` is tested with, and what becomes of them.
+// In-class tests of `ColumnsBuilder`, with the rows sent to it and the resulting columns.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -37,7 +37,7 @@ extension ColumnsBuilder {
         expectNil(columns["other"]?.count, "a column that was not declared")
     }
 
-    /// A name is its bytes, as a key is: strings that are equal may be two names.
+    /// Tests that names are compared by their bytes, like keys. Strings that are equal may be two names.
     static func testTellsNamesByTheirBytes() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         var builder = ColumnsBuilder([composed: .integer, decomposed: .integer])
@@ -175,7 +175,7 @@ extension ColumnsBuilder {
     }
 
     static func testStaysAlignedAfterMisuse() throws {
-        // A row that is closed as if it were an array.
+        // A row that is closed like an array.
         var builder = ColumnsBuilder(["id": .integer, "name": .string])
         try builder.beginArray()
         for isMisused in [false, true] {
@@ -197,7 +197,7 @@ extension ColumnsBuilder {
             ("[ { } { key \"i\" integer 1 key \"a\" { key \"s\" true", 1), ("[ { } { } integer 1", 2), ("[ { } {", 1),
         ]
         for (script, rowCount) in bad {
-            // By one who says that nothing more comes, and by one who asks for the result.
+            // The stream ends with an error, or a result is requested too early.
             do { try EventScript.send(script, to: &builder) } catch { builder.cancel(with: error) }
             expectEqual(builder.rowCount, rowCount, script)
             expectThrows(StreamError.self, "a result of \(script)") { _ = try builder.takeResult() }

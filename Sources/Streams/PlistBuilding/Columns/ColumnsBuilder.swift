@@ -1,9 +1,9 @@
-// The builder of columns: rows are dictionaries at a depth of the stream, declared members become columns.
+// Builds columns. Rows are dictionaries at a depth of the stream, and declared members become columns.
 
 import PlistStreaming
 import StringTables
 
-/// A sink that builds typed columns of the members of dictionaries, one row each, aligned.
+/// A sink that builds typed columns from the members of dictionaries. Each dictionary is one row.
 ///
 /// ```swift
 /// var builder = ColumnsBuilder(["id": .integer, "title": .string, "score": .real])
@@ -11,20 +11,20 @@ import StringTables
 /// let columns = try builder.takeResult()
 /// ```
 ///
-/// A member that is missing or null is null in its row, so columns never shift. Members that are no columns are skipped
-/// with all they contain; of a column that comes twice the last value counts. A value of another type than its column, a
-/// container included, is an error with its path; integers are also reals.
+/// A missing member or a null becomes null in its row, so columns never shift. Members that aren't columns are skipped with
+/// their content. If a column is repeated in a row, the last value is used. A value with another type than its column,
+/// including a container, is an error with its path. Integers can also be stored as reals.
 ///
-/// A point in a name goes into an inner dictionary: `address.zip` is the member `zip` of the member `address`. A key
-/// that has a point itself stands for the column of that name as well.
+/// A dot in a name separates the names of inner dictionaries: `address.zip` is the member `zip` of the member `address`. A
+/// key that itself contains a dot also stands for the column with that name.
 ///
-/// After an error of a reader the builder is empty, and takes the next stream as a new one would; until then ``rowCount`` says
-/// how many rows were complete.
+/// After a reader's error, the builder is empty and accepts the next stream like a new one. Until then, ``rowCount`` is the
+/// number of complete rows.
 @safe
 public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The columns, whose memory belongs to the builder.
     @usableFromInline var columns: UnsafeMutableBufferPointer<ColumnBuffer>
-    /// The column of the value to come, -1 for none.
+    /// The column of the next value, or -1.
     @usableFromInline var current = -1
     @usableFromInline var next = 0
     @usableFromInline var row = 0
@@ -32,34 +32,34 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     @usableFromInline var filled = 0
     /// The number of open containers.
     @usableFromInline var depth = 0
-    /// The depth of rows, plus 1: that of their members.
+    /// The depth of rows plus 1, which is the depth of their members.
     @usableFromInline let rowDepth: Int
-    /// The dictionary that is the row or within it, of which members come.
+    /// The dictionary whose members are received: the row or a dictionary in it.
     @usableFromInline var level = 0
     /// The depth of the members of that dictionary.
     @usableFromInline var levelDepth: Int
-    /// The dictionary that the value to come opens, if it is one; -1 for none.
+    /// The level of the dictionary that the next value opens if it is one, or -1.
     @usableFromInline var inner = -1
-    /// The dictionaries around the one of which members come.
+    /// The levels of the dictionaries around the current one.
     private var outer: [Int] = []
     let names: ColumnNames
     let depthLimit: Int
-    /// The columns as readers of text store values in them, and what such a reader is lent.
+    /// The columns as members for readers of text, and the state that is lent to such a reader.
     let members: RecordMembers
     let records: UnsafeMutablePointer<RecordState>
-    /// The rows that were complete when a stream was abandoned, until anything else comes.
+    /// The number of complete rows of an abandoned stream. It is nil after the next message.
     var abandonedRowCount: Int?
 
-    /// Makes a builder.
+    /// Creates a builder.
     /// - Parameters:
-    ///   - columns: The names and types of the columns; of a name that comes twice the first one counts.
-    ///   - depth: The number of containers around each row; a negative one is 0.
-    ///   - depthLimit: The deepest nesting, beyond which `limitExceeded` is thrown.
+    /// - columns: The names and types of the columns. If a name is repeated, the first one is used.
+    ///   - depth: The number of containers around each row. A negative number is treated as 0.
+    ///   - depthLimit: The maximum depth. If it is exceeded, `limitExceeded` is thrown.
     public init(_ columns: KeyValuePairs<String, ColumnType>, depth: Int = 1, depthLimit: Int = 1_024) {
         self.init(columns: columns.map { ($0, $1) }, depth: depth, depthLimit: depthLimit)
     }
 
-    /// Makes a builder of columns that are not known before the program runs.
+    /// Creates a builder for columns that are known only at run time.
     public init(columns declared: [(name: String, type: ColumnType)], depth: Int = 1, depthLimit: Int = 1_024) {
         var names = ColumnNames()
         let types = declared.filter { names.add($0.name) }.map(\.type)
@@ -105,7 +105,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The number of complete rows.
     public var rowCount: Int { abandonedRowCount ?? row }
 
-    /// Returns the columns of all rows so far, and leaves the builder empty, also when it throws.
+    /// Returns the columns of all rows so far, and empties the builder, even if it throws.
     /// - Throws: An error of the kind `unexpectedEnd` within a container, and after a stream that ended with an error.
     public mutating func takeResult() throws(StreamError) -> Columns {
         guard depth == 0, abandonedRowCount == nil else {
@@ -115,7 +115,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         }
         var result: [Column] = []
         for index in unsafe columns.indices {
-            // A row that messages outside the grammar left open is none.
+            // A row that messages outside the grammar left open doesn't count.
             while unsafe columns[index].count > row { unsafe columns[index].removeLast() }
             while unsafe columns[index].count < row { unsafe columns[index].appendNull() }
             let buffer = unsafe columns[index]
@@ -128,7 +128,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         return Columns(columns: result, rowCount: row)
     }
 
-    /// Forgets all rows, also after an error, and keeps the memory for the next ones.
+    /// Removes all rows, also after an error, but keeps the memory for the next rows.
     public mutating func reset() {
         for index in unsafe columns.indices { unsafe columns[index].removeAll() }
         (row, depth, current, inner) = (0, 0, -1, -1)
@@ -138,7 +138,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         abandonedRowCount = nil
     }
 
-    /// Gives up all rows, those of streams before included, since nothing more comes.
+    /// Discards all rows, including those of earlier streams, because an error ended the stream.
     public mutating func cancel(with error: StreamError) {
         let count = rowCount
         reset()
@@ -153,7 +153,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         if depth == rowDepth { (next, filled) = (0, 0) }
     }
 
-    /// Closes a row, in which columns without a value become null.
+    /// Closes a row. Columns without a value become null.
     public mutating func endDictionary() throws(StreamError) {
         if depth == rowDepth {
             row &+= 1
@@ -224,7 +224,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         if current >= 0 { next = current + 1 }
     }
 
-    /// Prepares the current column for a value of this row; false when the value is not wanted.
+    /// Prepares the current column for a value in this row. Returns false if the value isn't stored in a column of this type.
     @inlinable @inline(__always)  // PERF: see writeKey.
     mutating func openRow(_ type: ColumnType) -> Bool {
         guard current >= 0, unsafe columns[current].type == type else { return false }
@@ -249,7 +249,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
             }
             return try writeReal(Double(value))
         }
-        // SAFETY: openRow has made room for a value at `count`.
+        // SAFETY: openRow has reserved space for a value at `count`.
         unsafe columns[current].values.storeBytes(of: value, toByteOffset: 8 &* columns[current].count, as: Int64.self)
         unsafe columns[current].count &+= 1
         current = -1
@@ -302,28 +302,28 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         current = -1
     }
 
-    /// Refuses an integer beyond 64 bits with sign, unless the column is of reals.
+    /// Adds an unsigned integer. An integer beyond 64 bits with sign is an error, unless the column has reals.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         if current >= 0, unsafe columns[current].type == .real { return try writeReal(Double(value)) }
         if value <= UInt64(Int64.max) { return try writeInteger(Int64(value)) }
         try refuse { "integer \(value)" }
     }
 
-    /// Adds a number to a column of reals as the nearest one; refuses it elsewhere, and one that is too large.
+    /// Adds the nearest number to a column of reals. In other columns, and if the number is too large, it is an error.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         if current >= 0, unsafe columns[current].type == .real, let value = NumberText.real(text, as: Double.self) {
             return try writeReal(value)
         }
         try refuse { NumberText.real(text, as: Double.self).map { "real \($0)" } ?? "a number too large" }
     }
-    /// Refuses data, for which there are no columns.
+    /// Throws an error, because columns can't have data.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try refuse { "data" } }
-    /// Refuses a date, for which there are no columns.
+    /// Throws an error, because columns can't have dates.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try refuse { "a date" } }
 
     // MARK: Errors
 
-    /// Skips a value that is in no column, and refuses one of another type, or one where a row should be.
+    /// Skips a value that isn't in a column. Throws an error for a value of the wrong type, or if a row is expected.
     @usableFromInline @inline(never)
     mutating func refuse(_ found: () -> String) throws(StreamError) {
         abandonedRowCount = nil
@@ -353,7 +353,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         StreamError(kind, message, path: rowPath)
     }
 
-    /// The path of the row; rows are numbered through, whatever containers are around them.
+    /// The path of the row. Rows are numbered continuously, regardless of the containers around them.
     private var rowPath: StreamPath { rowDepth == 1 || depth == 0 ? StreamPath() : StreamPath([.index(row)]) }
 }
 

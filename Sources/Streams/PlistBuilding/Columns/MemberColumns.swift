@@ -1,27 +1,28 @@
-// The members of a bound structure or class seen as the columns of a row: for writers of tables, which need the type of a
-// column before the first value, and read values where they lie.
+// Provides the members of a bound structure or class as the columns of a row. Writers of tables need the type of a column
+// before the first value, and read values directly from memory.
 
 import PlistStreaming
 
 /// A member of a bound type as a column.
 package struct MemberColumn: Sendable {
-    /// What the values of a column are.
+    /// The kinds of a column's values.
     package enum Kind: Sendable, Hashable {
         case integer, real, bool, string, data, date
-        /// Any scalar, and containers too: known only value by value.
+        /// Any scalar or container. The kind is known only for each value.
         case any
-        /// Containers, which no column holds; the words for one.
+        /// Containers, which can't be stored in columns. The text describes the container in errors.
         case container(String)
     }
 
     package let name: String
     package let kind: Kind
     package let isOptional: Bool
-    /// How a value lies in memory: as `Int64`, `Double`, `Bool`, `String` or an optional of it; `none` where only the plan knows.
+    /// The storage of a value in memory: `Int64`, `Double`, `Bool`, `String` or an optional of them. It is `none` if only the
+    /// plan can read the value.
     package let storage: FastKind
     /// The type of the property.
     package let type: ObjectIdentifier
-    /// The offset from the start of the members, -1 for a property that has none.
+    /// The offset from the start of the members, or -1 for a property without an offset.
     package let offset: Int
 }
 
@@ -38,7 +39,7 @@ package final class MemberColumns {
     private let owner: AnyObject
     private let options: WritingOptions
 
-    /// - Throws: `misuse` when the type cannot be bound.
+    /// - Throws: `misuse` if the type can't be bound.
     package init<Row: StreamObject>(_ type: Row.Type, keyMapping: KeyMapping) throws(StreamError) {
         (plan, owner) = try PlanBinder.bind(type, keyMapping)
         guard case .object(let layout) = plan.shape else {
@@ -57,28 +58,28 @@ package final class MemberColumns {
         }
     }
 
-    /// Stops the process if a caller is modifying a member of the object that is referred to at an address.
+    /// Stops the process if code is modifying a member of the object whose reference is at an address.
     package func checkRead(ofObjectAt address: UnsafeRawPointer) {
         unsafe layout.checkRead(of: members(ofValueAt: address), referredToAt: address)
     }
 
-    /// The start of the members of the value at an address.
+    /// Returns the address of the members of the value at an address.
     package func members(ofValueAt address: UnsafeRawPointer) -> UnsafeRawPointer {
         unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
     }
 
-    /// The index of the column of a type at an offset from the start of the members; nil when there is none.
+    /// Returns the index of the column with a type and an offset from the start of the members, or nil if no column has them.
     package func index(ofOffset offset: Int, type: ObjectIdentifier) -> Int? {
         columns.firstIndex { $0.offset == offset && $0.type == type }
     }
 
-    /// Sends the value of a column of the value at an address.
+    /// Sends a column's value from the value at an address.
     package func send<Sink: PlistSink & ~Copyable>(
         _ index: Int, ofValueAt address: UnsafeRawPointer, to sink: inout Sink
     ) throws(StreamError) {
         let member = unsafe layout.members[index]
         let writer = PlanWriter(options: options)
-        // The key path of an object's property checks that nobody is modifying it.
+        // The key path of an object's property checks that the property isn't being modified.
         if isClass, layout.declared == nil {
             unsafe ObjectAccess.check(members(ofValueAt: address) + member.offset)
         }
@@ -93,7 +94,7 @@ package final class MemberColumns {
         }
     }
 
-    /// Checks that the member of a column can hold a scalar, as reading it from a stream would.
+    /// Checks that the member of a column can be read from a scalar of a stream.
     package func check(_ message: ScalarMessage, _ index: Int) throws(StreamError) {
         let plan = unsafe layout.members[index].plan
         try unsafe ValueMachine.withTemporary(plan.operations) { (memory) throws(StreamError) in
@@ -102,9 +103,9 @@ package final class MemberColumns {
         }
     }
 
-    /// Sends a scalar as the member of a column holds it, so the text of a date as that date.
+    /// Sends a scalar in the form of a column's member. The text of a date, for example, is sent as a date.
     ///
-    /// - Throws: What reading the scalar from a stream throws, and what the sink throws.
+    /// - Throws: The error of reading the scalar from a stream, and errors of the sink.
     package func send<Sink: PlistSink & ~Copyable>(
         _ message: ScalarMessage, readBy index: Int, to sink: inout Sink
     ) throws(StreamError) {
@@ -116,9 +117,9 @@ package final class MemberColumns {
         }
     }
 
-    /// Sets the column of the value at an address to an integer.
+    /// Sets a column to an integer in the value at an address.
     ///
-    /// - Throws: What reading the integer from a stream throws.
+    /// - Throws: The error of reading the integer from a stream.
     package func setInteger(_ value: Int64, _ index: Int, ofValueAt address: UnsafeMutableRawPointer)
         throws(StreamError)
     {
@@ -143,9 +144,9 @@ package enum DateKeys: Sendable {
     case all
     case some([String])
 
-    /// The keys of the date members of a type, all keys of a dictionary of dates.
+    /// Returns the keys of a type's date members, or all keys for a dictionary of dates.
     ///
-    /// There are none if the type cannot be bound, which its builder reports.
+    /// If the type can't be bound, no keys are returned, and its builder reports the error.
     package init<Row: StreamValue>(of type: Row.Type, keyMapping: KeyMapping) {
         self = .some([])
         guard let (plan, owner) = try? PlanBinder.bind(type, keyMapping) else { return }
@@ -170,7 +171,7 @@ package enum DateKeys: Sendable {
 }
 
 extension PlistSink where Self: ~Copyable {
-    /// Sends a value as that of a column: an array of bytes as data, nil as null.
+    /// Sends a value as a table cell: an array of bytes as data, nil as null.
     package mutating func write<Value: StreamValue>(cell value: Value) throws(StreamError) {
         let (plan, owner) = try PlanBinder.bind(Value.self, .exact)
         defer { withExtendedLifetime(owner) {} }
@@ -183,7 +184,7 @@ extension PlistSink where Self: ~Copyable {
 }
 
 extension PlanWriter {
-    /// Sends the value at an address as that of a column: an array of bytes as data.
+    /// Sends the value at an address as a table cell: an array of bytes as data.
     fileprivate func writeCell<Sink: PlistSink & ~Copyable>(
         _ address: UnsafeRawPointer, _ plan: StreamPlan, to sink: inout Sink
     ) throws(StreamError) {
@@ -213,7 +214,7 @@ extension PlanWriter {
                 try unsafe writeCell(UnsafeRawPointer(memory), form, to: &sink)
             }
         default:
-            // SAFETY: only an array of bytes is left, whose elements lie one after another.
+            // SAFETY: the only other type is an array of bytes, whose elements are adjacent.
             try unsafe address.assumingMemoryBound(to: [UInt8].self).pointee
                 .withUnsafeBufferPointer { (bytes) throws(StreamError) in
                     try unsafe sink.writeData(UnsafeRawBufferPointer(bytes).bytes)
@@ -224,7 +225,7 @@ extension PlanWriter {
 }
 
 extension StreamPlan {
-    /// What a column of values of this plan holds.
+    /// A Boolean value that indicates whether the values of this plan are dates.
     // PERF: SQLite/reading; once a member for each query.
     fileprivate var isDate: Bool {
         switch shape {
@@ -238,7 +239,7 @@ extension StreamPlan {
     fileprivate var columnKind: MemberColumn.Kind {
         switch shape {
         case .scalar:
-            // What a scalar type calls its values in errors is what they are.
+            // The name of a scalar type in errors identifies its kind.
             switch expectation {
             case "an integer": .integer
             case "a number": .real
@@ -258,7 +259,7 @@ extension StreamPlan {
 }
 
 extension FastKind {
-    /// The kind, if it is one that writers of tables know.
+    /// The kind if writers of tables support it, otherwise `none`.
     fileprivate var ofCells: FastKind {
         switch self {
         case .integer, .real, .bool, .string, .optionalInteger, .optionalReal, .optionalBool, .optionalString: self

@@ -1,4 +1,4 @@
-// Foundation's types as sources and destinations of bytes.
+// Makes Foundation's types sources and destinations of bytes.
 
 public import PlistStreaming
 
@@ -21,16 +21,16 @@ extension Data: ByteSource {
 }
 
 extension Data: ByteSink {
-    /// The number of bytes from which memory is adopted instead of copied.
+    /// The minimum number of bytes for adopting memory instead of copying it.
     private static var adoptedByteCount: Int { 1 << 16 }
 
-    /// Appends what a closure writes.
+    /// Appends the bytes that a closure writes.
     public mutating func withOutput(_ body: (inout ByteOutput) throws(StreamError) -> Void) throws(StreamError) {
         var output = ByteOutput(capacity: ByteOutput.smallCapacity)
         try body(&output)
         // PERF: JSONTyped/encoder; large documents are not copied.
         if isEmpty, output.count >= Self.adoptedByteCount, let memory = unsafe output.takeMemory() {
-            // SAFETY: the block came from `malloc`, and is the data's from here on.
+            // SAFETY: the block was allocated by `malloc`, and the data owns it from now on.
             self = unsafe Data(
                 bytesNoCopy: memory.baseAddress.unsafelyUnwrapped, count: memory.count, deallocator: .free)
             return
@@ -43,7 +43,7 @@ extension Data: ByteSink {
 extension URL: ByteSource {
     /// Opens the file.
     ///
-    /// - Throws: `cannotRead`, also if the URL isn't that of a file.
+    /// - Throws: `cannotRead`, also if the URL isn't a file URL.
     public func open() throws(StreamError) -> ByteInput {
         guard isFileURL else {
             throw StreamError(.cannotRead, "cannot open \(absoluteString.debugDescription): expected the URL of a file")

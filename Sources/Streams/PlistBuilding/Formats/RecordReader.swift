@@ -1,15 +1,15 @@
-// Makes values of the records of any format, piece by piece, and keeps those that were not asked for yet.
+// Makes values from the records of any format, piece by piece, and keeps values that weren't requested yet.
 
 import PlistStreaming
 
-/// The pieces in which waiting bytes are read.
+/// Constants for reading waiting bytes in pieces.
 enum RecordPiece {
-    /// The number of bytes that are made values at once.
+    /// The number of bytes that are read at once.
     static var byteCount: Int { 1 << 16 }
 }
 
-// PERF: JSONRecords/streams; inlinable, so that taking a value is neither a call nor a look-up of types.
-/// The records that were not asked for yet.
+// PERF: JSONRecords/streams; inlinable, so that taking a value needs neither a call nor a look-up of types.
+/// The records that weren't requested yet.
 @usableFromInline
 package final class RecordQueue<Value> {
     @usableFromInline var kept: [Value] = []
@@ -41,12 +41,12 @@ package final class RecordQueue<Value> {
 /// The state of reading records.
 @usableFromInline
 package final class RecordReader<Value> {
-    /// The bytes that wait to be read, from `offset` on.
+    /// The bytes to be read, starting at `offset`.
     var waiting: [UInt8] = []
     private var offset = 0
-    /// A Boolean value that indicates whether those bytes are to be read before others are waited for.
+    /// A Boolean value that indicates whether these bytes have to be read before more bytes are awaited.
     var isReady = false
-    /// A Boolean value that indicates whether nothing is to come except the values that are kept.
+    /// A Boolean value that indicates whether reading is finished, so that only kept values remain.
     private(set) var isFinished = false
 
     private var reader: (any PushReader & ~Copyable)?
@@ -55,12 +55,12 @@ package final class RecordReader<Value> {
 
     /// Creates a reader of records.
     ///
-    /// - Parameter makeReader: Creates a push reader before a sink that appends each record to the queue.
+    /// - Parameter makeReader: Creates a push reader with a sink that appends each record to the queue.
     package init(_ makeReader: (RecordQueue<Value>) throws(StreamError) -> any PushReader & ~Copyable) {
         do throws(StreamError) { reader = try makeReader(values) } catch { fail(error) }
     }
 
-    /// Returns the next value of the bytes so far, or nil if there is none yet.
+    /// Returns the next value of the bytes so far, or nil if it isn't complete yet.
     func next() throws(StreamError) -> Value? {
         while true {
             if let value = values.take() { return value }
@@ -75,7 +75,7 @@ package final class RecordReader<Value> {
 
     /// Reads chunks of an input until a value is complete.
     ///
-    /// - Returns: False at the end.
+    /// - Returns: `false` at the end.
     func fill(from input: inout ByteInput, isText: Bool) throws(StreamError) -> Bool {
         while true {
             if !values.isEmpty { return true }
@@ -108,7 +108,7 @@ package final class RecordReader<Value> {
         (offset, isReady) = (0, false)
     }
 
-    /// Reads the waiting bytes, and ends the input.
+    /// Reads the waiting bytes and ends the input.
     func finish() {
         while !waiting.isEmpty, !isFinished { readPiece() }
         guard !isFinished else { return }
@@ -121,10 +121,10 @@ package final class RecordReader<Value> {
         end()
     }
 
-    /// A Boolean value that indicates whether nothing is to come, neither a value nor an error.
+    /// A Boolean value that indicates whether reading is finished, and all values and errors were returned.
     var isSpent: Bool { isFinished && values.isEmpty && failure == nil }
 
-    /// Gives up everything, including values and an error that were not asked for yet.
+    /// Discards everything, including values and an error that weren't requested yet.
     func giveUp() {
         end()
         values.removeAll()
@@ -142,7 +142,7 @@ extension RecordReader where Value: StreamValue {
     /// Creates a reader of records of a bound type.
     convenience init(_ format: some StreamFormat, _ options: BuilderOptions) {
         var options = options
-        // There is no place to read those that are collected, and their number would end an endless stream.
+        // Collected members couldn't be read anywhere, and their number would end an endless stream.
         if options.unknownMembers == .collect { options.unknownMembers = .ignore }
         self.init { (values) throws(StreamError) in
             let builder = try ValueBuilder(

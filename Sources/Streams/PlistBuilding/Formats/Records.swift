@@ -1,4 +1,4 @@
-// Records one by one, as sequences: of a source, and of chunks that arrive asynchronously.
+// Sequences of single records, from a source or from chunks that arrive asynchronously.
 
 public import PlistStreaming
 
@@ -9,7 +9,7 @@ public import Foundation
 #endif
 
 extension StreamFormat {
-    /// The elements of an array, the lines or the records of a source, decoded one by one in constant memory.
+    /// Returns the elements of an array, the lines or the records of a source, decoded one by one in constant memory.
     ///
     /// ```swift
     /// for try await stop in CSV().records(of: Stop.self, from: .file("stops.csv")) { … }
@@ -23,20 +23,20 @@ extension StreamFormat {
         boundRecords(of: type, from: source, options: options)
     }
 
-    /// The records in chunks of bytes that arrive, each as soon as it is complete.
+    /// Returns the records in chunks of bytes that arrive asynchronously. Each record is returned as soon as it is complete.
     ///
     /// ```swift
     /// for try await event in JSONLines().records(of: Event.self, in: response.body) { … }
     /// ```
-    /// Chunks are `Data`, `[UInt8]` or other contiguous bytes, which may end anywhere. Unknown members are ignored if the options
-    /// collect them.
+    /// Chunks are `Data`, `[UInt8]` or other contiguous bytes. They may end anywhere. If the options collect unknown members,
+    /// these members are ignored.
     public func records<Value: StreamValue & SendableMetatype, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions()
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
         boundRecords(of: type, in: chunks, options: options)
     }
 
-    /// The records in bytes that arrive, each as soon as its line ends.
+    /// Returns the records in bytes that arrive asynchronously. Each record is returned as soon as its line ends.
     ///
     /// ```swift
     /// for try await event in JSONLines().records(of: Event.self, in: url.resourceBytes) { … }
@@ -49,21 +49,21 @@ extension StreamFormat {
 }
 
 extension StreamFormat {
-    /// The records of a source, of a bound type.
+    /// Returns the records of a source as values of a bound type.
     package func boundRecords<Value: StreamValue, Source: ByteSource>(
         of type: Value.Type, from source: Source, options: BuilderOptions
     ) -> Records<Value, Self, Source> {
         Records(format: self, source: source) { RecordReader($0, options) }
     }
 
-    /// The records in chunks, of a bound type.
+    /// Returns the records in chunks as values of a bound type.
     package func boundRecords<Value: StreamValue, Source: AsyncSequence>(
         of type: Value.Type, in chunks: Source, options: BuilderOptions
     ) -> AsyncRecords<Value, Source> where Source.Element: ContiguousBytes & Sendable {
         AsyncRecords(chunks: chunks, format: self) { RecordReader($0, options) }
     }
 
-    /// The records in bytes, of a bound type.
+    /// Returns the records in bytes as values of a bound type.
     package func boundRecords<Value: StreamValue, Source: AsyncSequence>(
         of type: Value.Type, in bytes: Source, options: BuilderOptions
     ) -> AsyncRecords<Value, Source> where Source.Element == UInt8 {
@@ -91,7 +91,7 @@ public struct Records<Value, Format: StreamFormat, Source: ByteSource>: AsyncSeq
     /// Begins to read the source.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(records: makeIterator()) }
 
-    /// The records, each as a success, and the error that ended the reading, if any, as the last element.
+    /// The records, each as a success, and any error that ended reading as the last element.
     public var results: some Sequence<Result<Value, StreamError>> {
         let records = makeIterator()
         return AnyIterator { () -> Result<Value, StreamError>? in
@@ -99,7 +99,7 @@ public struct Records<Value, Format: StreamFormat, Source: ByteSource>: AsyncSeq
         }
     }
 
-    /// The state of a reading.
+    /// An iterator over the records, which stores the state of reading.
     public final class Iterator {
         private let reader: RecordReader<Value>
         @usableFromInline let queue: RecordQueue<Value>
@@ -139,7 +139,7 @@ public struct Records<Value, Format: StreamFormat, Source: ByteSource>: AsyncSeq
 }
 
 extension Records {
-    /// The state of a reading, for `for try await`.
+    /// An asynchronous iterator over the records, for `for try await`.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let records: Iterator
 
@@ -155,15 +155,16 @@ extension Records {
 
 // MARK: - Of chunks that arrive
 
-/// The records in chunks that arrive, in order.
+/// The records in chunks that arrive asynchronously, in order.
 ///
-/// In memory are the last chunk, a part of it as values, and the record that is incomplete.
+/// The last chunk, some of its values, and the incomplete record are kept in memory.
 ///
-/// An error of the bytes, or of a value that doesn't fit, is a `StreamError` with the position in all bytes and with a path
-/// that begins with the number of the record, from 0: `$[3].title`. It comes after the records before it, and ends the sequence.
-/// If the task is canceled, a `CancellationError` ends the sequence. After an error and at the end the source is released.
+/// An error in the bytes, or a value that doesn't fit, throws a `StreamError`. Its position is counted in all bytes, and its
+/// path begins with the number of the record, from 0: `$[3].title`. The error is thrown after the records before it, and ends
+/// the sequence. If the task is canceled, a `CancellationError` ends the sequence. The source is released after an error and
+/// at the end.
 public struct AsyncRecords<Value, Source: AsyncSequence>: AsyncSequence {
-    /// A value.
+    /// The type of the records.
     public typealias Element = Value
 
     private let source: Source
@@ -171,7 +172,7 @@ public struct AsyncRecords<Value, Source: AsyncSequence>: AsyncSequence {
     /// Adds an element of the source to the waiting bytes, and returns whether to read them now.
     private let take: @Sendable (Source.Element, inout [UInt8]) -> Bool
 
-    // SAFETY: the closure has a format and options, which are sendable, and the type of the records.
+    // SAFETY: the closure captures a format and options, which are sendable, and the type of the records.
     private struct Maker: @unchecked Sendable {
         let make: () -> RecordReader<Value>
     }
@@ -204,9 +205,9 @@ public struct AsyncRecords<Value, Source: AsyncSequence>: AsyncSequence {
         AsyncIterator(source: source.makeAsyncIterator(), take: take, maker.make())
     }
 
-    /// The state of a reading.
+    /// An asynchronous iterator over the records.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// Nil at the end, so that a file or connection is closed.
+        /// The source, or nil at the end, so that a file or connection is closed.
         private var source: Source.AsyncIterator?
         private let take: @Sendable (Source.Element, inout [UInt8]) -> Bool
         private let records: RecordReader<Value>
@@ -233,7 +234,7 @@ public struct AsyncRecords<Value, Source: AsyncSequence>: AsyncSequence {
                 if records.isFinished { return nil }
                 do {
                     guard let element = try await source?.next() else {
-                        // Many sources end when the task is canceled.
+                        // Many sources end if the task is canceled.
                         if !Task.isCancelled { records.finish() }
                         continue
                     }

@@ -1,4 +1,4 @@
-// What every format can do with bound values, property lists and columns.
+// Adds functions for bound values, property lists and columns to every format.
 //
 // PERF: JSONTyped/documents; functions for single documents are inlinable, so that a format that is known costs no witnesses.
 
@@ -10,7 +10,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// The builder of values of any bound type, for which formats specialize their readers.
+/// A builder of values of any bound type. Formats specialize their readers for it.
 public typealias ValueBuilder = ObjectBuilder<PropertyList>
 
 // MARK: - Reading
@@ -38,9 +38,10 @@ extension StreamFormat {
 
     /// Decodes the elements of an array, the lines or the records one by one, in constant memory.
     ///
-    /// - Parameter body: Receives each value in order, and may throw any error; `StreamError.stopRequest()` ends the reading.
-    /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit. An error of the
-    ///   closure is the cause of one of the kind `receiverFailed`.
+    /// - Parameter body: A closure that gets each value in order. It may throw any error; `StreamError.stopRequest()` ends
+    ///   reading without an error.
+    /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit. An error of
+    ///   the closure is the cause of an error of the kind `receiverFailed`.
     /// - Complexity: O(*n*) in the bytes.
     public func decodeEach<Value: StreamValue, Failure: Error>(
         _ type: Value.Type = Value.self, from source: some ByteSource, options: BuilderOptions = BuilderOptions(),
@@ -81,7 +82,7 @@ extension StreamFormat {
     ///
     /// - Parameter columns: The names and types of the columns.
     /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit its column;
-    ///   `duplicateKey` for two columns of one name.
+    ///   `duplicateKey` for two columns with the same name.
     /// - Complexity: O(*n*) in the bytes.
     public func columns(
         _ columns: KeyValuePairs<String, ColumnType>, from source: some ByteSource
@@ -101,7 +102,7 @@ extension StreamFormat {
 extension StreamFormat {
     /// Encodes a value of a bound type.
     ///
-    /// - Throws: What the format can't represent, with its path.
+    /// - Throws: An error with the path of a value that the format can't represent.
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func encode<Value: StreamValue>(
@@ -114,7 +115,7 @@ extension StreamFormat {
 
     /// Encodes a value of a bound type as text.
     ///
-    /// - Throws: What the format can't represent, with its path; `misuse` for a binary format.
+    /// - Throws: An error with the path of a value that the format can't represent; `misuse` for a binary format.
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func encodeToString<Value: StreamValue>(
@@ -125,7 +126,7 @@ extension StreamFormat {
 
     /// Writes a value of a bound type to a file or a descriptor.
     ///
-    /// - Throws: What the format can't represent, with its path, and errors of the destination.
+    /// - Throws: An error with the path of a value that the format can't represent, and errors of the destination.
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func write<Value: StreamValue>(
@@ -135,7 +136,7 @@ extension StreamFormat {
         try write(BoundContent(value, options: options), to: &output)
     }
 
-    /// Writes contents as text.
+    /// Writes content as text.
     @inlinable
     package func text(of content: some StreamContent) throws(StreamError) -> String {
         var sink = StringSink()
@@ -147,12 +148,12 @@ extension StreamFormat {
     }
 }
 
-/// A value of a bound type as contents.
+/// A value of a bound type as content of a format.
 public struct BoundContent<Value: StreamValue>: StreamContent {
     @usableFromInline let value: Value
     @usableFromInline let options: WritingOptions
 
-    /// Creates contents of a value.
+    /// Creates content from a value.
     @inlinable
     public init(_ value: Value, options: WritingOptions = WritingOptions()) {
         self.value = value
@@ -187,7 +188,7 @@ extension DefaultFormat {
         try Self().decodeEach(type, from: source, options: options, body)
     }
 
-    /// The elements of an array, the lines or the records of a source, decoded one by one in constant memory.
+    /// Returns the elements of an array, the lines or the records of a source, decoded one by one in constant memory.
     public static func records<Value: StreamValue & SendableMetatype, Source: ByteSource>(
         of type: Value.Type = Value.self, from source: Source, options: BuilderOptions = BuilderOptions()
     ) -> Records<Value, Self, Source> {

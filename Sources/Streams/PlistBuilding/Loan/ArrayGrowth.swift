@@ -1,22 +1,23 @@
-// How arrays grow whose final count can be guessed: in few steps, and where the system has them, into large pages.
+// Grows arrays whose final count can be estimated: in few steps, and into large pages if the system has them.
 
 import PlistStreaming
 
-/// The growth of arrays and columns.
+/// Functions that determine the growth of arrays and columns.
 @usableFromInline
 enum ArrayGrowth {
-    /// Growing at once to what is expected is limited to this multiple of what is there, so that no input reserves
-    /// more memory than in proportion to its elements.
+    /// The limit for growing to the expected count at once, as a multiple of the present count. Without it, input could
+    /// reserve more memory than in proportion to its elements.
     @usableFromInline static let largestFactor = 16
 
-    // PERF: SQLite/read; what is copied into a larger array comes to new pages of the usual size, each of which costs 2 µs, and
-    // what is appended behind it to large ones. Capacity behind the elements costs addresses, and no memory.
-    /// The bytes of arrays of which nothing is expected that grow to four times their size.
+    // PERF: SQLite/read; values copied into a larger array are written to new pages of the usual size, which cost 2 µs each.
+    // Values appended after them are written to large pages. Unused capacity costs addresses, but no memory.
+    /// The range of byte counts for arrays that grow to four times their size if no further values are expected.
     @usableFromInline static let quadrupledByteCounts = 1 << 20..<256 << 20
 
-    /// The capacity for `needed` values, of which `count` are there, when so many more are expected behind them.
+    /// Returns the capacity for `needed` values, if `count` values exist and `expected` more values are expected after the
+    /// needed ones.
     ///
-    /// - Parameter stride: The bytes of a value, where larger memory is other memory, into which values are copied; else 0.
+    /// - Parameter stride: The number of bytes of a value if growing copies the values to new memory, otherwise 0.
     @usableFromInline
     static func capacity(count: Int, needed: Int, expecting expected: Int, stride: Int = 0) -> Int {
         let factor = expected == 0 && quadrupledByteCounts.contains(count * stride) ? 4 : 2
@@ -24,7 +25,7 @@ enum ArrayGrowth {
         return max(needed, factor * count, min(estimate, largestFactor * max(count, 256)))
     }
 
-    /// Makes room for `count` more elements, and for those expected behind them.
+    /// Reserves memory for `count` more elements, and for the elements expected after them.
     @inlinable
     static func reserve<Element>(_ array: inout [Element], _ count: Int, expecting expected: Int) {
         let needed = array.count + count
@@ -42,7 +43,7 @@ enum ArrayGrowth {
 
     @usableFromInline static let largePage = LargePages.byteCount
 
-    /// Asks the system for large pages in memory that will be filled; a wish, which changes no value.
+    /// Asks the system for large pages in memory that will be filled. This is only a hint and changes no values.
     @usableFromInline
     static func useLargePages(_ start: UnsafeMutableRawPointer?, _ byteCount: Int) {
         unsafe LargePages.use(start, byteCount)
@@ -96,7 +97,7 @@ extension ArrayGrowth: SelfTesting {
 
     private static func testReservesOnceForWhatIsExpected() {
         var array = [Int](repeating: 7, count: 1_000)
-        // Large enough for large pages, which must change nothing.
+        // Large enough for large pages, which must not change any value.
         reserve(&array, 256, expecting: 500_000)
         expectEqual(array.capacity >= 16_000, true, "capacity")
         expectEqual(array, [Int](repeating: 7, count: 1_000), "elements")

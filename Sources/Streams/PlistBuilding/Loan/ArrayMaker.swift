@@ -1,20 +1,21 @@
-// Making arrays of values that are complete in memory. Where the type of the elements is known only at run time, the type
-// of the array's storage is looked up each time, which takes longer than a short array; so the common ones are listed here.
+// Makes arrays from values that are complete in memory. If the type of the elements is known only at run time, the type of
+// the array's storage has to be looked up each time, which takes longer than making a short array. The common types are
+// therefore listed here.
 
 /// A function that makes an array of values at an address.
 @unsafe @usableFromInline
 struct ArrayMaker {
-    /// Moves so many values from the first address on to a new array in the uninitialized memory at the second.
+    /// Moves a number of values from the first address to a new array in the uninitialized memory at the second address.
     @usableFromInline let make: (UnsafeMutableRawPointer, _ count: Int, UnsafeMutableRawPointer) -> Void
 
-    /// Makes a function for elements of any type, specialised where that is known.
+    /// Makes a function for elements of a type. It is specialised if the type is known at compile time.
     @inlinable
     init<Element>(of type: Element.Type) {
         unsafe make = { from, count, to in
-            // SAFETY: from the address on there are `count` values, which are moved away.
+            // SAFETY: the memory has `count` values at the address, which are moved away.
             let first = unsafe from.assumingMemoryBound(to: Element.self)
             let array: [Element]
-            // PERF: JSONTyped/coordinates; a literal has its size from the compiler, which is half the time of a pair.
+            // PERF: JSONTyped/coordinates; the compiler knows the size of a literal, which halves the time for a pair.
             switch count {
             case 0: array = []
             case 1: array = unsafe [first.move()]
@@ -32,7 +33,7 @@ struct ArrayMaker {
         }
     }
 
-    /// The function for elements of the standard library's scalars, and of arrays of them; nil for other types.
+    /// Returns the function for elements that are scalars of the standard library or arrays of them, or nil for other types.
     @usableFromInline
     static func known(_ type: Any.Type) -> ArrayMaker? {
         switch ObjectIdentifier(type) {

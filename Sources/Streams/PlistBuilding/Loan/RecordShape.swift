@@ -1,43 +1,44 @@
-// What readers of text know of a type whose values lie within records: a trivial description by address, made with the
-// plan of the type, and the memory operations that a reader needs to build such a value or to give it up.
+// Describes a type whose values are within records, for readers of text. The description is trivial, used by address, and
+// made with the plan of the type. It has the memory operations that a reader needs to build such a value or to discard it.
 
 import PlistStreaming
 
-/// How values of a type lie in memory and what is in them, for a reader that builds them itself.
+/// The memory layout and the contents of a type's values, for a reader that builds the values itself.
 @unsafe
 package struct RecordShape {
-    /// What the text of a value looks like.
+    /// The forms of a value's text.
     package enum Kind: UInt8 {
-        /// No reader builds it; it comes by messages.
+        /// Readers don't build the value. It is sent as messages.
         case none
-        /// A scalar, stored by its fast kind or read from a message by its plan.
+        /// A scalar that is stored by its fast kind or read from a message by its plan.
         case scalar
         case optional, array, dictionary, object
-        /// A value that is made of a container, which is the element.
+        /// A value that is converted from a container, which is the element.
         case converted
     }
 
-    /// What the text of a value looks like; set when the shape of the plan is.
+    /// The form of a value's text. It is set together with the shape of the plan.
     package private(set) var kind = Kind.none
-    /// How a scalar is stored without asking the plan.
+    /// The way to store a scalar without the plan.
     package let fast: FastKind
     /// The number of bytes from one value to the next in an array.
     package let stride: Int
-    /// The number of values that fit side by side into the memory that a reader has for elements; 0 for large ones.
+    /// The number of adjacent values that fit into a reader's memory for elements, or 0 for large values.
     package let room: Int
-    /// A Boolean value that indicates whether values are bytes only, which need no end.
+    /// A Boolean value that indicates whether values are plain bytes that need no deinitialization.
     package let isTrivial: Bool
-    /// A Boolean value that indicates whether a value lies in an optional as it is, so that it can be stored there at once.
+    /// A Boolean value that indicates whether a value has the same representation within an optional, so that it can be
+    /// stored there directly.
     package let fillsOptional: Bool
-    /// What is inside an optional, an array or a dictionary.
+    /// The shape of the values in an optional, an array or a dictionary.
     package private(set) var element: UnsafePointer<RecordShape>?
-    /// What is made of an object whose members come; nil for other types.
+    /// The layout of an object whose members are sent, or nil for other types.
     private(set) var layout: Unmanaged<ObjectLayout>?
     let operations: UnsafePointer<ValueOperations>
     private unowned(unsafe) var plan: StreamPlan?
 
     init(_ operations: UnsafePointer<ValueOperations>, fast: FastKind) {
-        // Strings are stored by readers only where their memory is known.
+        // Readers store strings only if the memory layout of strings is known.
         let isUnknown = (fast == .string || fast == .optionalString) && !SmallText.checked.isLayoutKnown
         unsafe self.fast = isUnknown ? .none : fast
         unsafe self.stride = operations.pointee.stride
@@ -48,7 +49,7 @@ package struct RecordShape {
         unsafe self.operations = unsafe operations
     }
 
-    /// Takes what the plan has become; the plan owns this shape.
+    /// Copies the form of the plan. The plan owns this shape.
     mutating func take(_ plan: StreamPlan) {
         unsafe self.plan = plan
         unsafe (element, layout) = (nil, nil)
@@ -56,7 +57,7 @@ package struct RecordShape {
         case .scalar:
             unsafe kind = .scalar
         case .optional(let wrapped):
-            // An optional in an optional is told apart by messages only.
+            // Only messages can distinguish the levels of an optional in an optional.
             let isDirect = unsafe wrapped.record.pointee.kind != .optional && wrapped.record.pointee.kind != .converted
             guard isDirect else { return unsafe kind = .none }
             unsafe (kind, element) = (.optional, UnsafePointer(wrapped.record))
@@ -83,21 +84,21 @@ package struct RecordShape {
         return unsafe element.pointee.kind != .scalar
     }
 
-    /// What a reader of text expects of a value, where text does not say of what type it is.
+    /// The value that a reader of text should expect if the text doesn't show its type.
     package var expectedValue: ExpectedValue { unsafe plan?.expectedValue ?? .any }
 
     // MARK: Memory
 
-    /// Reads a scalar into uninitialized memory; false leaves it uninitialized.
+    /// Reads a scalar into uninitialized memory. If it returns false, the memory is still uninitialized.
     package func read(_ message: ScalarMessage, to address: UnsafeMutableRawPointer) -> Bool {
-        // SAFETY: the address is that of memory for a value of this type; whoever has this shape keeps the plan alive.
+        // SAFETY: the address has memory for a value of this type, and the owner of the shape keeps the plan alive.
         guard let plan = unsafe plan else { return false }
         do throws(StreamError) { try unsafe plan.read(message, into: address) } catch { return false }
         return true
     }
 
-    // SAFETY: each of these passes the addresses on to the operation of the type that the plan was made for; a reader
-    // has them from memory that was lent for values of this type.
+    // SAFETY: each of these functions passes the addresses to the operation of the type that the plan was made for. Readers
+    // have these addresses from memory that was lent for values of this type.
     package func makeNil(_ address: UnsafeMutableRawPointer) {
         unsafe element?.pointee.operations.pointee.makeNil(address)
     }
@@ -107,14 +108,14 @@ package struct RecordShape {
         unsafe element?.pointee.operations.pointee.wrap(value, address)
     }
 
-    /// Makes a value of a container, which is consumed; false leaves the memory uninitialized.
+    /// Makes a value from a container, which is consumed. If it returns false, the memory is still uninitialized.
     package func convert(_ value: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) -> Bool {
         guard case .converted(_, let convert, _)? = unsafe plan?.shape else { return false }
         do throws(StreamError) { try unsafe convert(value, address) } catch { return false }
         return true
     }
 
-    /// Makes an array of values of this type, which are moved there.
+    /// Makes an array by moving values of this type into it.
     @inline(__always)  // PERF: JSONTyped/coordinates; once an array.
     package func makeArray(of values: UnsafeMutableRawPointer, _ count: Int, at address: UnsafeMutableRawPointer) {
         unsafe operations.pointee.makeArrayOf(values, count, address)
@@ -125,7 +126,7 @@ package struct RecordShape {
         unsafe operations.pointee.appendMany(values, count, 0, array)
     }
 
-    /// Moves values of this type to an array, or makes it of them where it is not yet made.
+    /// Moves values of this type to the end of an array, or makes the array from them if it doesn't exist yet.
     package func move(
         _ values: UnsafeMutableRawPointer, _ count: Int, to array: UnsafeMutableRawPointer, isMade: Bool
     ) {
@@ -136,7 +137,7 @@ package struct RecordShape {
         }
     }
 
-    /// Makes an empty dictionary of values of this type.
+    /// Makes an empty dictionary for values of this type.
     package func makeDictionary(_ address: UnsafeMutableRawPointer) {
         unsafe operations.pointee.makeDictionary(address)
     }
@@ -146,13 +147,13 @@ package struct RecordShape {
         unsafe operations.pointee.insert(value, SmallText.checked.string(key), dictionary)
     }
 
-    /// Ends the life of so many values.
+    /// Deinitializes a number of values.
     package func deinitialize(_ values: UnsafeMutableRawPointer, _ count: Int = 1) {
         if unsafe isTrivial { return }
         for index in 0..<count { unsafe operations.pointee.deinitialize(values + index * stride) }
     }
 
-    /// Moves a complete value in the place of another one.
+    /// Replaces a value with a complete one, which is moved.
     package func replace(_ address: UnsafeMutableRawPointer, by value: UnsafeMutableRawPointer) {
         unsafe operations.pointee.replace(value, address)
     }
@@ -173,7 +174,7 @@ enum RecordShapeTests {
         var second = Second()
     }
 
-    /// A structure with the alignment of a vector, which is no member.
+    /// A structure with the alignment of a vector. The vector isn't a member.
     fileprivate struct Aligned<Vector: SIMD & SendableMetatype>: StreamObject {
         var x = 1
         var vector = Vector()

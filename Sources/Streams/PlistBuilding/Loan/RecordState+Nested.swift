@@ -1,25 +1,26 @@
-// Values within records: the levels of records in records, the memory in which their parts are built, and giving them up.
-// A reader builds such a value wholly or not at all; what is begun and not complete is destroyed here.
+// Values within records: the levels of nested records, the memory for building their parts, and discarding them. A reader
+// builds such a value completely or not at all. Incomplete values are destroyed here.
 
 import PlistStreaming
 
 extension RecordState {
-    /// The deepest nesting within a record that a reader builds; what is deeper comes by messages.
+    /// The maximum depth within a record that a reader builds. Deeper values are sent as messages.
     static var deepestLevel: Int { 24 }
 
-    /// The bytes of memory for the elements of an array before they move there.
+    /// The number of bytes of memory for the elements of an array before they are moved to the array.
     package static var elementByteCount: Int { 4_096 }
 
-    /// The largest text of a value within a record that is built by a reader, in bytes, apart from its last part. A value
-    /// that is given up is read again, which costs the more the larger it is: a level at a time, so that the text of a value is
-    /// looked at `deepestLevel` times at most, however deep and large it is. Hostile texts had 10 steps for each value.
+    /// The maximum text size, in bytes, of a value within a record that a reader builds, without its last part. A discarded
+    /// value is read again, which costs more for larger values. Because only one level at a time is read again, the text of a
+    /// value is read at most `deepestLevel` times, regardless of its depth and size. Hostile texts had 10 steps for each
+    /// value.
     package static var largestByteCount: Int { 32_768 }
 
-    /// Goes into a container within a record; nil when that is too deep or too far behind the record's beginning.
+    /// Enters a container within a record. Returns nil if it is too deep or too far after the record's beginning.
     ///
     /// - Parameters:
     ///   - offset: The offset of the container's first byte.
-    ///   - last: The last offset at which there are bytes enough to look at.
+    /// - last: The last offset that has enough bytes after it to be read.
     package mutating func enter(_ offset: Int, last: Int) -> UnsafeMutablePointer<RecordState>? {
         let last = unsafe level == 0 ? min(last, offset + Self.largestByteCount) : self.last
         guard unsafe depth > 0, unsafe level < Self.deepestLevel, offset <= last,
@@ -43,7 +44,7 @@ extension RecordState {
         return unsafe state
     }
 
-    /// Memory for the elements of an array, of `elementByteCount` bytes.
+    /// Returns memory of `elementByteCount` bytes for the elements of an array.
     package static func elementMemory(_ state: UnsafeMutablePointer<RecordState>) -> UnsafeMutableRawPointer {
         if let elements = unsafe state.pointee.elements { return unsafe elements }
         let memory = unsafe UnsafeMutableRawPointer.allocate(byteCount: elementByteCount, alignment: 16)
@@ -51,18 +52,18 @@ extension RecordState {
         return unsafe memory
     }
 
-    /// Memory for a value that replaces another one when it is complete.
+    /// Returns memory for a value that replaces another one when it is complete.
     package mutating func spareMemory(for shape: UnsafePointer<RecordShape>) -> UnsafeMutableRawPointer {
         unsafe spare.room(for: shape.pointee.operations)
     }
 
-    /// Memory for what is inside an optional.
+    /// Returns memory for the value in an optional.
     package mutating func wrappedMemory(for shape: UnsafePointer<RecordShape>) -> UnsafeMutableRawPointer {
         unsafe wrapped.room(for: shape.pointee.operations)
     }
 
-    /// Lends memory for objects to this level: side by side where that is possible, else for one.
-    /// - Returns: The number of objects that there is memory for; 0 for other types.
+    /// Lends memory for objects to this level: for several adjacent objects if that is possible, otherwise for one.
+    /// - Returns: The number of objects that the memory can hold, or 0 for other types.
     package mutating func lend(
         _ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer, room: Int
     ) -> Int {
@@ -80,7 +81,7 @@ extension RecordState {
         }
     }
 
-    /// Sets what is the same for all objects of a type.
+    /// Sets the properties that are the same for all objects of a type.
     @inline(__always)  // PERF: JSONRecords/streams; once an object of a class that is not used again.
     mutating func take(_ layout: ObjectLayout, rejectsMissing: Bool, ignoresUnknown: Bool) {
         unsafe self.layout = Unmanaged.passUnretained(layout)
@@ -100,7 +101,8 @@ extension RecordState {
         unsafe longestName = records.longestName
     }
 
-    /// Sets where the first object is, and how many there is memory for: side by side, or one after another without a stride.
+    /// Sets the address of the first object and the number of objects that the memory can hold. The objects are adjacent, or
+    /// without a stride they are made one after another.
     @inline(__always)  // PERF: see above.
     mutating func lend(_ layout: ObjectLayout, _ fresh: FreshObject, stride: Int, room: Int) {
         unsafe reference = fresh.value
@@ -113,7 +115,7 @@ extension RecordState {
         if unsafe makes { unsafe make = unsafe layout.make }
     }
 
-    /// Gives missing members of a record their defaults; false when there is one that must come.
+    /// Sets missing members of a record to their defaults. Returns false if a required member is missing.
     // PERF: JSONTyped; mutating, so that the state is not copied for the call.
     package mutating func fillMissing(_ base: Int, seen: UInt64) -> Bool {
         guard let layout = unsafe layout, unsafe required & ~seen == 0 else { return false }
@@ -125,7 +127,7 @@ extension RecordState {
         return true
     }
 
-    /// Destroys the objects that a reader has completed from an address on, and the one that is open behind them.
+    /// Destroys the objects that a reader has completed, starting at an address, and the open object after them.
     package mutating func abandon(_ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer) {
         unsafe shape.pointee.deinitialize(address, doneCount)
         guard unsafe isOpen, let layout = unsafe layout else { return }

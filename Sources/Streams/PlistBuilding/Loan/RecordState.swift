@@ -1,30 +1,30 @@
-// What is behind a `RecordPort`: where the members of the records to come lie in memory, and how far a reader got.
-// Builders lend it, readers of text store through it; both trust these fields, so only this package can reach them.
+// The state behind a `RecordPort`: the memory for the members of the next records, and the reader's progress. Builders lend
+// the memory, and readers of text store values in it. Both rely on these fields, so that only this package can access them.
 
 import PlistStreaming
 
-/// A member of a record, as text has it and as memory has it.
+/// A member of a record, with its form in text and in memory.
 @unsafe @usableFromInline
 package struct RecordMember {
-    /// The first 16 bytes of the quoted name and its colon, and which of them count.
+    /// The first 16 bytes of the quoted name and its colon, and masks for the bytes that are compared.
     package let words: (UInt64, UInt64)
     package let masks: (UInt64, UInt64)
-    /// The quoted name with its colon, with zeros up to 16 bytes; owned by whoever made the member.
+    /// The quoted name with its colon, padded with zeros to at least 16 bytes. The owner is the code that made the member.
     package let text: UnsafeRawPointer
     /// The number of bytes of the quoted name with its colon.
     package let length: Int
-    /// Other than 0 for a name of more than 16 bytes, which is more than the words tell.
+    /// A nonzero value if the name has more than 16 bytes, so that comparing the words isn't sufficient.
     package private(set) var isLong: UInt64
-    /// What is stored; `none` for members that only messages can store.
+    /// The kind of value that is stored, or `none` for members that only messages can store.
     package let kind: FastKind
-    /// The offset from the base of a record, or the address of a column's values when the base is counted from 0.
+    /// The offset from the base of a record, or the address of a column's values if the base is an offset in columns.
     package var offset: Int
-    /// The text of a column of strings.
+    /// The column that has the text of strings.
     package var column: UnsafeMutableRawPointer?
-    /// What is known of the type of a member that lies in an object.
+    /// The shape of the member's type if the member is in an object.
     package let shape: UnsafePointer<RecordShape>?
 
-    /// Makes a member; its name is copied.
+    /// Makes a member and copies its name.
     init(name: String, kind: FastKind, offset: Int, shape: UnsafePointer<RecordShape>? = nil) {
         let quoted = Array("\"\(name)\":".utf8)
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(quoted.count, 16), alignment: 8)
@@ -39,7 +39,7 @@ package struct RecordMember {
         unsafe text = UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped)
         unsafe length = quoted.count
         unsafe isLong = quoted.count > 16 ? 1 : 0
-        // A name that text has to escape is never compared with its plain form.
+        // A name that text has to escape must not be compared with its plain form.
         let isPlain = name.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         unsafe self.kind = isPlain && quoted.count <= Self.longestText ? kind : .none
         unsafe self.offset = offset
@@ -47,51 +47,51 @@ package struct RecordMember {
         unsafe self.shape = unsafe shape
     }
 
-    /// Makes the one behind the last member: no name is taken for its, also not an empty one, since a long one is always
-    /// searched for, and this one is not among those that are.
+    /// Makes the end marker after the last member. No name is equal to it, not even an empty one: long names are always
+    /// searched for, and the marker isn't among the members that are searched.
     static func end() -> RecordMember {
         var member = unsafe RecordMember(name: "", kind: .none, offset: 0)
         unsafe member.isLong = 1
         return unsafe member
     }
 
-    /// The longest quoted name that is compared.
+    /// The maximum length of a quoted name that is compared.
     package static let longestText = 256
 
-    /// The mask of so many of the lowest eight bytes.
+    /// Returns the mask of the lowest bytes of a word, for a number of bytes.
     private static func mask(_ count: Int) -> UInt64 {
         count >= 8 ? .max : count <= 0 ? 0 : 1 << UInt64(8 * count) - 1
     }
 
     func deallocate() { unsafe text.deallocate() }
 
-    /// One more than the index of another member with the same place in the table, or 0.
+    /// The index plus one of another member with the same slot in the table, or 0.
     package internal(set) var sibling: Int = 0
 
-    /// The place in a table of names where a name belongs, given by the eight bytes behind its first quote, of which those
-    /// behind its last one do not count.
+    /// Returns the slot of a name in a table of names. The slot depends on the eight bytes after the name's first quote,
+    /// without those after its last quote.
     @inlinable @inline(__always)  // PERF: JSONTyped/posts; once a name that is not the expected one.
     package static func place(of word: UInt64) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let others = word ^ (ones &* 0x22)
         let quotes = (others &- ones) & ~others & (ones &* 0x80)
-        // Up to the lowest bit, or all; above it may be wrong ones.
+        // Up to the lowest bit, or all bits. The higher bits may be wrong.
         let letters = word & (quotes ^ (quotes &- 1))
         return Int(truncatingIfNeeded: (letters &* 0x9E37_79B9_7F4A_7C15) &>> 57)
     }
 
-    /// The number of places in a table of names.
+    /// The number of slots in a table of names.
     package static var placeCount: Int { 128 }
 }
 
-/// The members of records, with one behind the last that no reader stores.
+/// The members of records, followed by an end marker that readers don't store.
 @unsafe
 struct RecordMembers {
     let start: UnsafeMutablePointer<RecordMember>
     let count: Int
-    /// One more than the index of a member, at the place of its name; 0 at the places of no name.
+    /// The index plus one of the member in each slot, or 0 for empty slots.
     let table: UnsafeMutablePointer<UInt8>
-    /// A Boolean value that indicates whether these are all members, so that any other name is unknown.
+    /// A Boolean value that indicates whether these are all members of the type, so that any other name is unknown.
     let areAll: Bool
     /// The length of the longest name in bytes.
     let longestName: Int
@@ -101,7 +101,7 @@ struct RecordMembers {
         unsafe self.init(members.map { ($0.name, $0.kind, $0.offset, nil) })
     }
 
-    /// Makes the members; those beyond the 64th are left to messages.
+    /// Makes the members. Members after the 64th are left to messages.
     init(_ members: [(name: String, kind: FastKind, offset: Int, shape: UnsafePointer<RecordShape>?)]) {
         let plain = unsafe members.prefix(64)
         unsafe count = plain.count
@@ -129,15 +129,15 @@ struct RecordMembers {
     }
 }
 
-/// The whitespace between two members, which probably is the same between the next ones.
+/// The white space between two members, which probably is the same before the next members.
 @unsafe
 package struct LineGap {
-    /// The number of bytes; 0 when nothing is expected.
+    /// The number of bytes, or 0 if no white space is expected.
     package private(set) var count = 0
-    /// Those of the 32 bytes behind the first one that are spaces.
+    /// The masks of the spaces among the 32 bytes after the first one.
     package private(set) var masks: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-    /// Notes the length of another gap.
+    /// Sets the length of the next expected gap.
     package mutating func note(_ length: Int) {
         guard (1...33).contains(length) else { return }
         func mask(_ count: Int) -> UInt64 { count >= 8 ? .max : count <= 0 ? 0 : 1 << UInt64(8 * count) - 1 }
@@ -146,70 +146,70 @@ package struct LineGap {
     }
 }
 
-/// The records that a reader may store, and those it has stored.
+/// The memory for records that a reader may store, and the records that it has stored.
 @unsafe
 package struct RecordState {
-    /// What is lent to a reader now, which has to give it back before anything else.
+    /// The kind of memory that is lent to a reader at present. The reader has to return it before anything else happens.
     private(set) var loan: LoanKind?
 
-    // What the builder lends.
-    /// The members, with one behind the last that no reader stores.
+    // Set by the builder.
+    /// The members, followed by an end marker that readers don't store.
     package var members: UnsafeMutablePointer<RecordMember>?
     package var memberCount = 0
-    /// The address of the first record, or the offset of its values in every column.
+    /// The address of the first record, or the offset of its values in each column.
     package var base = 0
     /// The number of bytes from one record to the next.
     package var stride = 0
-    /// The number of records that there is memory for, at least 1.
+    /// The number of records that fit into the memory, at least 1.
     package var room = 0
-    /// A Boolean value that indicates whether members have a value before one is stored, which strings must release.
+    /// A Boolean value that indicates whether members have a value before one is stored, so that strings must be released.
     package var isInitialized = false
-    /// The members with which a record is complete; others are for the builder to complete.
+    /// The members that make a record complete. The builder completes other records.
     package var complete: UInt64 = 0
-    /// A Boolean value that indicates whether each record is an object of its own.
+    /// A Boolean value that indicates whether each record is a separate object.
     package var makes = false
-    /// Makes the object of a record behind the first, at the place of the reference to it.
+    /// Makes the object of a record after the first one and stores the reference to it at an address.
     package var make: (UnsafeMutableRawPointer) -> Void = { _ in }
-    /// Where the reference to the object of the first record is; the others lie side by side behind it.
+    /// The address of the reference to the first record's object. The other references follow it.
     package var reference: UnsafeMutableRawPointer
-    /// A Boolean value that indicates whether each record is handed over.
+    /// A Boolean value that indicates whether each record is delivered to a closure.
     package var delivers = false
-    /// Hands over a complete record; false when the reader is to stop behind it.
+    /// Delivers a complete record. Returns false if the reader has to stop after it.
     package var deliver: () -> Bool = { true }
-    /// The places of the names of the members; nil where they are compared one by one.
+    /// The slots of the members' names, or nil if the names are compared one by one.
     package var table: UnsafeMutablePointer<UInt8>?
-    /// The length of the longest of their names in bytes; a reader with a lower limit leaves all to messages.
+    /// The length of the longest member name in bytes. A reader with a lower limit leaves all records to messages.
     package var longestName = 0
-    /// A Boolean value that indicates whether members that the type does not have are skipped.
+    /// A Boolean value that indicates whether unknown members are skipped.
     package var skipsUnknown = false
-    /// The levels of containers that may be within a record.
+    /// The maximum number of container levels within a record.
     package var depth = 0
-    /// A Boolean value that indicates whether the record is the whole document, of which large parts are not built at once.
+    /// A Boolean value that indicates whether the record is the whole document. Large parts of it are not built at once.
     package var isRoot = false
-    /// The type of arrays that follow each other, when there is memory for such instead of records.
+    /// The type of a sequence of arrays if the memory is for arrays instead of records.
     package var arrays: UnsafePointer<RecordShape>?
-    /// What completes records of which members are missing, if anything does.
+    /// The layout that completes records with missing members, if the type has one.
     var layout: Unmanaged<ObjectLayout>?
-    /// The members without which a record is an error.
+    /// The members that every record must have.
     var required: UInt64 = 0
-    /// Which members are missed, and what is unknown; as in the options of the builder.
+    /// The treatment of missing and unknown members, as in the options of the builder.
     var rejectsMissing = false
     var ignoresUnknown = false
 
-    // What the reader keeps for itself.
-    /// The longest string in bytes.
+    // Used only by the reader.
+    /// The maximum length of a string in bytes.
     package var limit = 0
-    /// Within a record, the last offset that is looked at, so that what may be given up again is no large part.
+    /// The last offset that is read within a record, so that only small parts are discarded and read again.
     package var last = 0
-    /// The whitespace before a member.
+    /// The expected white space before a member.
     package var gap = unsafe LineGap()
     /// The unescaped text of a string.
     package var text: [UInt8] = []
-    /// The state of the records that are within no others, where the reader says so; the same on all levels.
+    /// The state of the outermost records if the reader sets it. It is the same on all levels.
     package var outermost: UnsafeMutablePointer<RecordState>?
-    /// Memory that the reader wants for records, trivial, of the outermost ones; given back with them.
+    /// Trivial memory that the reader needs for the outermost records. It is freed with them.
     package var memory: UnsafeMutableRawPointer?
-    /// The number of levels around this one; 0 for records that are within no other.
+    /// The number of levels around this one, or 0 for outermost records.
     package internal(set) var level = 0
     var inner: UnsafeMutablePointer<RecordState>?
     var elements: UnsafeMutableRawPointer?
@@ -217,28 +217,28 @@ package struct RecordState {
     var spare = unsafe ScratchMemory()
     var wrapped = unsafe ScratchMemory()
 
-    // What the reader says.
+    // Set by the reader.
     /// The number of complete records.
     package var doneCount = 0
-    /// A Boolean value that indicates whether a record behind the complete ones is begun.
+    /// A Boolean value that indicates whether a record after the complete ones has begun.
     package var isOpen = false
-    /// The members of the open record that are stored.
+    /// The stored members of the open record.
     package var seen: UInt64 = 0
-    /// The member of the open record that is expected next.
+    /// The index of the next expected member of the open record.
     package var next = 0
-    /// The number of records that probably follow the complete ones, as far as can be told.
+    /// The estimated number of records after the complete ones.
     package var expectedCount = 0
 
-    /// What `deliver` was refused with.
+    /// The error of `deliver`.
     var failure: StreamError?
 
     package init() {
-        // SAFETY: nobody looks behind it before it is lent.
+        // SAFETY: the pointer isn't read before memory is lent.
         unsafe reference = UnsafeMutableRawPointer(bitPattern: MemoryLayout<Int>.alignment).unsafelyUnwrapped
     }
 
     // PERF: JSONTyped/documents; by address, so that the state is not copied for the call.
-    /// Returns whether a state has no more levels than so many, and no long text.
+    /// Returns whether a state has at most a number of levels and no long text.
     static func isSmall(_ state: UnsafeMutablePointer<RecordState>, levels: Int) -> Bool {
         guard levels > 0, unsafe state.pointee.text.capacity <= elementByteCount else { return false }
         guard let inner = unsafe state.pointee.inner else { return true }
@@ -259,18 +259,19 @@ package struct RecordState {
 }
 
 extension RecordState {
-    /// Begins a loan, of which nothing is stored; what an earlier reader said counts no more.
+    /// Lends the memory without any stored records. The results of an earlier reader are discarded.
     ///
-    /// - Returns: The handle for the reader.
+    /// - Returns: The port for the reader.
     static func begin(_ kind: LoanKind, _ state: UnsafeMutablePointer<RecordState>) -> RecordPort {
         unsafe (state.pointee.loan, state.pointee.doneCount, state.pointee.isOpen) = (kind, 0, false)
         unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
         return unsafe RecordPort(UnsafeMutableRawPointer(state))
     }
 
-    // Whatever changes a state that somebody has the address of is a static function of the address: Swift 6.3 cannot compile
-    // a mutating call by a property that is a pointer under TSan, where the property is in a type that is not copyable.
-    /// Ends the loan and returns what it was for; nil without one, and when a reader says it has stored more than was lent.
+    // All changes to a state that other code has the address of are static functions of the address. Swift 6.3 can't compile
+    // a mutating call through a pointer property in a noncopyable type for TSan.
+    /// Takes the memory back and returns the kind that was lent. Returns nil if no memory is lent, or if the reader has
+    /// stored more than it was lent.
     static func end(_ state: UnsafeMutablePointer<RecordState>) -> LoanKind? {
         let (ended, room, doneCount) = unsafe (state.pointee.loan, state.pointee.room, state.pointee.doneCount)
         let (memberCount, next) = unsafe (state.pointee.memberCount, state.pointee.next)
@@ -281,7 +282,7 @@ extension RecordState {
         return ended
     }
 
-    /// The index of the member with a name, for readers that have no quoted names.
+    /// Returns the index of the member with a name, for readers whose names aren't quoted.
     package func index(of name: UnsafeRawBufferPointer) -> Int? {
         guard let members = unsafe members else { return nil }
         return unsafe (0..<memberCount).first { index in
@@ -290,25 +291,25 @@ extension RecordState {
         }
     }
 
-    /// Returns whether records of which these members come may be complete.
+    /// Returns whether records with these members may be complete.
     package func mayComplete(_ seen: UInt64) -> Bool { unsafe layout != nil || complete & ~seen == 0 }
 
-    /// Forgets a loan that no reader gives back.
+    /// Ends the lending for a reader that doesn't return the memory.
     static func forget(_ state: UnsafeMutablePointer<RecordState>) { unsafe state.pointee.loan = nil }
 
-    /// So many of the lowest bits.
+    /// Returns a word with a number of its lowest bits set.
     static func bits(_ count: Int) -> UInt64 { count >= 64 ? .max : 1 << UInt64(count) - 1 }
 }
 
 extension LoanKind {
-    /// The words for a loan that begins or ends where it cannot.
+    /// The message for memory that is lent or returned at the wrong time.
     static let notInTurn = "memory was lent and taken back out of turn, or more of it filled than there was"
 }
 
 extension RecordPort {
-    /// The state behind the handle.
+    /// The state behind the port.
     package var records: UnsafeMutablePointer<RecordState> {
-        // SAFETY: handles are made of such states only, and lent for one call.
+        // SAFETY: ports are made only from such states, and lent for one call.
         unsafe state.assumingMemoryBound(to: RecordState.self)
     }
 }

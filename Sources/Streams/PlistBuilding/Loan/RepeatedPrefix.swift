@@ -1,15 +1,16 @@
-// The text between the values of records, which probably is the same in the next record: whitespace, a name and its colon.
+// Remembers the text between the values of records: white space, a name and its colon. It is probably the same in the next
+// record.
 
 import PlistStreaming
 
-/// Text of up to 48 bytes that probably stands before the value of a member.
+/// A text of up to 48 bytes that probably precedes the value of a member.
 @unsafe
 package struct RepeatedPrefix {
-    /// The bytes, and which of them count.
+    /// The bytes, and masks for the bytes that are compared.
     package private(set) var words: (SIMD2<UInt64>, SIMD2<UInt64>, SIMD2<UInt64>) = (.zero, .zero, .zero)
     package private(set) var masks: (SIMD2<UInt64>, SIMD2<UInt64>, SIMD2<UInt64>) = (.zero, .zero, .zero)
-    /// The member, or one of the two places behind the last one: for the end of a record, and for the beginning of the
-    /// next one; nil when nothing is expected.
+    /// The member after the text. It may also be one of the two places after the last member, for the end of a record and the
+    /// beginning of the next record. It is nil if no text is expected.
     package private(set) var member: UnsafeMutablePointer<RecordMember>?
     /// The number of bytes.
     package private(set) var count = 0
@@ -20,7 +21,7 @@ package struct RepeatedPrefix {
 
     package init() {}
 
-    /// Expects a text of up to 48 bytes from now on, unless too many others were there.
+    /// Expects a text of up to 48 bytes from now on, unless too many earlier texts were different.
     package mutating func note(_ text: RawSpan, before member: UnsafeMutablePointer<RecordMember>) {
         guard unsafe text.byteCount <= Self.capacity && missCount < Self.largestMissCount else { return }
         unsafe missCount += 1
@@ -35,7 +36,7 @@ package struct RepeatedPrefix {
         unsafe self.words = words { $0 < count ? unsafe text.unsafeLoad(fromByteOffset: $0, as: UInt8.self) : 0 }
         unsafe masks = words { $0 < count ? 0xFF : 0 }
         unsafe (self.count, self.member) = unsafe (count, member)
-        // Where texts vary, comparing would cost more than reading.
+        // If the texts vary, comparing them would cost more than reading them.
         if unsafe missCount == Self.largestMissCount { unsafe self.member = nil }
     }
 }
@@ -49,9 +50,9 @@ struct RepeatedPrefixes {
 }
 
 extension RecordState {
-    /// Where the texts are that stand before members, in their order, with the one behind the last.
+    /// Returns the texts before members, in order, including the end marker after the last member.
     ///
-    /// Behind these are the ends of records and the beginnings of the next ones.
+    /// They are followed by the ends of records and the beginnings of the next ones.
     package mutating func prefixes(
         of members: UnsafeMutablePointer<RecordMember>
     ) -> UnsafeMutablePointer<RepeatedPrefix> {

@@ -1,17 +1,19 @@
-// Making strings of the bytes of messages, which should be UTF-8, and of bytes that are; short ones of ASCII without a call.
+// Makes strings from the bytes of messages, which may be invalid UTF-8, and from checked bytes. Short ASCII strings are made
+// without a call.
 
 import PlistStreaming
 
-/// Makes strings of the bytes of messages.
+/// Makes strings from the bytes of messages.
 @usableFromInline
 package struct SmallText: Sendable {
-    /// A Boolean value that indicates whether strings of up to 15 ASCII bytes look in memory the way `smallString` makes them.
+    /// A Boolean value that indicates whether strings of up to 15 ASCII bytes have the memory layout that `smallString`
+    /// makes.
     @usableFromInline package let isLayoutKnown: Bool
 
-    /// Found out once, by comparing with strings of the standard library of every length.
+    /// An instance that was checked once, by comparing strings of every length with those of the standard library.
     package static let checked = SmallText(isLayoutKnown: agreesWithStandardLibrary())
 
-    /// Returns a string of the bytes; those that are not UTF-8 become U+FFFD.
+    /// Returns a string with the bytes. Invalid UTF-8 becomes U+FFFD.
     @inlinable @inline(__always)  // PERF: JSONRecords/tree; 8 of 25 ns for a string of up to 15 ASCII bytes.
     package func string(_ utf8: RawSpan) -> String {
         // SAFETY: the pointer does not leave the closure.
@@ -21,8 +23,8 @@ package struct SmallText: Sendable {
         }
     }
 
-    // PERF: JSONTyped/posts; the standard library would check them again, a tenth of the time.
-    /// Returns a string of bytes that were found to be UTF-8.
+    // PERF: JSONTyped/posts; the standard library would check the bytes again, a tenth of the time.
+    /// Returns a string from bytes that are known to be valid UTF-8.
     @inlinable @inline(__always)
     package func string(checked utf8: RawSpan) -> String {
         // SAFETY: the pointer does not leave the closure; the caller has checked the bytes.
@@ -37,15 +39,15 @@ package struct SmallText: Sendable {
 
     // MARK: Strings in memory of which the layout is known
 
-    /// The bits that go to the highest byte of the second word of a string of so many ASCII bytes.
+    /// Returns the highest byte of the second word for a string with a number of ASCII bytes, as a word.
     @inlinable @inline(__always)  // PERF: JSONRecords; once a string, without a call.
     package static func mark(_ count: Int) -> UInt64 { UInt64(truncatingIfNeeded: 0xE0 | count) &<< 56 }
 
-    /// Stores a string of up to 15 ASCII bytes, given as its two words; only where `isLayoutKnown`.
+    /// Stores a string of up to 15 ASCII bytes, given as its two words. Use it only if `isLayoutKnown` is true.
     @inlinable @inline(__always)  // PERF: see mark.
     package static func store(_ words: (UInt64, UInt64), to address: UnsafeMutableRawPointer, isInitialized: Bool) {
-        // SAFETY: the words are those of a string that owns no memory. A string of which the highest bit is set owns
-        // none either, so that it may be overwritten; any other one is released by an assignment.
+        // SAFETY: the words are from a string that owns no memory. A string whose highest bit is set owns no memory either,
+        // so that it may be overwritten. Any other string is released by an assignment.
         if unsafe isInitialized && address.load(fromByteOffset: 8, as: Int64.self) >= 0 {
             return unsafe assign(words, to: address)
         }
@@ -55,14 +57,14 @@ package struct SmallText: Sendable {
 
     @usableFromInline @inline(never)
     static func assign(_ words: (UInt64, UInt64), to address: UnsafeMutableRawPointer) {
-        // SAFETY: see store; the memory holds a string.
+        // SAFETY: see store; the memory has a string.
         unsafe address.assumingMemoryBound(to: String.self).pointee = unsafeBitCast(words, to: String.self)
     }
 
-    /// Stores a string of bytes that were found to be UTF-8, in memory that holds one or none.
+    /// Stores a string from valid UTF-8 in memory that has a string or is uninitialized.
     package static func store(_ utf8: RawSpan, to address: UnsafeMutableRawPointer, isInitialized: Bool) {
         let string = checked.string(checked: utf8)
-        // SAFETY: the caller says what the memory holds.
+        // SAFETY: the caller knows whether the memory is initialized.
         if isInitialized {
             unsafe address.assumingMemoryBound(to: String.self).pointee = string
         } else {
@@ -70,10 +72,10 @@ package struct SmallText: Sendable {
         }
     }
 
-    /// Stores an optional string of bytes that were found to be UTF-8, in memory that holds one or none.
+    /// Stores an optional string from valid UTF-8 in memory that has an optional string or is uninitialized.
     package static func store(_ utf8: RawSpan, toOptional address: UnsafeMutableRawPointer, isInitialized: Bool) {
         let string = checked.string(checked: utf8)
-        // SAFETY: the caller says what the memory holds.
+        // SAFETY: the caller knows whether the memory is initialized.
         if isInitialized {
             unsafe address.assumingMemoryBound(to: String?.self).pointee = string
         } else {
@@ -81,26 +83,27 @@ package struct SmallText: Sendable {
         }
     }
 
-    /// Makes a string of up to 15 ASCII bytes by its bit pattern: the bytes, and the count in the low half of the last one.
-    /// Returns nil for bytes that are not ASCII.
+    /// Makes a string of up to 15 ASCII bytes from its bit pattern: the bytes, and the count in the low half of the last
+    /// byte. Returns nil for bytes that aren't ASCII.
     @inlinable @inline(__always)  // PERF: see above.
     static func smallString(_ bytes: UnsafeRawBufferPointer) -> String? {
         #if _endian(little) && _pointerBitWidth(_64)
         var (low, high) = unsafe words(of: bytes)
         guard (low | high) & 0x8080_8080_8080_8080 == 0 else { return nil }
         high |= mark(bytes.count)
-        // SAFETY: used only when strings of the standard library have these very bits; such a string owns no memory.
+        // SAFETY: used only if strings of the standard library have exactly these bits. Such a string owns no memory.
         return unsafe unsafeBitCast((low, high), to: String.self)
         #else
         return nil
         #endif
     }
 
-    /// Up to 16 bytes as two words, the first in the low bits of the first word, with zeros behind the last.
+    /// Returns up to 16 bytes as two words. The first byte is in the low bits of the first word, and zeros follow the last
+    /// byte.
     @inlinable @inline(__always)  // PERF: see above.
     static func words(of bytes: UnsafeRawBufferPointer) -> (low: UInt64, high: UInt64) {
         let count = bytes.count
-        // SAFETY: each branch loads only below the count it has just checked.
+        // SAFETY: each branch loads only bytes below the count that it has just checked.
         if count >= 8 {
             let low = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self).littleEndian
             let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self).littleEndian
@@ -125,7 +128,7 @@ package struct SmallText: Sendable {
         for first in [UInt8(0), 0x20, 0x55, 0x70] {
             for count in 0...15 {
                 let bytes = (0..<count).map { first &+ UInt8($0) }
-                // SAFETY: bits are compared as numbers; a string of other bits is never made.
+                // SAFETY: the bits are compared as numbers; a string with other bits is never made.
                 let agrees = unsafe bytes.withUnsafeBytes { buffer in
                     let expected = unsafe String(decoding: buffer, as: UTF8.self)
                     let bits = unsafe unsafeBitCast(expected, to: (UInt64, UInt64).self)
@@ -134,7 +137,7 @@ package struct SmallText: Sendable {
                 guard agrees else { return false }
             }
         }
-        // A string that owns memory must not look like one that owns none.
+        // A string that owns memory must not have the mark of a string without memory.
         let long = unsafe unsafeBitCast(String(repeating: "a", count: 100), to: (UInt64, Int64).self)
         return long.1 >= 0
         #else
@@ -142,7 +145,7 @@ package struct SmallText: Sendable {
         #endif
     }
 
-    /// The bits that `smallString` makes, by a plain loop.
+    /// Returns the bits that `smallString` makes, computed by a plain loop.
     private static func smallBits(_ bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64) {
         var words: (UInt64, UInt64) = (0, UInt64(0xE0 | bytes.count) << 56)
         for index in bytes.indices {
@@ -178,7 +181,7 @@ extension SmallText: SelfTesting {
 
     private static func testAgreesWithTheStandardLibrary() {
         #if _endian(little) && _pointerBitWidth(_64)
-        // Without it all strings are right, and slow.
+        // If the layouts differ, all strings are correct but slow.
         expectTrue(agreesWithStandardLibrary(), "strings are made here as the standard library makes them")
         #endif
         for count in 0...33 {

@@ -1,16 +1,17 @@
-// Names that came and are those of no member. Where nothing of a type comes, or a name is nearly that of a member, a value of defaults
-// would hide a mistake. Readers of CSV ask once for all columns; of XML the machine looks at each dictionary.
+// Checks for unknown names. If no name is known, or if a name is nearly that of a member, a value of defaults would hide a
+// mistake. Readers of CSV check all columns once. For XML, the state machine checks each dictionary.
 
 import PlistStreaming
 import StringTables
 
-/// A comparison of the names that came with the names that are known.
+/// A comparison of received names with known names.
 struct NameCheck {
     let known: KeySet
-    /// What a known name belongs to, such as `member of Stop`.
+    /// The owner of the known names for messages, such as `member of Stop`.
     let owner: String
 
-    /// Finds a column that differs from a known name without a column only in case or space, or any column if none is known.
+    /// Finds a column that differs only in case or space from a known name without a column. If no name is known, finds any
+    /// column.
     ///
     /// - Complexity: O(*n*) in the names.
     func problem(ofHeader names: [String]) -> NameProblem? {
@@ -29,14 +30,15 @@ struct NameCheck {
         return nil
     }
 
-    /// A name in lower case, without space around it.
+    /// Returns a name in lower case, without surrounding white space.
     private static func folded(_ name: String) -> String {
         func isSpace(_ character: Character) -> Bool { character.isWhitespace || character == "\u{FEFF}" }
         let end = name.reversed().drop(while: isSpace)
         return String(end.reversed().drop(while: isSpace)).lowercased()
     }
 
-    /// The message that none of some names is known, with the nearest ones of the first that are known.
+    /// Returns the message that none of the received names is known, with the known names that are nearest to the first of
+    /// them.
     func nothingKnown(_ what: String, _ names: [String], count: Int) -> String {
         let shown = names.prefix(5).map { ShownText.quoted($0.utf8) }
         let more = count > shown.count ? " (and \(count - shown.count) more)" : ""
@@ -53,7 +55,7 @@ struct NameCheck {
             + nearest.joined(separator: ", ")
     }
 
-    /// The message that a name differs from a known one only in case or space.
+    /// Returns the message that a name differs from a known name only in case or space.
     func nearlyKnown(_ name: String, _ index: Int) -> String {
         let (found, nearest) = (ShownText.quoted(name.utf8), ShownText.quoted(known[index].utf8))
         return "\(found) is no \(owner), and differs from \(nearest), which is missing, only in case or space"
@@ -61,7 +63,7 @@ struct NameCheck {
 }
 
 extension ObjectLayout {
-    /// The comparison of names with those of the members.
+    /// A comparison of names with the member names.
     var nameCheck: NameCheck { NameCheck(known: keys, owner: "member of \(typeName)") }
 
     /// A Boolean value that indicates whether a member is an array, so that an element without children may be an empty list.
@@ -73,19 +75,19 @@ extension ObjectLayout {
 }
 
 extension ValueMachine {
-    /// Finds what is wrong with the names of columns, whose records are the values to come.
+    /// Returns the problem in the names of columns, if the next values are their records.
     @usableFromInline
     func problem(ofHeader names: [String]) -> NameProblem? {
         let isRecord = unsafe top.pointee.kind == .array || top.pointee.kind == .passing && depth == streamingDepth
         guard options.checksNames, options.unknownMembers != .collect, isRecord else { return nil }
-        // Above the streaming depth, the element of a level is the value that is handed over.
+        // Above the streaming depth, the element of a level is the delivered value.
         guard case .object(let layout) = unsafe top.pointee.elementPlan.takeUnretainedValue().innermost.shape else {
             return nil
         }
         return layout.nameCheck.problem(ofHeader: names)
     }
 
-    /// Says which names of objects to compare, as far as the options allow.
+    /// Sets which names of objects are compared, if the options allow it.
     @usableFromInline
     mutating func watchNames(_ names: NameWatch) {
         if names == .continuedArray { return continuesArray = true }
@@ -95,7 +97,7 @@ extension ValueMachine {
         }
     }
 
-    /// Notes a name of the object that is open, which is that of no member.
+    /// Records an unknown name in the open object.
     mutating func noteStray(_ name: RawSpan) {
         if unsafe !top.pointee.hasStrays {
             while strays.count <= depth { strays.append((0, [], [], false)) }
@@ -113,10 +115,10 @@ extension ValueMachine {
         if let near { strays[depth].near.append((text, near)) }
     }
 
-    /// Refuses the object that is open, if no name is that of a member, or one is nearly that of a member that is missing.
+    /// Throws an error for the open object if no name is known, or if a name is nearly that of a missing member.
     func checkStrays(_ layout: ObjectLayout) throws(StreamError) {
         let (found, seen) = unsafe (strays[depth], top.pointee.seen)
-        // Of more members it is not known which ones came.
+        // For types with more members, the received ones aren't all known.
         guard (1...64).contains(layout.keys.count) else { return }
         let near = found.near.first { seen & (1 << UInt64($0.member)) == 0 }
         let message =
@@ -139,7 +141,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension RecordState {
-    /// Returns whether a name differs from that of a member only in case.
+    /// Returns whether a name differs from a member's name only in case.
     package func isNear(_ name: UnsafeRawBufferPointer) -> Bool {
         guard let members = unsafe members else { return false }
         return unsafe (0..<memberCount).contains { index in
@@ -242,7 +244,7 @@ extension NameCheck: SelfTesting {
         expectTrue(outcome([PartObject?].self, list).hasPrefix("$[1]: none of the"), "an optional object")
     }
 
-    /// More names than could be compared each with each.
+    /// Tests more names than could be compared one by one with each other.
     private static func testTakesAnyNumberOfNames() {
         var known = KeySet()
         for index in 0..<20_000 { known.insert("column\(index)") }

@@ -1,12 +1,12 @@
-// The in-class tests of defaults and of binding: what `init` makes is made for each value, what cannot be bound is said, and
-// the types' own code may do what it likes while they are bound.
+// In-class tests of defaults and binding: each value gets new results of `init`, types that can't be bound are reported, and
+// the code of the types may run anything while they are bound.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistStreaming
 
 enum DefaultTests {
-    /// Numbers that are another one each time, as identifiers and times are.
+    /// Numbers that are different each time, like identifiers and times.
     nonisolated(unsafe) static var lastNumber = 0
 
     static func nextNumber() -> Int {
@@ -26,7 +26,7 @@ enum DefaultTests {
         init() {}
     }
 
-    /// An object that holds one that is made with it.
+    /// An object with a child that is made together with it.
     final class Parent: StreamObject {
         var child = StampedObject()
         var other = 0
@@ -46,7 +46,7 @@ enum DefaultTests {
         static var streamMembers: StreamMembers { [.member("number", \DeclaredObject.number)] }
     }
 
-    /// A class whose `init` gives out one and the same object.
+    /// A class whose `init` always returns the same object.
     final class Single: SingleObject, StreamObject {
         nonisolated(unsafe) static let only = Single(text: "the only one, of more than fifteen bytes")
         var text: String
@@ -70,7 +70,7 @@ enum DefaultTests {
 
     struct NeverBoundBefore: StreamObject { var x = 1 }
 
-    /// Claims to be of another kind than it is.
+    /// Has the binding of a different type.
     struct Pretender: StreamObject {
         var text = "of more than fifteen bytes, on the heap"
         static var streamBinding: StreamBinding { Int.streamBinding }
@@ -199,7 +199,7 @@ extension DefaultTests: SelfTesting {
         expectNil(try watched(Node.self).plan, "a structure with an array of its own type")
         expectNil(try watched(NodeObject.self).plan, "a class with members of its own type")
         expectNil(try watched([String: [NodeObject?]].self).plan, "a container of such")
-        // The builder keeps them as long as it lives.
+        // The plans live as long as the builder.
         var builder = try ObjectBuilder<Node>(options: BuilderOptions(keyMapping: .names { $0.uppercased() }))
         try EventScript.send("{ key \"CHILDREN\" [ { key \"VALUE\" integer 3 } ] }", to: &builder)
         expectEqual(try builder.takeResult().children.map(\.value), [3], "values")
@@ -220,7 +220,7 @@ extension DefaultTests: SelfTesting {
         expectFalse(object.isResettable, "an object is used again")
     }
 
-    /// Whatever is called out of turn is refused, and the builder is as good as new after a reset.
+    /// Tests that calls at the wrong time are rejected, and that the builder works like a new one after a reset.
     private static func testMemoryIsLentInTurn() throws {
         func expectRefused(_ words: String, _ body: () throws -> Void) {
             expectEqual(expectThrows(StreamError.self, words, body)?.kind, .misuse, words)

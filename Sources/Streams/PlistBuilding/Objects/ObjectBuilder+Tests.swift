@@ -1,4 +1,4 @@
-// The in-class tests of building typed values: which types, which members, which errors.
+// In-class tests of building typed values: types, members, errors.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -252,7 +252,7 @@ extension ObjectBuilderTests: SelfTesting {
             _ = try ObjectBuilder<Sample>.build("{ key \"u\" [ [ ] ] }", BuilderOptions(depthLimit: 2))
         }
         expectEqual(deep?.kind, .limitExceeded, "kind")
-        // The name of an ignored member is not kept, and no other one is told instead.
+        // The name of an ignored member isn't kept, and the error doesn't have another name instead.
         let behind = expectThrows(StreamError.self, "a value too deep in another object") {
             _ = try ObjectBuilder<[String: [String: Point]]>.build(
                 "{ key \"a\" { key \"b\" { key \"x\" integer 1 } } key \"c\" { key \"d\" { key \"u\" [ [ ] ] } } }",
@@ -293,7 +293,7 @@ extension ObjectBuilderTests: SelfTesting {
         }
     }
 
-    /// A number that the stream spells as a string.
+    /// A number that is a string in the stream.
     private struct Amount: StreamRepresentable, Equatable {
         var cents = 0
         init(representation: String) throws(StreamError) {
@@ -305,7 +305,7 @@ extension ObjectBuilderTests: SelfTesting {
         var representation: String { "\(cents)" }
     }
 
-    /// One of two shapes, told apart by a member that may come last.
+    /// One of two shapes, which are distinguished by a member that may come last.
     private enum Shape: StreamRepresentable, Equatable {
         case circle(Double)
         case square(Int64)
@@ -359,7 +359,7 @@ extension ObjectBuilderTests: SelfTesting {
         expectEqual(try tree.takeResult(), expected, "shapes, written")
     }
 
-    /// Counts its instances, to see that none is left.
+    /// Counts its instances, so that tests can check that all of them are released.
     private final class Counted: StreamObject {
         nonisolated(unsafe) static var alive = 0
         var name = "a name of more than fifteen bytes"
@@ -377,7 +377,7 @@ extension ObjectBuilderTests: SelfTesting {
         let script =
             "[ { key \"items\" [ { } { key \"name\" string \"another long name\" } ] key \"item\" { key \"name\" integer 1"
         _ = try ObjectBuilder<[Holder]>()
-        let before = unsafe Counted.alive  // Those that the plans keep as defaults.
+        let before = unsafe Counted.alive  // The instances that the plans keep as defaults.
         for length in script.indices {
             var builder = try ObjectBuilder<[Holder]>()
             try? EventScript.send(String(script[..<length]), to: &builder)

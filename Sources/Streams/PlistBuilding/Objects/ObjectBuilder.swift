@@ -1,4 +1,4 @@
-// The builder of typed values: one value of one type for each stream. `RecordStream` has the one that hands over values.
+// Builds one typed value for each stream. `RecordStream` delivers several values.
 
 import PlistStreaming
 
@@ -10,47 +10,48 @@ import PlistStreaming
 /// let tasks = try builder.takeResult()
 /// ```
 ///
-/// Errors name the way to the value: `$[12].address.zip: expected an integer, found string "x"`. After an error of a reader
-/// nothing of the value is delivered, and the builder is empty: it takes the next one as a new builder would.
+/// Errors have the path to the value: `$[12].address.zip: expected an integer, found string "x"`. After a reader's error, no
+/// part of the value is delivered, and the builder is empty. It accepts the next value like a new builder.
 @safe
 public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
-    /// The machine, which the builder owns.
+    /// The state machine, which the builder owns.
     // PERF: by address: the setter of a noncopyable stored property with a deinitializer cannot be inlinable.
     @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
 
-    /// Makes a builder.
-    /// - Throws: An error of the kind `misuse` when the type cannot be bound.
+    /// Creates a builder.
+    /// - Throws: An error of the kind `misuse` if the type can't be bound.
     public init(options: BuilderOptions = BuilderOptions()) throws(StreamError) {
         try self.init(building: Value.self, options: options)
     }
 
-    /// Makes a builder of values of another type than its own, which has to be named again when a value is taken.
+    /// Creates a builder for values of a type other than its own. The caller has to name the type again when it takes a
+    /// value.
     ///
-    /// PERF: JSONTyped/documents; a reader specialises once for all types, where it does not know them.
+    /// PERF: JSONTyped/documents; a reader is specialised once for all types if it doesn't know them.
     package init<Other: StreamValue>(building type: Other.Type, options: BuilderOptions) throws(StreamError) {
         unsafe machine = try ValueMachine.take(for: type, options: options)
     }
 
-    /// Makes a builder of values of a plan.
+    /// Creates a builder for values of a plan.
     init(plan: StreamPlan, owner: AnyObject) {
         unsafe machine = .allocate(capacity: 1)
         unsafe machine.initialize(to: ValueMachine(plan, owner, options: BuilderOptions(), streamingDepth: 0))
     }
 
     deinit {
-        // SAFETY: taken by the initializer, and no one else has the address.
+        // SAFETY: taken by the initializer, and no other code has the address.
         unsafe ValueMachine.giveBack(machine)
     }
 
-    /// The members that the types do not have, if the options collect them: those of one value, also when it is taken, until the
-    /// next one begins.
+    /// The unknown members, if the options collect them. They belong to one value, and remain after it is taken until the
+    /// next value begins.
     public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
 
-    /// Returns the value, and leaves the builder empty, also when it throws.
-    /// - Throws: An error of the kind `unexpectedEnd` when the value is not complete.
+    /// Returns the value and empties the builder, even if it throws.
+    /// - Throws: An error of the kind `unexpectedEnd` if the value isn't complete.
     public mutating func takeResult() throws(StreamError) -> Value { try takeResult(of: Value.self) }
 
-    /// Returns the value of the type that the builder was made for.
+    /// Returns the value with the type that the builder was made for.
     package mutating func takeResult<Other: StreamValue>(of type: Other.Type) throws(StreamError) -> Other {
         precondition(
             unsafe machine.pointee.plan.type == type, "a builder makes values of the type that it was made for")
@@ -64,32 +65,32 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         }
         unsafe machine.pointee.isTaken = !machine.pointee.unknownMembers.isEmpty
         unsafe machine.pointee.isFilled = false
-        // SAFETY: the memory at the root holds a value of the type that the machine was made for.
+        // SAFETY: the memory at the root has a value of the type that the machine was made for.
         return unsafe machine.pointee.root.assumingMemoryBound(to: Other.self).move()
     }
 
-    /// Gives up the value under construction; the next message begins a new one.
+    /// Discards the incomplete value. The next message begins a new value.
     public mutating func reset() { unsafe machine.pointee.reset() }
 
-    /// Gives up the value, of which nothing more comes.
+    /// Discards the value, because an error ended the stream.
     public mutating func cancel(with error: StreamError) { unsafe machine.pointee.cancel(with: error) }
 
-    /// Calls a closure with this builder as one of the given type, if that is its own type or `ValueBuilder`.
+    /// Calls a closure with this builder as a given type, if that is its own type or `ValueBuilder`.
     @inlinable
     public mutating func withSelf<Known: PlistSink & ~Copyable>(
         as type: Known.Type, _ body: (inout Known) throws(StreamError) -> Void
     ) throws(StreamError) -> Bool {
         let known = ObjectIdentifier(type)
         guard known == ObjectIdentifier(ValueBuilder.self) || known == ObjectIdentifier(Self.self) else { return false }
-        // SAFETY: every builder is the address of a machine, which knows the type of its values, and the address of this one is valid
-        // during the call.
+        // SAFETY: every builder is the address of a machine, which has the type of its values. The address of this builder is
+        // valid during the call.
         try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
             try body(&(unsafe UnsafeMutableRawPointer(sink).assumingMemoryBound(to: Known.self).pointee))
         }
         return true
     }
 
-    // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine without a call between.
+    // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine directly.
     /// Opens an array.
     @inlinable
     public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
@@ -124,7 +125,7 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     /// Sets a floating-point number.
     @inlinable
     public mutating func writeReal(_ value: Double) throws(StreamError) { try unsafe machine.pointee.writeReal(value) }
-    /// Sets a number that neither integers nor reals hold.
+    /// Sets a number that isn't representable as an integer or a real.
     @inlinable
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         try unsafe machine.pointee.writeNumber(text: text)
@@ -142,8 +143,8 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
     }
-    // PERF: JSONRecords; inlinable, so that a reader calls the machine without a call between.
-    /// The memory of objects and arrays, lent to the readers of this package.
+    // PERF: JSONRecords; inlinable, so that a reader calls the machine directly.
+    /// The port that lends the memory of objects and arrays to the readers of this package.
     @inlinable
     public static var memoryPort: MemoryPort? {
         // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
@@ -161,9 +162,9 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
 }
 
 extension ObjectBuilder where Value == PropertyList {
-    // PERF: JSONTyped/documents, PropertyLists/binary, Archive/reload; a reader is specialised in its own module, once for all
-    // types, which it never sees.
-    /// Returns a value of any type, of which a reader sends the messages to a builder that is always of the same type.
+    // PERF: JSONTyped/documents, PropertyLists/binary, Archive/reload; a reader is specialised in its own module, once for
+    // all types, which it never sees.
+    /// Returns a value of any type. A reader sends the messages of the value to a builder that always has the same type.
     @usableFromInline
     package static func build<Other: StreamValue>(
         _ options: BuilderOptions, _ read: (inout ObjectBuilder) throws(StreamError) -> Void

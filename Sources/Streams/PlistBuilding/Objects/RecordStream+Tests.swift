@@ -1,4 +1,4 @@
-// The in-class tests of streams of typed values: which are handed over, when, and how errors come back.
+// In-class tests of streams of typed values: the delivered values, the time of their delivery, and errors.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -19,7 +19,7 @@ enum RecordStreamTests {
         init() {}
     }
 
-    /// Sends a script through a stream and returns what `describe` makes of the values.
+    /// Sends a script through a stream and returns the results of `describe` for the values.
     static func stream<Value: StreamValue>(
         _ script: String, depth: Int = 1, _ describe: @escaping (borrowing Value) -> String
     ) throws -> [String] {
@@ -172,7 +172,7 @@ extension RecordStreamTests: SelfTesting {
         let rows: [(any Error, StreamError.Kind, String)] = [
             (CancellationError(), .receiverFailed, "$[1]: the receiver failed: CancellationError()"),
             (StreamError(.typeMismatch, "m"), .typeMismatch, "$[1]: m"),
-            // Of another value or text than the one that the values come from.
+            // An error in a value or text other than the one that the stream reads.
             (StreamError(.typeMismatch, "m", path: member), .receiverFailed, "$[1]: the receiver failed: $.name: m"),
             (foreign, .receiverFailed, "$[1]: the receiver failed: m at line 1, column 4 (byte 3)"),
             (StreamError.stopRequest(), .stopRequested, "the sink stopped the stream"),

@@ -1,8 +1,8 @@
-// Builders that hand over one record after another: each value as soon as it is complete, and its memory is used again.
+// Builders that deliver each value as soon as it is complete, and use its memory again for the next value.
 
 import PlistStreaming
 
-/// A builder that hands over each value at a depth of the stream as soon as it is complete.
+/// A builder that delivers each value at a depth of the stream as soon as it is complete.
 ///
 /// ```swift
 /// var stream = try RecordStream<Task>(depth: 1) { task in
@@ -11,27 +11,28 @@ import PlistStreaming
 /// // … a reader sends `[{…}, {…}, …]` …
 /// ```
 ///
-/// At depth 0 the whole stream is the value, at depth 1 each element of an array or each value of a dictionary, and so on.
-/// Values above the depth are not built. Memory is that of one value, however long the stream is.
+/// At depth 0, the whole stream is the value. At depth 1, each element of an array or each value of a dictionary is one, and
+/// so on. Containers above the depth aren't built. Memory is needed for only one value, regardless of the length of the
+/// stream.
 ///
-/// An object of a class is used again for the next value, with its members set back to their defaults, when nobody kept
-/// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects that have stored properties which are no
-/// members of their own are made anew each time.
+/// If the closure doesn't keep an object, the object is used again for the next value, with its members set to their
+/// defaults. Strong references keep an object, but `weak` and `unowned` references don't. Objects with stored properties that
+/// aren't members are always created anew.
 ///
-/// ``ObjectBuilder/unknownMembers`` are those of all values since the beginning, or since ``ObjectBuilder/reset()``, with paths
-/// from the root of the stream. After a request to stop they stay.
+/// ``ObjectBuilder/unknownMembers`` has the unknown members of all values since the beginning or since
+/// ``ObjectBuilder/reset()``, with paths from the root of the stream. They remain after a stop request.
 public typealias RecordStream<Value: StreamValue> = ObjectBuilder<Value>
 
 extension ObjectBuilder {
-    /// The number of values handed over; 0 in a builder that keeps its value.
+    /// The number of delivered values. It is 0 in a builder that keeps its value.
     public var count: Int { unsafe machine.pointee.delivery?.pointee ?? 0 }
 
-    /// Creates a builder that hands over values.
+    /// Creates a builder that delivers values.
     ///
     /// - Parameters:
-    ///   - depth: The number of containers around each value; a negative one is 0.
-    ///   - options: What to do with unknown and missing members, nulls and names.
-    ///   - receive: Receives each value in order, and may throw, `StreamError.stopRequest()` to end the stream.
+    /// - depth: The number of containers around each value. A negative number is treated as 0.
+    ///   - options: The options for unknown and missing members, null and names.
+    ///   - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init(
@@ -41,7 +42,7 @@ extension ObjectBuilder {
         try self.init(handingOver: Value.self, depth: depth, options: options, receive)
     }
 
-    /// Creates a builder that hands over values of another type than its own; see `init(building:options:)`.
+    /// Creates a builder that delivers values of a type other than its own; see `init(building:options:)`.
     @inlinable
     package init<Other: StreamValue>(
         handingOver type: Other.Type, depth: Int, options: BuilderOptions, expectsArray: Bool = false,
@@ -53,14 +54,14 @@ extension ObjectBuilder {
         unsafe Self.setDelivery(machine, receive)
     }
 
-    // PERF: JSONRecords/streams; besides the initializer above, whose closure is called without another one around it.
-    /// Creates a builder that hands over values to a closure that may throw any error. The error comes as the cause of one of the kind
-    /// `receiverFailed`; see `StreamError.init(ofReceiver:)`.
+    // PERF: JSONRecords/streams; in addition to the initializer above, whose closure is called without another one around it.
+    /// Creates a builder that delivers values to a closure that may throw any error. The error becomes the cause of an error
+    /// of the kind `receiverFailed`; see `StreamError.init(ofReceiver:)`.
     ///
     /// - Parameters:
-    ///   - depth: The number of containers around each value; a negative one is 0.
-    ///   - options: What to do with unknown and missing members, nulls and names.
-    ///   - receive: Receives each value in order, and may throw, `StreamError.stopRequest()` to end the stream.
+    /// - depth: The number of containers around each value. A negative number is treated as 0.
+    ///   - options: The options for unknown and missing members, null and names.
+    ///   - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init<Failure: Error>(
@@ -72,13 +73,13 @@ extension ObjectBuilder {
         }
     }
 
-    /// Creates a builder that hands over values and unknown members as well, however many come, and collects none.
+    /// Creates a builder that delivers values and any number of unknown members, without collecting them.
     ///
     /// - Parameters:
-    ///   - depth: The number of containers around each value; a negative one is 0.
-    ///   - options: What to do with missing members, nulls and names.
-    ///   - receiveUnknown: Receives each member that the type does not have, before the value that it is in.
-    ///   - receive: Receives each value in order. Both may throw any error, as above.
+    /// - depth: The number of containers around each value. A negative number is treated as 0.
+    ///   - options: The options for missing members, null and names.
+    ///   - receiveUnknown: A closure that gets each unknown member before the value that contains it.
+    ///   - receive: A closure that gets each value in order. Both closures may throw any error, as above.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init<UnknownFailure: Error, Failure: Error>(
@@ -94,20 +95,20 @@ extension ObjectBuilder {
         }
     }
 
-    // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
-    /// Lets the machine, and readers that store members themselves, hand over values.
+    // PERF: JSONRecords/streams; inlinable, so that values are delivered without copies by type.
+    /// Makes the machine, and readers that store members themselves, deliver values to a closure.
     @inlinable
     static func setDelivery<Other: StreamValue>(
         _ machine: UnsafeMutablePointer<ValueMachine>,
         _ receive: @escaping (borrowing Other) throws(StreamError) -> Void
     ) {
-        // SAFETY: the machine owns the closures and calls them while the memory at the root holds a value of the type that the machine
-        // was made for; see `ValueMachine.release` for the object.
+        // SAFETY: the machine owns the closures and calls them while the memory at the root has a value of the type that the
+        // machine was made for; see `ValueMachine.release` for the object.
         let value = unsafe machine.pointee.root.assumingMemoryBound(to: Other.self)
         let object = unsafe machine.pointee.root.assumingMemoryBound(to: NativeObject.self)
         let isReference = unsafe machine.pointee.isReference
         let delivery = unsafe machine.pointee.makeDelivery()
-        // PERF: JSONRecords/streams; one closure around the receiver's, which is a nanosecond less than two.
+        // PERF: JSONRecords/streams; one closure around the receiver's closure takes a nanosecond less than two.
         unsafe machine.pointee.setDelivery(
             { () throws(StreamError) in
                 unsafe delivery.pointee &+= 1
@@ -125,7 +126,8 @@ extension ObjectBuilder {
             })
     }
 
-    /// A function of its own, so that no copy of a reference is left when it returns, however the code is compiled.
+    /// Delivers a value. This is a separate function, so that no copy of a reference is left when it returns, regardless of
+    /// optimization.
     @inlinable @inline(never)
     static func handOver<Other: StreamValue>(
         _ value: UnsafeMutablePointer<Other>, _ receive: (borrowing Other) throws(StreamError) -> Void
@@ -134,10 +136,10 @@ extension ObjectBuilder {
     }
 }
 
-/// Lending a value of which no copy is made.
+/// Lends a value without copying it.
 @usableFromInline
 enum BorrowedValue {
-    // PERF: JSONRecords/streams; noncopyable, so that no reference is counted on the way.
+    // PERF: JSONRecords/streams; noncopyable, so that no reference is counted during the call.
     @inlinable @inline(__always)
     static func send<Value: ~Copyable>(
         _ value: UnsafeMutablePointer<Value>, _ receive: (borrowing Value) throws(StreamError) -> Void

@@ -1,8 +1,8 @@
-// Keys by number, to be compared with the one that comes: the number is a guess, which costs no hash.
+// Stores keys by number, to compare an expected key with the received one. A correct guess needs no hash.
 
 import PlistStreaming
 
-/// Keys by number: the words of each, and its bytes.
+/// Keys by number, with the words and the bytes of each key.
 @safe
 struct ExpectedKeys: ~Copyable {
     private var entries = unsafe GrowingMemory<Entry>()
@@ -10,7 +10,7 @@ struct ExpectedKeys: ~Copyable {
 
     private struct Entry: BitwiseCopyable {
         let words: KeyWords
-        /// Where the bytes of the key begin.
+        /// The offset of the key's bytes.
         let start: Int
     }
 
@@ -33,12 +33,12 @@ struct ExpectedKeys: ~Copyable {
         unsafe text.removeLast(text.count)
     }
 
-    /// Returns whether there is a key with a number and it has these bytes.
+    /// Returns whether a key with this number exists and has these bytes.
     @inline(__always)  // PERF: JSONTree, JSONRecords/tree, JSONRecords/foundation; once a member.
     func isKey(_ number: Int, _ key: RawSpan) -> Bool {
         guard unsafe number < entries.count else { return false }
         let entry = unsafe entries[number]
-        // SAFETY: a key has memory for its bytes, if it has any.
+        // SAFETY: a key with bytes has memory for them.
         return unsafe entry.words.isEqual(to: key, text.start.map { unsafe UnsafeRawPointer($0 + entry.start) })
     }
 }

@@ -1,4 +1,4 @@
-// Memory for many small trivial values, which grows without being copied where the system can move pages.
+// Memory for many small trivial values. It grows without copying if the system can move pages.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,13 +8,13 @@ import Musl
 import Glibc
 #endif
 
-/// A growing array of trivial values that is owned by whoever frees it.
+/// A growing array of trivial values without automatic ownership: its user has to free it.
 ///
-/// `realloc` moves large areas by remapping their pages; an `Array` copies them into fresh pages, each of which the
-/// system has to clear first.
+/// `realloc` moves large areas by remapping their pages. An `Array` would copy them into new pages, and the system has to
+/// clear each page first.
 ///
-/// PERF: JSONTyped, JSONRecords/writing; inlinable throughout, since a generic type of another module is specialised only so:
-/// a member of a decoded dictionary looks into three of them.
+/// PERF: JSONTyped, JSONRecords/writing; inlinable throughout, because a generic type of another module is specialised only
+/// this way. Access to a member of a decoded dictionary reads three of them.
 @unsafe @usableFromInline
 package struct GrowingMemory<Element: BitwiseCopyable> {
     @usableFromInline package private(set) var start: UnsafeMutablePointer<Element>?
@@ -46,7 +46,7 @@ package struct GrowingMemory<Element: BitwiseCopyable> {
     @inlinable @inline(__always)  // PERF: JSONRecords/tree; once a value.
     package mutating func append(_ value: Element) {
         if unsafe count == capacity { unsafe grow(to: count + 1) }
-        // SAFETY: there is room beyond the count.
+        // SAFETY: the memory has space beyond the count.
         unsafe (start.unsafelyUnwrapped + count).initialize(to: value)
         unsafe count &+= 1
     }
@@ -55,12 +55,12 @@ package struct GrowingMemory<Element: BitwiseCopyable> {
     package mutating func append(contentsOf other: UnsafeBufferPointer<Element>) {
         guard other.count > 0, let first = other.baseAddress else { return }
         if unsafe capacity - count < other.count { unsafe grow(to: count + other.count) }
-        // SAFETY: there is room for all of them beyond the count, and they come from other memory.
+        // SAFETY: the memory has space for all values beyond the count, and they come from other memory.
         unsafe (start.unsafelyUnwrapped + count).initialize(from: first, count: other.count)
         unsafe count += other.count
     }
 
-    /// Makes room for so many values.
+    /// Reserves memory for a number of values.
     @inlinable
     package mutating func reserve(_ number: Int) {
         if unsafe number > capacity { unsafe grow(to: number) }
@@ -79,7 +79,7 @@ package struct GrowingMemory<Element: BitwiseCopyable> {
         guard number > 0 else { return }
         if unsafe other.capacity &- other.count < number { unsafe other.grow(to: other.count + number) }
         unsafe count &-= number
-        // SAFETY: there are so many values, and room for them beyond the other count; the memories are different ones.
+        // SAFETY: both ranges are within their memory, and the memory areas are different.
         let source = unsafe start.unsafelyUnwrapped + count
         unsafe (other.start.unsafelyUnwrapped + other.count).update(from: source, count: number)
         unsafe other.count &+= number
@@ -94,7 +94,7 @@ package struct GrowingMemory<Element: BitwiseCopyable> {
         unsafe capacity = larger
     }
 
-    /// Gives back what was not used, unless that is little.
+    /// Frees the unused memory, unless it is small.
     mutating func trim() {
         guard unsafe count > 0, unsafe capacity > 2 * count,
             let memory = unsafe realloc(start, count * MemoryLayout<Element>.stride)

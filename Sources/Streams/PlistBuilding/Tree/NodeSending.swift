@@ -1,4 +1,5 @@
-// What trees, tapes and encoded values share: sending one scalar or node to a sink, and keeping the last value of a repeated key.
+// Functions that trees, tapes and encoded values share: sending one scalar or node to a sink, and keeping the last value of a
+// repeated key.
 
 import PlistStreaming
 
@@ -19,7 +20,7 @@ extension PlistSink where Self: ~Copyable {
         }
     }
 
-    /// Sends a scalar by its tag and payload, or opens the container that they stand for.
+    /// Sends a scalar by its tag and payload, or opens the container that they represent.
     ///
     /// - Parameter withBytes: Calls a closure with the text or data of the node.
     @inlinable @inline(__always)  // PERF: PropertyList/send; specialises the closure.
@@ -55,12 +56,12 @@ extension PlistSink where Self: ~Copyable {
     }
 }
 
-/// The members of a dictionary in which keys came twice: the last of each key, at the place of the first.
+/// The members of a dictionary with repeated keys. It keeps the last value of each key, at the position of the first one.
 package struct KeptMembers<Member> {
     package private(set) var members: [Member] = []
     private var places: [UInt32: Int] = [:]
 
-    /// Makes a list of no members.
+    /// Makes an empty list.
     package init() {}
 
     /// Adds the next member of the dictionary.

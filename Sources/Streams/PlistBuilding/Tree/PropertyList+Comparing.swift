@@ -1,11 +1,11 @@
-// Comparing trees, without recursion.
+// Compares trees without recursion.
 
 extension PropertyList: Equatable {
-    /// Compares values and types; the order of members does not count, that of elements does.
+    /// Compares values and types. The order of elements counts, but the order of members doesn't.
     ///
-    /// An integer does not equal a real, and two reals are equal as `==` says, so NaN equals nothing.
+    /// An integer doesn't equal a real. Two reals are compared with `==`, so NaN equals no value.
     public static func == (left: PropertyList, right: PropertyList) -> Bool {
-        // Containers wait here for their turn, so that no tree is too deep.
+        // Containers are added to this list and compared later, so that no tree is too deep.
         var pending: [(left: PropertyListNode, right: PropertyListNode)] = []
         guard isEqual(left, left.node, right, right.node, &pending) else { return false }
         while let next = pending.popLast() {
@@ -18,7 +18,7 @@ extension PropertyList: Equatable {
         return true
     }
 
-    /// Compares two nodes; of containers only the type and the size, what is in them is added to a list.
+    /// Compares two nodes. For containers, it compares only the type and the size, and adds their contents to a list.
     private static func isEqual(
         _ left: PropertyList, _ node: PropertyListNode, _ right: PropertyList, _ other: PropertyListNode,
         _ pending: inout [(left: PropertyListNode, right: PropertyListNode)]
@@ -50,13 +50,13 @@ extension PropertyList: Equatable {
         return true
     }
 
-    /// Compares the members of two dictionaries of one size, each found by its key once.
+    /// Compares the members of two dictionaries with the same number of members. Each member is looked up by its key once.
     private static func hasEqualMembers(
         _ left: PropertyList, _ dictionary: PropertyListNode, _ right: PropertyList, _ other: PropertyListNode,
         _ pending: inout [(left: PropertyListNode, right: PropertyListNode)]
     ) -> Bool {
         let (storage, others) = (left.storage, right.storage)
-        // Of most pairs the order is the same; where it is not, numbers of keys lead to the nodes.
+        // Most pairs have the same order. For other pairs, the numbers of keys lead to the nodes.
         var places: [UInt32: Int] = [:]
         for (index, otherIndex) in zip(dictionary.children, other.children) {
             let node = storage.node(index)
@@ -104,7 +104,7 @@ extension PropertyListComparisonTests: SelfTesting {
     }
 
     private static func testComparesManyMembers() throws {
-        // So many that looking at all of them for each would take seconds.
+        // With so many keys, comparing each key with all others would take seconds.
         func list(_ keys: some Sequence<Int>, _ value: (Int) -> Int) throws -> PropertyList {
             try self.list("{ \(keys.map { "key \"k\($0)\" integer \(value($0))" }.joined(separator: " ")) }")
         }
@@ -116,7 +116,7 @@ extension PropertyListComparisonTests: SelfTesting {
     }
 
     private static func testComparesDeepTrees() throws {
-        // Deeper than a stack, for one call each, would be.
+        // The tree is too deep for a recursive function.
         func list(_ value: Int64) throws -> PropertyList {
             let depth = 20_000
             var builder = PropertyListBuilder(depthLimit: depth)

@@ -1,12 +1,12 @@
-// The text of a tree for people, without recursion: JSON with a blank after each comma and colon, except for data and dates.
+// Describes a tree for people, without recursion: JSON with a space after each comma and colon, except for data and dates.
 
 import PlistStreaming
 
 extension PropertyList: CustomStringConvertible {
-    /// The value in words, such as `{"id": 7, "tags": ["a", null]}`.
+    /// A text of the value, such as `{"id": 7, "tags": ["a", null]}`.
     public var description: String {
         var sink = DescribingSink()
-        // The sink refuses nothing.
+        // The sink accepts all messages.
         do throws(StreamError) { try send(to: &sink) } catch { sink.text += error.description }
         return sink.text
     }
@@ -15,7 +15,7 @@ extension PropertyList: CustomStringConvertible {
 /// A sink that writes values for people.
 private struct DescribingSink: ScalarSink {
     var text = ""
-    /// What stands before the next value or key.
+    /// The text before the next value or key.
     private var separator = ""
 
     private mutating func append(_ value: String) {

@@ -1,4 +1,4 @@
-// Trees made in code: of values, and as literals. Those that come from elsewhere are made by `PropertyListBuilder`.
+// Makes trees in code, from values and literals. `PropertyListBuilder` makes all other trees.
 
 import PlistStreaming
 
@@ -9,12 +9,13 @@ public import Foundation
 #endif
 
 extension PropertyList {
-    /// Null, which is also written `nil`.
+    /// Null, which can also be written as `nil`.
     public static let null: PropertyList = nil
 
-    /// Makes a tree of a value of a type that binds.
+    /// Creates a tree from a value of a bound type.
     ///
-    /// - Throws: What writing the value throws: `limitExceeded` for one that is nested too deep, or what its own encoder says.
+    /// - Throws: An error of writing the value: `limitExceeded` for a value that is nested too deep, or an error of its own
+    ///   encoder.
     /// - Complexity: O(*n*) in the value.
     public init<Value: StreamValue>(of value: Value, options: WritingOptions = WritingOptions()) throws(StreamError) {
         var builder = PropertyListBuilder(depthLimit: .max)
@@ -22,10 +23,10 @@ extension PropertyList {
         self = try builder.takeResult()
     }
 
-    /// Makes a Boolean.
+    /// Creates a Boolean.
     public init(_ value: Bool) { self.init { (builder) throws(StreamError) in try builder.writeBool(value) } }
 
-    /// Makes an integer; one beyond 64 bits is kept as its digits.
+    /// Creates an integer. An integer beyond 64 bits is stored as its digits.
     public init(_ value: some FixedWidthInteger) {
         self.init { (builder) throws(StreamError) in
             if let value = Int64(exactly: value) {
@@ -38,13 +39,14 @@ extension PropertyList {
         }
     }
 
-    /// Makes a floating-point number.
+    /// Creates a floating-point number.
     public init(_ value: Double) { self.init { (builder) throws(StreamError) in try builder.writeReal(value) } }
 
-    /// Makes a floating-point number with the digits of the value: 0.1 for 0.1.
+    /// Creates a floating-point number with the decimal digits of the value: 0.1 for 0.1.
     public init(_ value: Float) { self.init(Double(digitsOf: value)) }
 
-    /// Makes an integer of a decimal number that is one and fits into 64 bits, and keeps others as their digits; nil for NaN.
+    /// Creates an integer from a decimal number if it is an integer and fits into 64 bits. Other numbers are stored as their
+    /// digits. Returns nil for NaN.
     public init?(decimal value: Decimal) {
         guard value.isFinite else { return nil }
         self.init { (builder) throws(StreamError) in
@@ -60,7 +62,7 @@ extension PropertyList {
         }
     }
 
-    /// Makes data.
+    /// Creates data.
     public init(data: some Sequence<UInt8>) {
         let bytes = Array(data)
         self.init { (builder) throws(StreamError) in
@@ -71,20 +73,20 @@ extension PropertyList {
         }
     }
 
-    /// Makes a date of the seconds since 2001-01-01 00:00:00 UTC, as `Date.timeIntervalSinceReferenceDate` has them.
+    /// Creates a date from the seconds since 2001-01-01 00:00:00 UTC, like `Date.timeIntervalSinceReferenceDate`.
     public init(secondsSince2001 seconds: Double) {
         self.init { (builder) throws(StreamError) in try builder.writeDate(secondsSince2001: seconds) }
     }
 
-    /// Makes a string.
+    /// Creates a string.
     public init(_ value: String) {
         self.init { (builder) throws(StreamError) in
             try value.withUTF8Span { (span) throws(StreamError) in try builder.writeString(span) }
         }
     }
 
-    /// Makes an array.
-    /// - Complexity: O(*n*) in all that the elements contain, which is copied.
+    /// Creates an array.
+    /// - Complexity: O(*n*) in the contents of the elements, which are copied.
     public init(_ elements: [PropertyList]) {
         self.init { (builder) throws(StreamError) in
             try builder.beginArray()
@@ -93,8 +95,8 @@ extension PropertyList {
         }
     }
 
-    /// Makes a dictionary; of a key that comes twice the last value counts.
-    /// - Complexity: O(*n*) in all that the members contain, which is copied.
+    /// Creates a dictionary. If a key is repeated, its last value is used.
+    /// - Complexity: O(*n*) in the contents of the members, which are copied.
     public init(_ members: some Sequence<(String, PropertyList)>) {
         self.init { (builder) throws(StreamError) in
             try builder.beginDictionary()
@@ -106,7 +108,7 @@ extension PropertyList {
         }
     }
 
-    /// Makes what is sent to a builder, which refuses nothing that is in order and has no limit.
+    /// Creates a tree from messages to a builder without a limit. The builder accepts all messages in a valid order.
     private init(_ send: (inout PropertyListBuilder) throws(StreamError) -> Void) {
         var builder = PropertyListBuilder(depthLimit: .max)
         do throws(StreamError) { try send(&builder) } catch { assertionFailure(error.description) }
@@ -115,37 +117,37 @@ extension PropertyList {
 }
 
 extension PropertyList: ExpressibleByNilLiteral {
-    /// Makes null.
+    /// Creates null.
     public init(nilLiteral: ()) { self.init { (builder) throws(StreamError) in try builder.writeNull() } }
 }
 
 extension PropertyList: ExpressibleByBooleanLiteral {
-    /// Makes a Boolean.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self.init(value) }
 }
 
 extension PropertyList: ExpressibleByIntegerLiteral {
-    /// Makes an integer.
+    /// Creates an integer.
     public init(integerLiteral value: Int) { self.init(value) }
 }
 
 extension PropertyList: ExpressibleByFloatLiteral {
-    /// Makes a floating-point number.
+    /// Creates a floating-point number.
     public init(floatLiteral value: Double) { self.init(value) }
 }
 
 extension PropertyList: ExpressibleByStringLiteral {
-    /// Makes a string.
+    /// Creates a string.
     public init(stringLiteral value: String) { self.init(value) }
 }
 
 extension PropertyList: ExpressibleByArrayLiteral {
-    /// Makes an array.
+    /// Creates an array.
     public init(arrayLiteral elements: PropertyList...) { self.init(elements) }
 }
 
 extension PropertyList: ExpressibleByDictionaryLiteral {
-    /// Makes a dictionary; of a key that comes twice the last value counts.
+    /// Creates a dictionary. If a key is repeated, its last value is used.
     public init(dictionaryLiteral elements: (String, PropertyList)...) { self.init(elements) }
 }
 

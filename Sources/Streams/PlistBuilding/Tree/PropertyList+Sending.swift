@@ -1,11 +1,11 @@
-// Sending a tree to any sink, without recursion.
+// Sends a tree to any sink, without recursion.
 
 import PlistStreaming
 
 extension PropertyList {
     // PERF: PropertyList/send; inlinable only in its outermost layer, so that it is specialised for the sink.
     /// Sends the value to a sink, message by message.
-    /// - Throws: What the sink throws.
+    /// - Throws: The first error of the sink.
     public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         do throws(StreamError) { try sendMessages(to: &sink) } catch {
             sink.cancel(with: error)
@@ -42,7 +42,7 @@ extension PropertyList {
     private func send<Sink: PlistSink & ~Copyable>(
         _ node: PropertyListNode, to sink: inout Sink, _ open: inout [(children: Range<Int>, isDictionary: Bool)]
     ) throws(StreamError) {
-        // SAFETY: the bytes are used within the call only.
+        // SAFETY: the bytes are used only within the call.
         try unsafe sink.send(node.tag, node.payload) { body in unsafe storage.withBytes(of: node, body) }
         if node.isContainer { open.append((node.children, node.tag == .dictionary)) }
     }

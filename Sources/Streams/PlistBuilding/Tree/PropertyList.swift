@@ -1,4 +1,4 @@
-// The tree value: typed access, elements, members. How it is stored is in `PropertyListStorage`.
+// The type for trees of values, with access to scalars, elements and members. `PropertyListStorage` stores the tree.
 
 import PlistStreaming
 
@@ -9,8 +9,8 @@ import PlistStreaming
 /// for (key, value) in list.members { … }
 /// ```
 ///
-/// Null is a value of its own: a member that is null is not missing. Dictionaries keep the order of their keys, and of
-/// keys that come twice the last value. A value keeps the whole tree it is part of alive.
+/// Null is a value: a member that is null isn't missing. Dictionaries keep the order of their keys. If a key is repeated, its
+/// last value is kept. A value keeps the whole tree that contains it alive.
 public struct PropertyList: Sendable {
     let storage: PropertyListStorage
     let node: PropertyListNode
@@ -20,9 +20,9 @@ public struct PropertyList: Sendable {
         self.node = node
     }
 
-    /// The type of a value.
+    /// The types of values.
     public enum Kind: Sendable, Hashable {
-        /// Null, which is a value and not a missing one.
+        /// Null, which is different from a missing value.
         case null
         /// A Boolean.
         case bool
@@ -32,7 +32,7 @@ public struct PropertyList: Sendable {
         case unsigned
         /// A floating-point number of 64 bits.
         case real
-        /// A number that neither integers nor reals hold, kept as its digits.
+        /// A number that neither integers nor reals can represent, stored as its digits.
         case number
         /// A string.
         case string
@@ -54,7 +54,7 @@ public struct PropertyList: Sendable {
     /// A Boolean value that indicates whether the value is null.
     public var isNull: Bool { node.tag == .null }
 
-    /// The value as a Boolean, nil for any other type.
+    /// The value as a Boolean, or nil for any other type.
     public var boolValue: Bool? {
         switch node.tag {
         case .yes: true
@@ -63,7 +63,8 @@ public struct PropertyList: Sendable {
         }
     }
 
-    /// The value as an integer: one that fits into 64 bits with sign, or a number without a fraction; else nil.
+    /// The value as an integer, or nil if it isn't an integer that fits into 64 bits with sign or a number without a
+    /// fraction.
     public var integerValue: Int64? {
         switch node.tag {
         case .integer: Int64(bitPattern: node.payload)
@@ -73,7 +74,7 @@ public struct PropertyList: Sendable {
         }
     }
 
-    /// The value as an unsigned integer, or nil when it is none.
+    /// The value as an unsigned integer, or nil if it isn't one.
     public var unsignedValue: UInt64? {
         switch node.tag {
         case .unsigned: node.payload
@@ -83,8 +84,8 @@ public struct PropertyList: Sendable {
         }
     }
 
-    /// The value as a floating-point number, to which integers and the digits of a number are rounded; nil for any other type, and
-    /// for a number so large that it would be infinite.
+    /// The value as a floating-point number, or nil for any other type. Integers and the digits of a number are rounded. The
+    /// result is also nil if the rounded number would be infinite.
     public var realValue: Double? {
         switch node.tag {
         case .real: Double(bitPattern: node.payload)
@@ -95,48 +96,48 @@ public struct PropertyList: Sendable {
         }
     }
 
-    /// The text of a number that neither integers nor reals stand for, nil for any other type.
+    /// The text of a number that neither integers nor reals can represent, or nil for any other type.
     public var numberText: String? { node.tag == .number ? text : nil }
 
-    /// The value as a string, nil for any other type.
+    /// The value as a string, or nil for any other type.
     public var stringValue: String? { node.tag == .string ? text : nil }
 
-    /// The value as bytes, nil for any other type.
+    /// The value as bytes, or nil for any other type.
     public var dataValue: [UInt8]? {
         guard node.tag == .data else { return nil }
         return unsafe storage.withBytes(of: node) { unsafe Array($0) }
     }
 
-    /// The value as seconds since 2001-01-01 00:00:00 UTC, nil for any other type.
+    /// The value as seconds since 2001-01-01 00:00:00 UTC, or nil for any other type.
     public var dateValue: Double? { node.tag == .date ? Double(bitPattern: node.payload) : nil }
 
     private var text: String { unsafe storage.withBytes(of: node) { unsafe String(decoding: $0, as: UTF8.self) } }
 
     // MARK: Containers
 
-    /// The number of elements or members, 0 for scalars.
+    /// The number of elements or members, or 0 for scalars.
     public var count: Int { isContainer ? node.count : 0 }
 
     private var isContainer: Bool { node.tag == .array || node.tag == .dictionary }
 
-    /// The element at an index of an array, or nil.
+    /// The element at an index of an array, or nil if the value isn't an array or has no such element.
     /// - Complexity: O(1).
     public subscript(index: Int) -> PropertyList? {
         guard node.tag == .array, index >= 0, index < node.count else { return nil }
         return PropertyList(storage, storage.node(node.firstChild + index))
     }
 
-    /// The value of a key of a dictionary, or nil.
+    /// The value of a key of a dictionary, or nil if the value isn't a dictionary or has no such key.
     /// - Complexity: O(1); O(*n*) in the members for the first look-up in a dictionary of more than 64.
     public subscript(key: String) -> PropertyList? {
         guard node.tag == .dictionary, let key = storage.keys.index(of: key) else { return nil }
         return storage.member(of: node, key: key).map { PropertyList(storage, $0) }
     }
 
-    /// The elements of an array, in order; none for any other type.
+    /// The elements of an array, in order. Empty for any other type.
     public var elements: Elements { Elements(list: self, count: node.tag == .array ? node.count : 0) }
 
-    /// The keys and values of a dictionary, in order; none for any other type.
+    /// The keys and values of a dictionary, in order. Empty for any other type.
     public var members: Members { Members(list: self, count: node.tag == .dictionary ? node.count : 0) }
 
     /// The elements of an array.
@@ -174,7 +175,7 @@ public struct PropertyList: Sendable {
 }
 
 extension PropertyList: StreamValue {
-    /// The binding of a property list, which any value is.
+    /// The binding of a property list, which can be any value.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -205,7 +206,7 @@ extension PropertyList: SelfTesting {
 
     private static func testFindsMembersOfLargeDictionaries() async throws {
         for count in [1, 63, 64, 65, 66, 1_000] {
-            // One key comes twice, and an inner dictionary has the same keys backwards.
+            // One key is repeated, and an inner dictionary has the same keys in reverse order.
             let members = (0..<count).map { "key \"k\($0)\" integer \($0)" }
             let script =
                 "{ \(members.joined(separator: " ")) key \"k0\" integer -1 "

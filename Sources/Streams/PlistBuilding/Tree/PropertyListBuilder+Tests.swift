@@ -1,11 +1,11 @@
-// The tests of the builder of trees: what it sends back, duplicates, misuse, limits and use again.
+// In-class tests of the tree builder: the values it sends back, duplicates, misuse, limits and reuse.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistStreaming
 
 extension PropertyListBuilder {
-    /// Makes the list that a script of messages spells.
+    /// Makes a property list from a script of messages.
     package static func list(_ script: String) throws -> PropertyList {
         var builder = PropertyListBuilder()
         try EventScript.send(script, to: &builder)
@@ -69,7 +69,7 @@ extension PropertyListBuilder {
             let error = expectThrows(StreamError.self, script) { _ = try builder.takeResult() }
             expectEqual(error?.kind, .unexpectedEnd, "kind after \(script)")
             expectEqual(error?.path?.description, path, "path after \(script)")
-            // Nothing of the part is left.
+            // The incomplete value is completely removed.
             try EventScript.send("{ key \"a\" integer 2 }", to: &builder)
             expectEqual(try builder.takeResult(), ["a": 2], "the value after \(script)")
         }

@@ -1,9 +1,9 @@
-// The builder of trees: children wait on a stack until their container closes, and are then stored side by side.
+// Builds trees. Children wait on a stack until their container closes, and are then stored next to each other.
 
 import PlistStreaming
 import StringTables
 
-/// A sink that builds a `PropertyList` of any stream.
+/// A sink that builds a `PropertyList` from any stream.
 ///
 /// ```swift
 /// var builder = PropertyListBuilder()
@@ -11,57 +11,58 @@ import StringTables
 /// let list = try builder.takeResult()
 /// ```
 ///
-/// After an error of a reader the builder is empty, and takes the next stream as a new one would.
+/// After a reader's error, the builder is empty and accepts the next stream like a new one.
 @safe
 public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var nodes = unsafe GrowingMemory<PropertyListNode>()
     private var bytes = unsafe GrowingMemory<UInt8>()
     private var keys = KeySet(seeksSeed: false)
     private var expectedKeys = ExpectedKeys()
-    /// Complete values of open containers, and of the root.
+    /// The complete values in open containers, and the value at the root.
     private var pending = unsafe GrowingMemory<PropertyListNode>()
     private var open = unsafe GrowingMemory<OpenContainer>()
-    /// The key of the value to come, or one of the numbers below.
+    /// The key of the next value, or one of the constants below.
     private var key: UInt32 = Self.noKey
-    // PERF: JSONTree, JSONRecords/tree; what `key` is after a value of the innermost container.
+    // PERF: JSONTree, JSONRecords/tree; the value of `key` after a value of the innermost container.
     private var keyAfterValue: UInt32 = Self.noMore
-    /// The number of the last key plus 1, 0 at the start of a dictionary.
+    /// The number of the last key plus 1, or 0 at the start of a dictionary.
     private var lastKey = 0
-    /// The number plus 1 of the key whose value the innermost dictionary, or the array around it, is.
+    /// The number plus 1 of the key whose value is the innermost dictionary, or the array around it.
     private var owner = 0
-    // PERF: JSONTree; keys are numbered as they come, so that ascending numbers are different ones, as in most streams.
-    /// A Boolean value that indicates whether the keys of the innermost dictionary may have come twice.
+    // PERF: JSONTree; keys are numbered in order of appearance. Ascending numbers, which most streams have, therefore belong
+    // to different keys.
+    /// A Boolean value that indicates whether the innermost dictionary may have repeated keys.
     private var isUnordered = false
-    /// By the number of a key plus 1; the first is the start of a dictionary.
+    /// The states of keys, indexed by the number of the key plus 1. The first state is for the start of a dictionary.
     private var keyStates = unsafe GrowingMemory<KeyState>()
     private var dictionaryCount: UInt32 = 0
     private let depthLimit: Int
 
-    /// There is no key, and none is needed.
+    /// No key is set, and no key is needed.
     private static let noKey = UInt32.max - 2
-    /// There is no key where one is needed.
+    /// No key is set, but one is needed.
     private static let missingKey = UInt32.max - 1
-    /// There is a value already, and no second one may come.
+    /// The value at the root is complete, and no second value may follow.
     private static let noMore = UInt32.max
 
     private struct OpenContainer: BitwiseCopyable {
         let firstChild: Int
         let key: UInt32
         let isDictionary: Bool
-        /// Of the container around it.
+        /// The flag of the container around this one.
         let isUnordered: Bool
         let owner: UInt32
     }
 
     private struct KeyState: BitwiseCopyable {
-        /// The key that came after it the last time, and the first one of the dictionary that was its value.
+        /// The last key that followed this one, and the first key in the last dictionary that was its value.
         var follower: UInt32 = 0
         var firstInside: UInt32 = 0
-        /// The last dictionary that was searched for keys that came twice and had it.
+        /// The last dictionary with this key that was searched for repeated keys.
         var dictionary: UInt32 = 0
     }
 
-    /// Makes a builder that refuses containers nested deeper than the limit.
+    /// Creates a builder that throws an error for containers that are nested deeper than the limit.
     public init(depthLimit: Int = 1_024) {
         self.depthLimit = depthLimit
         unsafe keyStates.append(KeyState())
@@ -70,8 +71,8 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     /// The number of open containers.
     public var depth: Int { unsafe open.count }
 
-    /// Returns the value, and leaves the builder empty, also when it throws.
-    /// - Throws: An error of the kind `unexpectedEnd` when the value is not complete.
+    /// Returns the value and empties the builder, even if it throws.
+    /// - Throws: An error of the kind `unexpectedEnd` if the value isn't complete.
     public mutating func takeResult() throws(StreamError) -> PropertyList {
         guard unsafe open.count == 0, unsafe pending.count > 0 else {
             let error = located(.unexpectedEnd, "the value is not complete")
@@ -88,7 +89,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         return PropertyList(storage, root)
     }
 
-    /// Forgets everything; the next message begins a new value.
+    /// Discards all values. The next message begins a new value.
     public mutating func reset() {
         unsafe nodes.removeLast(nodes.count)
         unsafe bytes.removeLast(bytes.count)
@@ -104,7 +105,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         dictionaryCount = 0
     }
 
-    /// Gives up the value, of which nothing more comes.
+    /// Discards the value, because an error ended the stream.
     public mutating func cancel(with error: StreamError) { reset() }
 
     deinit {
@@ -131,7 +132,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         close(.array)
     }
 
-    /// Closes a dictionary, in which the last value of a key that came twice is kept.
+    /// Closes a dictionary. If a key is repeated, its last value is kept.
     public mutating func endDictionary() throws(StreamError) {
         guard key == Self.missingKey else {
             throw located(.misuse, "got endDictionary without an open dictionary")
@@ -143,7 +144,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     /// Names the value that follows.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         guard key == Self.missingKey else { throw located(.misuse, "got a key outside a dictionary") }
-        // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
+        // PERF: JSONRecords/tree; dictionaries of the same kind have their keys in the same order.
         let guess = unsafe Int(lastKey == 0 ? keyStates[owner].firstInside : keyStates[lastKey].follower)
         let number = expectedKeys.isKey(guess, utf8) ? guess : findKey(utf8)
         isUnordered = isUnordered || number < lastKey
@@ -151,7 +152,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         lastKey = number &+ 1
     }
 
-    /// Finds the number of a key that was not expected, and expects it from now on.
+    /// Finds the number of an unexpected key, and expects the key from now on.
     @inline(never)
     private mutating func findKey(_ utf8: RawSpan) -> Int {
         let (isNew, number) = keys.insert(utf8)
@@ -201,7 +202,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         owner = Int(container.owner)
     }
 
-    /// Leaves the last value of each key that came twice, at the place of the first.
+    /// Keeps only the last value of each repeated key, at the position of the first one.
     private mutating func removeDuplicates(from first: Int) {
         dictionaryCount &+= 1
         var hasDuplicate = false
@@ -285,13 +286,13 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     // MARK: Errors
 
-    // PERF: JSONTree; mutating, since functions that only look at the builder are given a copy of it, made before each value.
+    // PERF: JSONTree; mutating, because a nonmutating function would get a copy of the builder before each value.
     @inline(never)
     private mutating func misplacedValue() -> StreamError {
         located(.misuse, key == Self.missingKey ? "expected a key, found a value" : "expected one value, found another")
     }
 
-    /// Makes an error with the path of the value to come.
+    /// Makes an error with the path of the next value.
     @inline(never)
     private mutating func located(_ kind: StreamError.Kind, _ message: String) -> StreamError {
         var steps: [StreamPath.Step] = []
@@ -311,7 +312,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 }
 
 extension PropertyList {
-    /// Makes a list of a scalar.
+    /// Makes a property list from a scalar.
     init(_ message: ScalarMessage) {
         var builder = PropertyListBuilder()
         try? unsafe builder.write(message)

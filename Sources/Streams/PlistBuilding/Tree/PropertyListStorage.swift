@@ -1,5 +1,5 @@
-// The memory of a tree: nodes of 16 bytes, the text that does not fit into them, and the interned keys.
-// Children of a container lie side by side, so that an element is found by its index and a member by comparing numbers.
+// Stores a tree: nodes of 16 bytes, the text that doesn't fit into them, and the interned keys. Children of a container are
+// adjacent. An element is found by its index, and a member by comparing numbers.
 
 import PlistStreaming
 import StringTables
@@ -7,12 +7,12 @@ import StringTables
 /// One value: a tag, the number of its key in a dictionary, and eight bytes of value.
 @usableFromInline
 package struct PropertyListNode: Sendable, BitwiseCopyable {
-    /// What a node is, which decides what its payload means.
+    /// The type of a node, which determines the meaning of its payload.
     @usableFromInline
     package enum Tag: UInt8, Sendable, BitwiseCopyable {
         case null, no, yes, integer, unsigned, real, number, string, data, date, array, dictionary
 
-        /// The type of the value of such a node.
+        /// The type of a value with this tag.
         package var kind: PropertyList.Kind {
             switch self {
             case .null: .null
@@ -30,14 +30,15 @@ package struct PropertyListNode: Sendable, BitwiseCopyable {
         }
     }
 
-    /// The value; for text of up to eight bytes the text, else its offset; for containers the first child and the count.
+    /// The value. For text of up to eight bytes, it is the text, otherwise its offset. For containers, it is the first child
+    /// and the count.
     var payload: UInt64
     /// The number of the key, for members of dictionaries.
     var key: UInt32
     /// The tag in the low byte, the length of text above it.
     private var info: UInt32
 
-    /// The length that says that the true one precedes the text.
+    /// The length that indicates that the real length precedes the text.
     static let longLength = 0xFF_FFFF
 
     init(_ tag: Tag, _ payload: UInt64, key: UInt32, length: Int = 0) {
@@ -54,19 +55,19 @@ package struct PropertyListNode: Sendable, BitwiseCopyable {
     var isContainer: Bool { UInt8(truncatingIfNeeded: info) >= Tag.array.rawValue }
 }
 
-/// A complete tree, which does not change.
+/// A complete, immutable tree.
 @safe
 final class PropertyListStorage: @unchecked Sendable {
     let nodes: GrowingMemory<PropertyListNode>
     private let bytes: GrowingMemory<UInt8>
     let keys: KeySet
-    /// The indexes of the members of large dictionaries in which one was looked up, by the first of them.
+    /// The indexes of members in large dictionaries that were searched, by the first member of each dictionary.
     private var indexes: [Int: [UInt32: Int]] = [:]
     private static let lock = Lock()
-    /// The largest number of members among which a key is searched without an index.
+    /// The maximum number of members that are searched for a key without an index.
     private static let scannedCount = 64
 
-    /// Makes the storage, which owns the memory from now on.
+    /// Makes the storage, which then owns the memory.
     init(nodes: GrowingMemory<PropertyListNode>, bytes: GrowingMemory<UInt8>, keys: KeySet) {
         unsafe self.nodes = nodes
         unsafe self.bytes = bytes
@@ -80,7 +81,7 @@ final class PropertyListStorage: @unchecked Sendable {
 
     static let empty = unsafe PropertyListStorage(nodes: GrowingMemory(), bytes: GrowingMemory(), keys: KeySet())
 
-    /// The node at an index, which is checked.
+    /// Returns the node at an index. The index is checked.
     func node(_ index: Int) -> PropertyListNode { unsafe nodes[index] }
 
     /// Returns the value of the key with the number in a dictionary.
@@ -108,7 +109,7 @@ final class PropertyListStorage: @unchecked Sendable {
         -> Result
     {
         if node.length <= 8 {
-            // SAFETY: the bytes are those of a local value, and the length is checked.
+            // SAFETY: the bytes belong to a local value, and the length is checked.
             return try unsafe withUnsafeBytes(of: node.payload.littleEndian) { bytes in
                 try unsafe body(UnsafeRawBufferPointer(rebasing: bytes[..<node.length]))
             }
@@ -120,7 +121,7 @@ final class PropertyListStorage: @unchecked Sendable {
             length = unsafe Int(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
             start += 8
         }
-        // SAFETY: slicing checks the range; the pointer is used within the closure only.
+        // SAFETY: slicing checks the range; the pointer is used only within the closure.
         return try unsafe body(UnsafeRawBufferPointer(rebasing: bytes[start..<start + length]))
     }
 }

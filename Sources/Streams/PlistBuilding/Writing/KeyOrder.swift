@@ -1,24 +1,25 @@
-// The order in which the members of a dictionary are written: that of its keys, so that equal dictionaries are written alike.
+// Sorts the members of a dictionary by key before they are written, so that equal dictionaries are written the same.
 
 import PlistStreaming
 
-/// The order of keys.
+/// A namespace for sorting keys.
 @usableFromInline
 enum KeyOrder {
-    /// A key by its first eight bytes, the first one highest, and its place.
+    /// A key's first eight bytes as a big-endian number, and its index.
     private struct Entry {
         let word: UInt64
         let place: Int
         let key: String
     }
 
-    // PERF: PropertyLists/items written; most keys differ within their first bytes, where strings are compared by a call.
-    /// The places of keys among them, in the order of strings.
+    // PERF: PropertyLists/items written; most keys differ within their first bytes, and strings would be compared by a call.
+    /// Returns the indexes of keys in the order of the sorted strings.
     @usableFromInline
     static func sorted(_ keys: [String]) -> [Int] {
         var entries = keys.enumerated().map { Entry(word: firstBytes($0.element), place: $0.offset, key: $0.element) }
         entries.sort { left, right in
-            // Strings are compared as if composed, so that a character is known only when the byte behind it is ASCII, too.
+            // Strings are compared as if they were composed. A character is therefore complete only if the byte after it is
+            // ASCII, too.
             if (left.word | right.word) & 0x8080_8080_8080_8080 == 0, left.word &>> 8 != right.word &>> 8 {
                 return left.word < right.word
             }
@@ -30,7 +31,7 @@ enum KeyOrder {
     private static func firstBytes(_ key: String) -> UInt64 {
         key.withUTF8Span { bytes in
             if bytes.byteCount >= 8 {
-                // SAFETY: there are eight bytes.
+                // SAFETY: the string has at least eight bytes.
                 return UInt64(bigEndian: unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt64.self))
             }
             var word: UInt64 = 0

@@ -1,23 +1,24 @@
-// What a writer knows of a bound type that it reads from memory itself, instead of being sent messages: how values lie there, and
-// the names of members as JSON has them. Made with plans; all else is left to `PlanWriter` and messages.
+// Describes bound types for writers that read values directly from memory instead of receiving messages: the memory layout of
+// values, and the names of members in JSON. The descriptions are made with the plans. `PlanWriter` and messages are used for
+// all other types.
 
 import PlistStreaming
 
-/// A member of a structure or class, as memory and as JSON have it.
+/// A member of a structure or class, with its forms in memory and in JSON.
 @unsafe
 package struct MemoryFormMember {
-    /// The quoted name with its colon, and zeros up to 16 bytes at least; freed with the layout.
+    /// The quoted name with its colon, padded with zeros to at least 16 bytes. It is freed with the layout.
     package let text: UnsafeRawPointer
     /// The number of bytes of the quoted name with its colon.
     package let length: Int
-    /// What is written; `none` for members that are no common scalars.
+    /// The kind of the written value, or `none` for members that aren't common scalars.
     package let fast: FastKind
-    /// A Boolean value that indicates whether the name needs escapes, or the property has no place in memory, so that messages
-    /// are sent for the member.
+    /// A Boolean value that indicates whether the member is sent as messages, because the name needs escapes or the property
+    /// has no offset.
     package let needsMessages: Bool
     /// The offset in the structure or object.
     package let offset: Int
-    /// What is known of the member's type.
+    /// The description of the member's type.
     package let form: UnsafePointer<MemoryForm>
 
     /// The name of a member that can be written from memory.
@@ -25,9 +26,9 @@ package struct MemoryFormMember {
         unsafe String(decoding: utf8, as: UTF8.self)
     }
 
-    /// The bytes of the name, which live as long as the layout.
+    /// The bytes of the name. They are valid as long as the layout.
     package var utf8: UnsafeRawBufferPointer {
-        // SAFETY: the name is quoted as it is, and followed by a colon.
+        // SAFETY: the name is quoted without escapes, and followed by a colon.
         unsafe UnsafeRawBufferPointer(start: text + 1, count: length - 3)
     }
 
@@ -47,7 +48,7 @@ package struct MemoryFormMember {
     }
 }
 
-/// The members of a structure or class in the order in which they are written.
+/// The members of a structure or class in writing order.
 @unsafe
 struct MemoryFormMembers {
     let buffer: UnsafeMutableBufferPointer<MemoryFormMember>
@@ -66,23 +67,23 @@ struct MemoryFormMembers {
     }
 }
 
-/// How values of a type lie in memory, for a writer; owned by the plan of the type.
+/// The memory layout of a type's values, for a writer. The plan of the type owns it.
 @unsafe
 package struct MemoryForm {
-    /// The forms that a writer knows.
+    /// The forms that writers can read.
     package enum Kind: UInt8 {
-        /// A value for which messages are sent.
+        /// A value that is sent as messages.
         case messages
         case scalar, optional, array, structure, object
-        /// What text has no form of its own for: Foundation's dates and data, and dictionaries of any values.
+        /// Types that have no form of their own in text: Foundation's dates and data, and dictionaries with any values.
         case date, data, dictionary
     }
 
     /// The form of the values.
     package private(set) var kind = Kind.messages
-    /// How a scalar is read from memory; `none` for all else, and for a type with an encoder of its own.
+    /// The way to read a scalar from memory. It is `none` for all other types, and for a type with its own encoder.
     package private(set) var fast = FastKind.none
-    /// What is inside an optional, an array or a dictionary.
+    /// The description of the values in an optional, an array or a dictionary.
     package private(set) var element: UnsafePointer<MemoryForm>?
     /// The members of a structure or object.
     package private(set) var members: UnsafeMutableBufferPointer<MemoryFormMember>?
@@ -92,7 +93,7 @@ package struct MemoryForm {
 
     init(_ operations: UnsafePointer<ValueOperations>) { unsafe self.operations = unsafe operations }
 
-    /// Takes what the plan has become; the plan owns this form.
+    /// Copies the form of the plan. The plan owns this description.
     mutating func take(_ plan: StreamPlan) {
         unsafe self.plan = plan
         unsafe (element, members, layout) = (nil, nil, nil)
@@ -113,7 +114,7 @@ package struct MemoryForm {
         }
     }
 
-    /// Returns whether values of a kind are read from memory: strings only where their memory is known.
+    /// Returns whether values of a kind are read from memory. Strings are read only if their memory layout is known.
     private static func isKnown(_ fast: FastKind) -> Bool {
         switch fast {
         case .none, .value, .columnBool, .columnString: false
@@ -122,14 +123,14 @@ package struct MemoryForm {
         }
     }
 
-    /// Returns whether `PlanWriter` does not ask values of a kind for an encoder of their own.
+    /// Returns whether `PlanWriter` never uses an encoder for values of a kind.
     private static func winsAlways(_ fast: FastKind) -> Bool {
         fast == .integer || fast == .real || fast == .bool || fast == .string
     }
 
     // MARK: Memory
 
-    // SAFETY: each of these takes the address of a value of the type that the form belongs to.
+    // SAFETY: each of these functions takes the address of a value of the type that the form belongs to.
 
     /// The number of bytes from one value to the next in an array.
     package var stride: Int { unsafe operations.pointee.stride }
@@ -146,13 +147,13 @@ package struct MemoryForm {
         unsafe element.pointee.operations.pointee.unwrap(address, body)
     }
 
-    /// Calls a closure with each key, in order, and the address of its value, in a dictionary.
+    /// Calls a closure with each key of a dictionary, in order, and the address of its value.
     package func withMembers(_ address: UnsafeRawPointer, _ body: (String, UnsafeRawPointer) -> Void) {
         guard let element = unsafe element else { return }
         unsafe element.pointee.operations.pointee.members(address, body)
     }
 
-    /// The memory of an object, or nil for one of a subclass.
+    /// Returns the memory of an object, or nil if its class is a subclass.
     fileprivate func memory(ofObjectAt address: UnsafeRawPointer) -> UnsafeRawPointer? {
         guard let layout = unsafe layout else { return nil }
         let object = unsafe address.assumingMemoryBound(to: Unmanaged<AnyObject>.self).pointee
@@ -161,12 +162,12 @@ package struct MemoryForm {
     }
 }
 
-/// A value on its way to a writer that reads it from memory.
+/// A value that is offered to a writer that reads it from memory.
 @unsafe
 package struct ValueSource {
     /// The address of the value.
     package let address: UnsafeRawPointer
-    /// How it lies in memory.
+    /// The memory layout of the value.
     package let form: UnsafePointer<MemoryForm>
     private(set) var writer: PlanWriter
     /// A Boolean value that indicates whether members that are nil are left out.
@@ -179,7 +180,7 @@ package struct ValueSource {
         unsafe omitsNil = writer.options.nilMembers != .writeNull
     }
 
-    /// The memory of an object, which nobody is modifying, or nil for one of a subclass.
+    /// Returns the memory of an object, or nil if its class is a subclass. Stops the process if the object is being modified.
     package static func memory(
         ofObjectAt address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>
     ) -> UnsafeRawPointer? {
@@ -194,11 +195,11 @@ package struct ValueSource {
         return unsafe object
     }
 
-    /// Refuses values that are nested too deep.
+    /// Throws an error for values that are nested too deep.
     @inline(__always)  // PERF: see `PlanWriter.checkDepth`; once a container.
     package func checkDepth(_ depth: Int) throws(StreamError) { try unsafe writer.checkDepth(depth) }
 
-    /// Sends a value by messages.
+    /// Sends a value as messages.
     package func send<Sink: PlistSink & ~Copyable>(
         _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, to sink: inout Sink, depth: Int
     ) throws(StreamError) {
@@ -206,7 +207,7 @@ package struct ValueSource {
         try unsafe writer.write(address, plan, to: &sink, depth: depth)
     }
 
-    /// Sends a member by messages: its key and its value, if it is not left out.
+    /// Sends a member's key and value as messages, unless the member is left out.
     package func sendMember<Sink: PlistSink & ~Copyable>(
         _ index: Int, of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>,
         to sink: inout Sink, depth: Int
@@ -217,15 +218,15 @@ package struct ValueSource {
 }
 
 extension ValuePort {
-    /// The description behind the handle.
+    /// The source behind the handle.
     package var value: UnsafePointer<ValueSource> {
-        // SAFETY: handles are made of such descriptions only, and are valid for one call.
+        // SAFETY: handles are made only from such sources, and are valid for one call.
         unsafe source.assumingMemoryBound(to: ValueSource.self)
     }
 }
 
 extension PlanWriter {
-    /// Offers the value at an address to a sink that may read it from memory; false when the sink wants messages.
+    /// Offers the value at an address to a sink that may read it from memory. Returns false if the sink needs messages.
     @usableFromInline
     func offer<Sink: PlistSink & ~Copyable>(
         _ address: UnsafeRawPointer, _ plan: StreamPlan, to sink: inout Sink

@@ -1,24 +1,25 @@
-// Reading and setting the properties of objects by address under Swift's law of exclusivity. The compiler adds its checks only where
-// it sees a property, so code that goes by address makes them itself.
+// Follows Swift's law of exclusivity when properties of objects are read and set by address. The compiler adds its checks
+// only to direct accesses of a property, so code that uses addresses has to make these checks itself.
 
 import CStackAddress
 import PlistStreaming
 
-/// Checks that no caller is modifying what is about to be read or set by address.
+/// Checks that no caller is modifying memory that is about to be read or set by address.
 @unsafe
 package enum ObjectAccess {
-    /// The runtime's note of an access: the address, the caller, and the note before it with 1 in its lowest bit for a modification.
+    /// The runtime's record of an access: the address, the caller, and the previous record with 1 in its lowest bit for a
+    /// modification.
     private typealias Note = (address: UInt, caller: UInt, previous: UInt)
 
     // swift/Runtime/ExclusivityFlags.h
     private static let (modification, isNoted) = (UInt(1), UInt(0x20))
 
-    /// A Boolean value that indicates whether notes are laid out as expected. If not, every property is checked by itself.
+    /// A Boolean value that indicates whether records have the expected layout. If not, each property is checked separately.
     private static let isLayoutKnown: Bool = {
         var (first, second) = (Note(0, 0, 0), Note(0, 0, 0))
         return unsafe withUnsafeMutablePointer(to: &first) { first in
             unsafe withUnsafeMutablePointer(to: &second) { second in
-                // SAFETY: a note has three words, and stays where it is until its access ends.
+                // SAFETY: a record has three words, and isn't moved until its access ends.
                 unsafe swift_beginAccess(first, first, modification | isNoted, nil)
                 unsafe swift_beginAccess(second, second, isNoted, nil)
                 defer {
@@ -32,15 +33,15 @@ package enum ObjectAccess {
         }
     }()
 
-    // PERF: JSON of objects; one look at the notes for an object instead of one for each of its properties.
+    // PERF: JSON of objects; the records are checked once for an object instead of once for each of its properties.
     /// Returns whether memory in a range may be under modification on this thread.
     package static func isModifying(_ range: Range<UInt> = 0..<UInt.max) -> Bool {
         guard unsafe isLayoutKnown else { return true }
         var note = Note(0, 0, 0)
         return unsafe withUnsafeMutablePointer(to: &note) { note in
-            // SAFETY: see above; all other notes in the list were begun by callers, which end them later.
+            // SAFETY: see above; all other records in the list were begun by callers, which end them later.
             unsafe swift_beginAccess(note, note, isNoted, nil)
-            // Where the checks are switched off, nothing is noted.
+            // If the checks are disabled, no accesses are recorded.
             guard unsafe note.pointee.address != 0 else { return false }
             defer { unsafe swift_endAccess(note) }
             var previous = unsafe note.pointee.previous
@@ -52,7 +53,7 @@ package enum ObjectAccess {
         }
     }
 
-    /// Stops the process, with the runtime's message, if an access to a property overlaps with one of a caller.
+    /// Stops the process, with the runtime's message, if an access to a property overlaps with a caller's access.
     package static func check(_ property: UnsafeRawPointer, isModification: Bool = false) {
         var note = Note(0, 0, 0)
         unsafe withUnsafeMutablePointer(to: &note) { note in
@@ -62,7 +63,8 @@ package enum ObjectAccess {
 }
 
 extension ObjectLayout {
-    /// Stops the process, as reading the properties would, if a caller is modifying a member of an object that is about to be read.
+    /// Stops the process if a caller is modifying a member of an object that is about to be read, as access to its properties
+    /// would.
     ///
     /// - Parameters:
     ///   - object: The address of the object.
@@ -72,7 +74,7 @@ extension ObjectLayout {
         guard unsafe ObjectAccess.isModifying(start..<start + UInt(extent)) else { return }
         for index in unsafe members.indices {
             let member = unsafe members[index]
-            // A declared member may be a part of the property that is checked, which its key path knows.
+            // A declared member may be a part of the checked property. Only its key path can tell.
             if let declared = declared?[index] {
                 unsafe member.plan.operations.withRoom { memory in
                     unsafe declared.get(value, memory)
@@ -98,7 +100,7 @@ import Musl
 import Glibc
 #endif
 
-/// An object with properties that tests modify while it is written, and one that is no member.
+/// An object with properties that tests modify while it is written. One property isn't a member.
 final class ModifiedObject: StreamObject {
     struct Part: StreamObject { var text = "a text of more than fifteen bytes" }
 
@@ -115,14 +117,14 @@ final class ModifiedObject: StreamObject {
     }
 }
 
-/// The same, found by reflection.
+/// The same members, found by reflection.
 final class ReflectedObject: StreamObject {
     var id: Int? = 7
     var text = "a text of more than fifteen bytes"
     init() {}
 }
 
-/// Calls a closure while a value is under modification.
+/// Calls a closure while a value is being modified.
 @_optimize(none)  // The optimizer ends an access early if nothing uses the value.
 func modify<Value>(_ value: inout Value, _ body: () -> Void) { body() }
 

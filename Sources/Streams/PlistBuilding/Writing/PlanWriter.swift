@@ -1,18 +1,18 @@
-// Sends values to sinks by their plans: the counterpart of `ValueMachine`.
+// Sends values to sinks by their plans. It is the counterpart of `ValueMachine`.
 
 import PlistStreaming
 
-/// What a plan is for those who send its values one after the other: found once, used for all of them.
+/// The parts of a plan that are needed to send several values, determined once for all of them.
 ///
-/// PERF: JSONRecords/writing; the members of structures are sent in a loop that is specialised for the sink, and all else
-/// by a call.
+/// PERF: JSONRecords/writing; the members of structures are sent in a loop that is specialised for the sink. All other values
+/// are sent by a call.
 @safe @usableFromInline
 struct WritingForm {
-    /// The plan of the elements, for arrays of values that do not write themselves.
+    /// The plan of the elements, for arrays of values without their own encoder.
     @usableFromInline let element: StreamPlan?
-    /// The members, for structures that do not write themselves.
+    /// The members, for structures without their own encoder.
     @usableFromInline let members: UnsafeBufferPointer<BoundMember>?
-    /// The layout that the members belong to, and keeps their names.
+    /// The layout of the members, which owns their names.
     @usableFromInline let layout: ObjectLayout?
 
     @usableFromInline
@@ -34,14 +34,14 @@ struct WritingForm {
 @usableFromInline
 package struct PlanWriter {
     @usableFromInline let options: WritingOptions
-    // PERF: trees of objects; looked up once. What begins while a value is written ends before it goes on.
-    /// A Boolean value that indicates whether a caller is modifying anything; nil until an object or a container comes.
+    // PERF: trees of objects; looked up once. An access that begins while a value is written ends before writing continues.
+    /// A Boolean value that indicates whether a caller is modifying any value. It is nil until the first object or container.
     private(set) var isModifying: Bool?
 
     @usableFromInline
     package init(options: WritingOptions) { self.options = options }
 
-    /// The same writer, which knows whether a caller is modifying anything.
+    /// The same writer with `isModifying` set.
     var looked: PlanWriter {
         guard isModifying == nil else { return self }
         var writer = self
@@ -59,7 +59,7 @@ package struct PlanWriter {
     }
 
     // PERF: JSONRecords/writing; inlinable down to the members, so that their loop is specialised for the sink.
-    /// Sends the value at an address, of which the form is known.
+    /// Sends the value at an address, using its known form.
     @inlinable
     func write<Sink: PlistSink & ~Copyable>(
         _ address: UnsafeRawPointer, _ plan: StreamPlan, _ form: WritingForm, to sink: inout Sink, depth: Int
@@ -109,7 +109,7 @@ package struct PlanWriter {
         try checkDepth(depth)
         try sink.beginDictionary()
         for index in members.indices {
-            // SAFETY: the layout keeps the members; a fast kind stands for the type of the member, which has an offset.
+            // SAFETY: the layout keeps the members; a fast kind identifies the type of the member, which has an offset.
             let member = unsafe members[index]
             do throws(StreamError) {
                 switch unsafe member.fast {
@@ -141,7 +141,7 @@ package struct PlanWriter {
     func write<Sink: PlistSink & ~Copyable>(
         _ address: UnsafeRawPointer, _ plan: StreamPlan, to sink: inout Sink, depth: Int
     ) throws(StreamError) {
-        // SAFETY: the address is that of a value of the plan's type; a fast kind stands for a type.
+        // SAFETY: the address is that of a value of the plan's type; a fast kind identifies a type.
         switch plan.fast {
         case .integer: return try sink.writeInteger(unsafe address.load(as: Int64.self))
         case .real: return try sink.writeReal(unsafe address.load(as: Double.self))
@@ -176,7 +176,7 @@ package struct PlanWriter {
 
     @inlinable
     func checkDepth(_ depth: Int) throws(StreamError) {
-        // PERF: JSONRecords/writing; flat values never ask for the stack.
+        // PERF: JSONRecords/writing; the stack isn't checked for flat values.
         if depth >= options.depthLimit || depth > 2 && isStackUsedUp { throw tooDeep() }
     }
 
@@ -233,7 +233,7 @@ package struct PlanWriter {
     ) throws(StreamError) {
         try checkDepth(depth)
         if layout.isClass {
-            // An object of a subclass is written as what it is. It is kept while code of others may replace it.
+            // An object of a subclass is written by its own class. The object is kept alive while other code may replace it.
             let object = unsafe address.assumingMemoryBound(to: AnyObject.self).pointee
             if type(of: object) != layout.type, try writeBound(any: object, to: &sink, depth: depth) { return }
             defer { withExtendedLifetime(object) {} }
@@ -251,7 +251,7 @@ package struct PlanWriter {
         try unsafe writeMembers(of: address, at: base, members, layout, to: &sink, depth)
     }
 
-    /// Sends a member that is not of one of the common types.
+    /// Sends a member of an uncommon type.
     @usableFromInline
     func writeOther<Sink: PlistSink & ~Copyable>(
         _ index: Int, of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ layout: ObjectLayout,
@@ -303,8 +303,8 @@ package struct PlanWriter {
 
     // MARK: Values of any type
 
-    /// Sends a value that writes itself or is of a bound type.
-    /// - Returns: Whether it is one.
+    /// Sends a value if it has its own encoder or a bound type.
+    /// - Returns: `true` if the value was sent.
     package func writeBound<Sink: PlistSink & ~Copyable>(
         any value: Any, to sink: inout Sink, depth: Int
     ) throws(StreamError) -> Bool {
@@ -322,7 +322,7 @@ package struct PlanWriter {
     private func write<Value: StreamValue, Sink: PlistSink & ~Copyable>(
         bound value: Value, to sink: inout Sink, depth: Int
     ) throws(StreamError) {
-        // An object is bound by its own class, which may be a subclass of the type it is known by.
+        // An object is bound by its own class, which may be a subclass of its static type.
         func bind<Own: StreamValue>(_ type: Own.Type) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
             try PlanBinder.bind(type, options.keyMapping)
         }

@@ -1,10 +1,11 @@
-// Sending bound values to any sink: by their plans, or by their own encoders.
+// Sends bound values to any sink, by their plans or by their own encoders.
 
 import PlistStreaming
 
 extension PlistSink where Self: ~Copyable {
     /// Sends a value of a bound type.
-    /// - Throws: What the sink throws, `misuse` when the type cannot be bound, `limitExceeded` for values nested too deep.
+    /// - Throws: An error of the sink, `misuse` if the type can't be bound, or `limitExceeded` for values that are nested too
+    ///   deep.
     @inlinable  // PERF: JSONRecords/writing; so that it is specialised for the sink.
     public mutating func write<Value: StreamValue>(
         _ value: Value, options: WritingOptions = WritingOptions()
@@ -14,7 +15,7 @@ extension PlistSink where Self: ~Copyable {
         var options = options
         if options.nilMembers == nil { options.nilMembers = Self.hasColumns ? .writeNull : .omit }
         var thrown: StreamError?
-        // SAFETY: the address is that of a value of the plan's type, and is used within the closure only.
+        // SAFETY: the address is that of a value of the plan's type, and is used only within the closure.
         unsafe withUnsafePointer(to: value) { address in
             do throws(StreamError) {
                 let writer = PlanWriter(options: options)
@@ -139,7 +140,7 @@ extension StreamEncodableTests: SelfTesting {
             expectEqual(try trace([value]), "[ real \(Double("\(value)") ?? 0) ]", "\(value)")
         }
         expectEqual(try trace(0.1 as Float), "real 0.1", "bound")
-        // Reading gives the same float: bits counted up over all exponents.
+        // Reading must give the same float. The bits count up over all exponents.
         var bits: UInt32 = 0
         while bits < 0x7F80_0000 {
             let value = Float(bitPattern: bits)
@@ -196,7 +197,7 @@ extension StreamEncodableTests: SelfTesting {
             var trace = EventTrace()
             let error = expectThrows(StreamError.self, description) { try trace.write(parts) }
             expectEqual(error?.description, description, "description")
-            // A sink that knows its own path says it from its own root.
+            // A sink with its own paths begins them at its own root.
             var builder = PropertyListBuilder(depthLimit: 1)
             let other = expectThrows(StreamError.self, description) { try builder.write([parts]) }
             expectEqual(other?.path?.description, "$[0]", "path of a sink")

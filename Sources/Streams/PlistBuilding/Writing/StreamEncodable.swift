@@ -1,8 +1,8 @@
-// What a type needs to be its own encoder. Its tests are those of `PlistSink+Values`.
+// The protocol for types with their own encoder. Its tests are in `PlistSink+Values`.
 
 public import PlistStreaming
 
-/// A type that writes itself; its own encoder always wins over its members, also in subclasses.
+/// A type with its own encoder. The encoder is always used instead of the members, also in subclasses.
 ///
 /// ```swift
 /// extension Temperature: StreamEncodable {

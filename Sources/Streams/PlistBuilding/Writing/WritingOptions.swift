@@ -1,24 +1,25 @@
-// The options of sending bound values.
+// The options for sending bound values.
 
-/// What is sent for nil members, how names are mapped, and how deep values may be nested.
+/// Options for sending bound values: nil members, the mapping of names, and the maximum depth.
 public struct WritingOptions: Sendable {
-    /// What is sent for a member that is nil.
+    /// The ways to send a member that is nil.
     public enum NilMembers: Sendable {
-        /// Neither key nor value.
+        /// Sends neither the key nor a value.
         case omit
-        /// The key and null.
+        /// Sends the key and null.
         case writeNull
     }
 
-    /// How names of reflected properties become names in the stream.
+    /// The mapping of property names to names in the stream.
     public var keyMapping: KeyMapping
-    /// What is sent for a member that is nil; nil for what suits the sink: null for writers of records with columns, such as CSV's,
-    /// and nothing for all others.
+    /// The way to send a member that is nil. If this is nil, it depends on the sink: writers of records with columns, such as
+    /// CSV, get null, and all other sinks get nothing.
     public var nilMembers: NilMembers?
-    /// The deepest nesting, beyond which `limitExceeded` is thrown: also for objects that refer to each other in a circle.
+    /// The maximum depth. If it is exceeded, `limitExceeded` is thrown, also for objects that refer to each other in a
+    /// circle.
     public var depthLimit: Int
 
-    /// Makes options.
+    /// Creates options.
     public init(keyMapping: KeyMapping = .exact, nilMembers: NilMembers? = nil, depthLimit: Int = 512) {
         self.keyMapping = keyMapping
         self.nilMembers = nilMembers

@@ -1,73 +1,73 @@
-// One level of nesting of the value being built: which container, where in memory, and which of its values comes next.
+// One nesting level of the value that is built: the container, its address, and the next value in it.
 
 import PlistStreaming
 
-/// What a level of nesting is to the machine.
+/// The role of a nesting level in the state machine.
 enum FrameKind: UInt8 {
     /// Outside all containers.
     case root
-    /// A container above the streaming depth, of which nothing is built.
+    /// A container above the streaming depth. It isn't built itself.
     case passing
     case object, array, dictionary
-    /// A container that no one wants; `index` counts the containers in it.
+    /// An ignored container; `index` counts the containers in it.
     case skipped
     /// A container that becomes a property list.
     case propertyList
 }
 
-/// Where a value goes.
+/// The destination of a value.
 @unsafe
 struct ValueSlot {
-    /// How the value is read.
+    /// The plan that reads the value.
     unowned(unsafe) let plan: StreamPlan
     let address: UnsafeMutableRawPointer
-    /// A Boolean value that indicates whether there is a value at the address, which the new one replaces once it is complete.
+    /// A Boolean value that indicates whether the address already has a value. The new value replaces it when it is complete.
     let isInitialized: Bool
 }
 
-/// One level of nesting. Its memory areas belong to the level and are used again by the next container there.
+/// One nesting level. Its memory areas belong to the level and are used again for the next container at this level.
 @unsafe
 struct ValueFrame {
     var kind = FrameKind.root
-    /// How the value to come next is stored, when that needs no plan.
+    /// The way to store the next value without a plan.
     var fast = FastKind.none
-    /// A Boolean value that indicates whether the container is built where it goes.
+    /// A Boolean value that indicates whether the container is built at its destination.
     var isInPlace = false
     var isPassingArray = false
-    /// A Boolean value that indicates whether names came in an object that are those of no member, and are noted.
+    /// A Boolean value that indicates whether unknown names were recorded for an object.
     var hasStrays = false
-    /// The member to come, -1 before the first key, -2 for an unknown one.
+    /// The index of the next value's member, -1 before the first key, or -2 for an unknown member.
     var member = -1
-    /// The member that probably comes next.
+    /// The index of the member that probably comes next.
     var next = 0
-    /// The elements so far.
+    /// The number of elements so far.
     var index = 0
-    /// The bit of the member in the masks, 0 beyond the 64th.
+    /// The bit of the member in the masks, or 0 for members after the 64th.
     var bit: UInt64 = 0
-    /// The members that have a value in memory.
+    /// The members with an initialized value in memory.
     var initialized: UInt64 = 0
-    /// The members that came.
+    /// The members that were received.
     var seen: UInt64 = 0
-    /// The address of the value to come, for members with an offset.
+    /// The address of the next value for members with an offset.
     var address: UnsafeMutableRawPointer
     /// The start of the members of an object.
     var base: UnsafeMutableRawPointer
-    /// The container under construction.
+    /// The container that is built.
     var value: UnsafeMutableRawPointer
     var members: UnsafeMutableBufferPointer<BoundMember>
     var plan: Unmanaged<StreamPlan>
     var layout: Unmanaged<ObjectLayout>?
     var elementPlan: Unmanaged<StreamPlan>
-    /// The members with which the object is complete as it is; of others, defaults are copied or the absence is an error.
+    /// The members that make the object complete. For other members, defaults are copied, or their absence is an error.
     var complete: UInt64 = 0
-    /// The elements in `elementObject` that are not yet in the array.
+    /// The number of elements in `elementObject` that aren't in the array yet.
     var pending = 0
     var slot: ValueSlot
-    /// What `beginDictionary` needs for an element that is an object, in an array of such, and for the object at the root.
+    /// The data for `beginDictionary`, for objects that are elements of an array or the value at the root.
     var elementObject: ElementObject?
-    /// The key of a dictionary, or of an unknown or passed member.
+    /// The key in a dictionary, or the key of an unknown member or of a container that isn't built.
     var key = ""
-    /// Memory for the container, when it is not built where it goes.
+    /// Memory for the container if it isn't built at its destination.
     var own = unsafe ScratchMemory()
     /// Memory for an element, a value, or a member with an accessor.
     var element = unsafe ScratchMemory()
@@ -83,43 +83,43 @@ struct ValueFrame {
     }
 }
 
-/// What begins and ends one element after another in an array of objects, found once for the array; also one object after
-/// another at the root.
+/// The data for beginning and ending objects that follow each other, in an array of objects or at the root. It is determined
+/// once for all of them.
 @unsafe
 struct ElementObject {
     let layout: Unmanaged<ObjectLayout>
     let members: UnsafeMutableBufferPointer<BoundMember>
     let records: RecordMembers
     let operations: UnsafePointer<ValueOperations>
-    /// Memory for some elements, which move to the array together.
+    /// Memory for several elements, which are moved to the array together.
     let address: UnsafeMutableRawPointer
     let capacity: Int
     let stride: Int
-    /// The members with which a structure is complete that is filled in member by member.
+    /// The members that make a structure complete if it is filled memberwise.
     let complete: UInt64
     let isFilledMemberwise: Bool
     let isClass: Bool
 }
 
-/// An object of which no member has come.
+/// An object without any received members.
 @unsafe
 struct FreshObject {
     let value: UnsafeMutableRawPointer
-    /// The start of its members.
+    /// The address of the object's members.
     let base: UnsafeMutableRawPointer
     let complete: UInt64
-    /// A Boolean value that indicates whether members have values, which must be released when others come.
+    /// A Boolean value that indicates whether the members have values, which must be released when they are replaced.
     let isInitialized: Bool
 }
 
-/// Memory that grows to what is asked of it and is kept.
+/// Memory that grows to the requested size and is kept.
 @unsafe
 struct ScratchMemory {
     private var memory: UnsafeMutableRawPointer?
     private var capacity = 0
     private var alignment = 1
 
-    /// Returns room for a value, or several side by side. What was in it must have been moved away.
+    /// Returns memory for one value or for several adjacent values. The earlier contents must have been moved away.
     mutating func room(for operations: UnsafePointer<ValueOperations>, count: Int = 1) -> UnsafeMutableRawPointer {
         let byteCount = unsafe count * operations.pointee.stride
         if let memory = unsafe memory, unsafe byteCount <= capacity, unsafe operations.pointee.alignment <= alignment {

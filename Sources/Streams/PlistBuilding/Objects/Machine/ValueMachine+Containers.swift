@@ -1,4 +1,4 @@
-// Opening and closing containers: which kind of container a type wants, where it is built, and moving it where it goes.
+// Opens and closes containers: determines the kind of container for a type, builds it, and moves it to its destination.
 
 import PlistStreaming
 
@@ -17,7 +17,8 @@ extension ValueMachine {
         try begin(isArray: false)
     }
 
-    /// A Boolean value that indicates whether the container to come is an object of the elements of this one.
+    /// A Boolean value that indicates whether the next container can be an object that is an element of the current
+    /// container.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
     var canBeginElement: Bool {
         guard depth < options.depthLimit else { return false }
@@ -25,7 +26,7 @@ extension ValueMachine {
         return unsafe (top.pointee.kind == .passing || top.pointee.kind == .root) && !isFilled && !isTaken
     }
 
-    /// Goes into an element of which no member has come.
+    /// Enters an element without any received members.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
     mutating func open(_ element: ElementObject, _ fresh: FreshObject) {
         let plan = unsafe top.pointee.elementPlan
@@ -38,7 +39,7 @@ extension ValueMachine {
         unsafe prepareMembers(fresh)
     }
 
-    /// Makes an object in the memory of elements, or uses the last one again.
+    /// Makes an object in the memory for elements, or uses the last object again.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
     func makeElement(_ element: ElementObject) -> FreshObject {
         let address = unsafe element.address + top.pointee.pending &* element.stride
@@ -49,7 +50,7 @@ extension ValueMachine {
         return unsafe element.layout._withUnsafeGuaranteedRef { unsafe makeObject($0, address) }
     }
 
-    /// Makes an object, unless its members are filled in one by one or the last one is used again.
+    /// Makes an object, unless it is filled memberwise or the last object is used again.
     private func makeObject(_ layout: ObjectLayout, _ address: UnsafeMutableRawPointer) -> FreshObject {
         if !isRecycling && !layout.isFilledMemberwise { unsafe layout.make(address) }
         return unsafe FreshObject(
@@ -58,7 +59,7 @@ extension ValueMachine {
             isInitialized: isRecycling || !layout.isFilledMemberwise)
     }
 
-    /// Sets the innermost level to an object of which no member has come.
+    /// Prepares the innermost level for an object without any received members.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
     private mutating func prepareMembers(_ fresh: FreshObject) {
         unsafe top.pointee.value = fresh.value
@@ -80,7 +81,7 @@ extension ValueMachine {
         case .propertyList:
             return try forwardBegin(isArray: isArray)
         case .skipped:
-            // Its depth is bounded by the reader's limit, and by this one.
+            // The depth is bounded by the limits of the reader and of this builder.
             unsafe top.pointee.index += 1
             guard unsafe depth + top.pointee.index <= options.depthLimit else {
                 throw located(StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting"))
@@ -115,7 +116,7 @@ extension ValueMachine {
         }
     }
 
-    /// Goes into a container above the streaming depth.
+    /// Enters a container above the streaming depth.
     private mutating func pass(isArray: Bool) throws(StreamError) {
         if expectsArray, !isArray, depth == 0 { throw located(Self.noRecords(found: "a dictionary")) }
         let frame = try unsafe pushLevel()
@@ -129,7 +130,7 @@ extension ValueMachine {
         unsafe frame.pointee.index = 0
     }
 
-    /// Pushes a level and decides where its container is built.
+    /// Adds a level and decides where its container is built.
     private mutating func push(
         _ kind: FrameKind, _ built: StreamPlan, _ slot: ValueSlot
     ) throws(StreamError) -> UnsafeMutablePointer<ValueFrame> {
@@ -173,7 +174,7 @@ extension ValueMachine {
                 unsafe element.operations.pointee.makeArray(frame.pointee.value)
             }
             guard case .object = element.shape else { return }
-            // PERF: JSONRecords/structures; elements move to the array some at a time, within the first cache.
+            // PERF: JSONRecords/structures; elements are moved to the array in groups that fit into the first-level cache.
             let capacity = unsafe max(1, min(256, 8_192 / element.operations.pointee.stride))
             let address = unsafe frame.pointee.element.room(for: element.operations, count: capacity)
             unsafe frame.pointee.elementObject = elementObject(element, at: address, capacity: capacity)
@@ -182,7 +183,7 @@ extension ValueMachine {
         }
     }
 
-    /// Refuses to go on with an array that cannot be taken back from where it is.
+    /// Throws an error if an array can't be continued because it can't be moved out of its destination.
     private func checkContinuation(_ built: StreamPlan, _ slot: ValueSlot) throws(StreamError) {
         if unsafe built === slot.plan {
             if unsafe slot.isInitialized || top.pointee.kind == .dictionary { return }
@@ -193,7 +194,7 @@ extension ValueMachine {
             StreamError(.unrepresentable, "expected \(slot.plan.expectation) whose elements come side by side"))
     }
 
-    /// Moves the array that came before into the level, where its elements are not shared, so that none is copied.
+    /// Moves the earlier array into the level. Its elements are not shared, so that they aren't copied.
     private func takeEarlierArray(
         of element: StreamPlan, _ built: StreamPlan, _ slot: ValueSlot, _ frame: UnsafeMutablePointer<ValueFrame>
     ) {
@@ -223,7 +224,7 @@ extension ValueMachine {
         unsafe element.operations.pointee.elements(array) { _, count in unsafe frame.pointee.index = count }
     }
 
-    /// What begins one object after another at an address; nil for plans of other types.
+    /// Returns the data for objects that follow each other at an address, or nil for plans of other types.
     func elementObject(
         _ plan: StreamPlan, at address: UnsafeMutableRawPointer, capacity: Int
     ) -> ElementObject? {
@@ -234,7 +235,7 @@ extension ValueMachine {
             complete: layout.allMembers, isFilledMemberwise: layout.isFilledMemberwise, isClass: layout.isClass)
     }
 
-    /// Counts an element that is complete in the memory of elements, and moves all to the array when that is full.
+    /// Counts complete elements in the memory for elements, and moves them to the array if that memory is full.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
     mutating func elementsAreFilled(_ count: Int, of capacity: Int) {
         unsafe top.pointee.index &+= count
@@ -242,7 +243,7 @@ extension ValueMachine {
         if unsafe top.pointee.pending == capacity { movePending(expecting: 0) }
     }
 
-    /// Moves the elements that are complete to the array.
+    /// Moves the complete elements to the array.
     mutating func movePending(expecting expected: Int) {
         guard let element = unsafe top.pointee.elementObject, unsafe top.pointee.pending > 0 else { return }
         unsafe element.operations.pointee.appendMany(
@@ -306,7 +307,7 @@ extension ValueMachine {
         unsafe top -= 1
     }
 
-    /// Checks that the required members came, and gives the others their defaults.
+    /// Checks that the required members were received, and sets the other members to their defaults.
     private mutating func fillMissingMembers() throws(StreamError) {
         guard let layout = unsafe top.pointee.layout?.takeUnretainedValue() else { return }
         if unsafe top.pointee.hasStrays { try checkStrays(layout) }
@@ -318,12 +319,12 @@ extension ValueMachine {
         }
         let missing = unsafe top.pointee.complete & ~top.pointee.seen
         guard missing != 0 else { return }
-        // SAFETY: only where every member has an offset, more members than the required ones make a value complete.
+        // SAFETY: a value needs members in addition to the required ones only if every member has an offset.
         unsafe layout.setDefaults(missing, at: top.pointee.base, initialized: top.pointee.initialized)
         unsafe top.pointee.initialized |= missing
     }
 
-    /// Leaves a complete container and moves it where it goes.
+    /// Leaves a complete container and moves it to its destination.
     mutating func finish() throws(StreamError) {
         let frame = unsafe top
         unsafe top -= 1
@@ -349,7 +350,7 @@ extension ValueMachine {
 }
 
 extension StreamPlan {
-    /// The plan of what is built for this type: without optionals and conversions.
+    /// The plan of the built value, without optionals and conversions.
     var innermost: StreamPlan {
         var plan = self
         while true {
@@ -363,7 +364,7 @@ extension StreamPlan {
 }
 
 extension ObjectLayout {
-    /// The members that must come.
+    /// Returns the members that must be received.
     func required(_ options: BuilderOptions) -> UInt64 {
         requiredMembers | (options.missingMembers == .reject ? nonOptionalMembers : 0)
     }

@@ -1,29 +1,29 @@
-// Where in the document something was, and leaving it all behind after an error.
+// Adds paths to errors, and discards the value after an error.
 
 import PlistStreaming
 
 extension ValueMachine {
-    /// Returns an error with the path of the value to come, or of the innermost container.
+    /// Returns an error with the path of the next value, or of the innermost container.
     func located(_ error: StreamError, isContainer: Bool = false) -> StreamError {
         error.located(at: path(isContainer: isContainer))
     }
 
-    /// Returns an error of the receiver of the value that was just complete, with the path of that value.
+    /// Returns an error of the receiver of a value that was just completed, with the path of that value.
     @usableFromInline @inline(never)
     mutating func refused(_ error: StreamError) -> StreamError {
-        // The value is counted already.
+        // The value was already counted.
         unsafe top.pointee.index -= 1
         defer { unsafe top.pointee.index += 1 }
         return refusedNext(error)
     }
 
-    /// Returns an error of a receiver with the path of the value to come.
+    /// Returns an error of a receiver with the path of the next value.
     func refusedNext(_ error: StreamError) -> StreamError {
         let error = StreamError(ofReceiver: error)
         return error.isStopRequest ? error : located(error)
     }
 
-    /// The path of the value to come, or of the innermost container.
+    /// Returns the path of the next value, or of the innermost container.
     func path(isContainer: Bool = false) -> StreamPath {
         var steps: [StreamPath.Step] = []
         for level in 0..<(isContainer ? depth : depth + 1) {
@@ -39,7 +39,8 @@ extension ValueMachine {
                 if index >= 0, let name = unsafe frame.pointee.layout?.takeUnretainedValue().keys[index] {
                     steps.append(.key(name))
                 } else if index == -2, options.unknownMembers != .ignore {
-                    // The names of members that are ignored are not kept; an error within one names what it is in.
+                    // The names of ignored members aren't kept. An error in such a member has the path of the container
+                    // around it.
                     steps.append(.key(unsafe frame.pointee.key))
                 }
             case .array:
@@ -51,7 +52,7 @@ extension ValueMachine {
         return StreamPath(steps)
     }
 
-    /// Drops the value under construction. After a stop request, a stream keeps the unknown members that it has collected.
+    /// Discards the incomplete value. After a stop request, a stream keeps the unknown members that it has collected.
     @usableFromInline
     mutating func cancel(with error: StreamError) {
         let collected = error.isStopRequest && deliver != nil ? unknownMembers : []
@@ -59,7 +60,7 @@ extension ValueMachine {
         unknownMembers = collected
     }
 
-    /// Gives up the value under construction and everything in it; the next message begins a new one.
+    /// Discards the incomplete value and everything in it. The next message begins a new value.
     mutating func reset() {
         unsafe Self.abandon(levels, top, isRootFilled: isFilled || isRecycling, plan)
         unsafe top = levels
@@ -74,7 +75,7 @@ extension ValueMachine {
         isIntact = false
     }
 
-    /// Destroys what is in the memory of the levels, from the innermost out.
+    /// Destroys the values in the memory of the levels, starting with the innermost level.
     static func abandon(
         _ levels: UnsafeMutablePointer<ValueFrame>, _ top: UnsafeMutablePointer<ValueFrame>, isRootFilled: Bool,
         _ plan: StreamPlan

@@ -1,14 +1,14 @@
-// What value the machine expects next, for readers of text that does not say of what type its values are.
+// Reports the type of the next value, for readers of text that doesn't show the types of its values.
 
 import PlistStreaming
 
 extension ValueMachine {
-    /// What value is expected next: by the type of the member, of the elements, or of the whole.
+    /// Returns the expected next value, which depends on the type of the member, of the elements, or of the whole value.
     @usableFromInline
     func expectedValue() -> ExpectedValue {
         switch unsafe top.pointee.kind {
         case .root, .passing:
-            // Around the values that are handed over there may be any containers; the innermost one holds as many as come.
+            // Any containers may be around the delivered values. The innermost of them has the values as elements.
             guard depth == streamingDepth else {
                 return ExpectedValue(depth == streamingDepth - 1 ? .array : .dictionary)
             }
@@ -30,7 +30,7 @@ extension ValueMachine {
 }
 
 extension StreamPlan {
-    /// What value is expected for the type.
+    /// The expected value for the type.
     var expectedValue: ExpectedValue {
         let plan = innermost
         let isOptional = acceptsNull

@@ -1,9 +1,9 @@
-// Lending the memory of objects and arrays to a reader that stores members itself, and taking what it has stored.
+// Lends the memory of objects and arrays to a reader that stores members itself, and takes the stored values.
 
 import PlistStreaming
 
 extension ValueMachine {
-    /// Lends memory for objects or arrays, and none while some is lent.
+    /// Lends memory for objects or arrays. Fails if memory is already lent.
     @usableFromInline
     mutating func beginLoan(of kind: LoanKind) throws(StreamError) -> RecordPort? {
         guard unsafe records.pointee.loan == nil else { throw notInTurn() }
@@ -11,7 +11,7 @@ extension ValueMachine {
         return unsafe isLent ? RecordState.begin(kind, records) : nil
     }
 
-    /// Takes memory back that was lent, of which a reader says how much it has filled.
+    /// Takes lent memory back, with the number of values that the reader has stored.
     @usableFromInline
     mutating func endLoan() throws(StreamError) {
         switch unsafe RecordState.end(records) {
@@ -26,13 +26,14 @@ extension ValueMachine {
 
     // MARK: Lending
 
-    /// Lends memory for objects: where they follow each other, in an array of objects or at the streaming depth, for
-    /// several, and for one at the root; at any other place for one, which is then gone into.
+    /// Lends memory for objects. If objects follow each other, in an array of objects or at the streaming depth, the memory
+    /// is for several objects. At the root and in other places, it is for one object. In other places, that object then
+    /// becomes the innermost level.
     private mutating func lendRecords() throws(StreamError) -> Bool {
         guard let element = unsafe top.pointee.elementObject else { return try lendObject() }
         guard canBeginElement else { return false }
-        // Structures without a value and new objects lie side by side, so a reader goes from one to the next; a value
-        // that was there before is used again for each.
+        // Structures without a value and new objects are adjacent, so that a reader moves from one to the next. An existing
+        // value is used again for each record.
         let isRow = unsafe top.pointee.kind == .array && (element.isFilledMemberwise || element.isClass)
         let delivers = unsafe top.pointee.kind == .passing
         let room = unsafe isRow ? element.capacity &- top.pointee.pending : isRecycling && delivers ? .max : 1
@@ -43,7 +44,7 @@ extension ValueMachine {
         return true
     }
 
-    /// Goes into the object of the value to come, if it is one, and lends its memory.
+    /// Enters the object of the next value, if its type is an object, and lends its memory.
     private mutating func lendObject() throws(StreamError) -> Bool {
         let shape: UnsafeMutablePointer<RecordShape>
         switch unsafe top.pointee.kind {
@@ -74,7 +75,7 @@ extension ValueMachine {
         return true
     }
 
-    /// Lends memory for objects, of which the first is at hand.
+    /// Lends memory for objects, starting with a given object.
     @inline(__always)  // PERF: JSONRecords/streams; once an object of a class that is not used again.
     private func lend(_ layout: Unmanaged<ObjectLayout>, _ fresh: FreshObject, stride: Int, room: Int) {
         unsafe layout._withUnsafeGuaranteedRef { layout in
@@ -86,7 +87,7 @@ extension ValueMachine {
         unsafe records.pointee.isRoot = false
     }
 
-    /// Lends memory for arrays that follow each other in an array.
+    /// Lends memory for arrays that are adjacent elements of an array.
     private mutating func lendArrays() -> Bool {
         guard unsafe top.pointee.kind == .array else { return false }
         let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
@@ -113,7 +114,7 @@ extension ValueMachine {
         unsafe top.pointee.index &+= count
     }
 
-    /// Counts the complete objects, and goes into the one that is not.
+    /// Counts the complete objects, and enters the incomplete one.
     private mutating func takeRecords() throws(StreamError) {
         let (doneCount, isOpen) = unsafe (records.pointee.doneCount, records.pointee.isOpen)
         if isInObject {
@@ -131,7 +132,7 @@ extension ValueMachine {
         } else if unsafe top.pointee.kind == .root {
             if doneCount > 0 { try rootIsFilled() }
         } else if !isOpen {
-            // All were handed over as they came; the last one is still there.
+            // All objects were delivered as they were completed. The last one still exists.
             release()
         }
         if isOpen {
@@ -148,7 +149,7 @@ extension ValueMachine {
         }
     }
 
-    /// Takes the members that a reader has stored in the object that is open.
+    /// Takes the members that a reader has stored in the open object.
     private mutating func takeOpen() {
         unsafe top.pointee.seen = records.pointee.seen
         unsafe top.pointee.initialized |= records.pointee.seen
@@ -160,8 +161,8 @@ extension ValueMachine {
     /// Sets the closures that receive complete values.
     ///
     /// - Parameters:
-    ///   - deliver: Receives values that messages have completed.
-    ///   - deliverRecord: Receives values that a reader has stored itself; returns false to stop the reader.
+    /// - deliver: Receives values that were completed by messages.
+    ///   - deliverRecord: Receives values that a reader has stored itself. Returns false to stop the reader.
     @usableFromInline
     mutating func setDelivery(
         _ deliver: @escaping () throws(StreamError) -> Void, toReaders deliverRecord: @escaping () -> Bool
@@ -170,7 +171,7 @@ extension ValueMachine {
         unsafe records.pointee.deliver = deliverRecord
     }
 
-    /// Takes the error with which a value was refused.
+    /// Stores the error of a receiver.
     @usableFromInline
     func refuse(_ error: StreamError) { unsafe records.pointee.failure = error }
 

@@ -1,9 +1,9 @@
-// Where the next value goes, how a scalar is read there, and what follows when it is complete.
+// Finds the destination of the next value, reads scalars into it, and processes complete values.
 
 import PlistStreaming
 
 extension ValueMachine {
-    /// Finds the place of the value to come; nil when no one wants it.
+    /// Returns the destination of the next value, or nil if the value is ignored.
     mutating func openSlot() throws(StreamError) -> ValueSlot? {
         switch unsafe top.pointee.kind {
         case .root, .passing:
@@ -46,7 +46,7 @@ extension ValueMachine {
             let memory = unsafe top.pointee.element.room(for: member.plan.operations)
             return unsafe ValueSlot(plan: member.plan, address: memory, isInitialized: false)
         }
-        // Beyond the 64th member, values are initialized from the start.
+        // Values of members after the 64th are initialized from the start.
         let bit = unsafe top.pointee.bit
         let isInitialized = unsafe bit == 0 || top.pointee.initialized & bit != 0
         return unsafe ValueSlot(plan: member.plan, address: top.pointee.address, isInitialized: isInitialized)
@@ -58,7 +58,7 @@ extension ValueMachine {
 
     private func missingKey() -> StreamError { located(StreamError(.misuse, "expected a key, found a value")) }
 
-    /// Reads a scalar into the place of the value to come.
+    /// Reads a scalar into the destination of the next value.
     mutating func store(_ message: ScalarMessage) throws(StreamError) {
         if unsafe top.pointee.kind == .propertyList { return try unsafe forward(message) }
         if try unsafe collectIfUnknown(message) { return }
@@ -82,7 +82,7 @@ extension ValueMachine {
         try slotIsFilled()
     }
 
-    /// Does what follows a complete value: counts it, appends it, or calls the accessor.
+    /// Processes a complete value: counts it, appends it, or calls the accessor.
     mutating func slotIsFilled() throws(StreamError) {
         switch unsafe top.pointee.kind {
         case .root, .passing:
@@ -117,7 +117,7 @@ extension ValueMachine {
         }
     }
 
-    /// Keeps the value at the root, or hands it over.
+    /// Keeps the value at the root, or delivers it.
     mutating func rootIsFilled() throws(StreamError) {
         isFilled = true
         guard let deliver else { return }
@@ -128,14 +128,15 @@ extension ValueMachine {
         release()
     }
 
-    /// Releases the object that might have been used again, since another value comes in its place.
+    /// Releases the object that is kept for another use, because another value replaces it.
     mutating func discardRecycled() {
         guard isRecycling, depth == streamingDepth else { return }
         isRecycling = false
         unsafe plan.operations.pointee.deinitialize(root)
     }
 
-    /// Ends the life of the value at the root, or keeps it for the next one: a structure, or an object that nobody else has.
+    /// Deinitializes the value at the root, or keeps it for the next value if it is a structure or an object without other
+    /// references.
     mutating func release() {
         isFilled = false
         if case .object(let layout) = plan.shape, layout.isResettable {
@@ -143,8 +144,8 @@ extension ValueMachine {
                 isRecycling = true
                 return
             }
-            // SAFETY: the memory holds one reference to an object of a Swift class; only its count is looked at. It is
-            // not read as `AnyObject`, of which an unoptimized build does not tell whether it is unique.
+            // SAFETY: the memory has one reference to an object of a Swift class, and only its reference count is read. It is
+            // not read as `AnyObject`, because an unoptimized build can't check whether such a reference is unique.
             let object = unsafe root.assumingMemoryBound(to: NativeObject.self)
             if unsafe isKnownUniquelyReferenced(&object.pointee) {
                 isRecycling = true
@@ -179,7 +180,7 @@ extension StreamPlan {
         }
     }
 
-    /// Reads a scalar into uninitialized memory; after an error the memory is still uninitialized.
+    /// Reads a scalar into uninitialized memory. After an error, the memory is still uninitialized.
     func read(_ message: ScalarMessage, into address: UnsafeMutableRawPointer) throws(StreamError) {
         switch shape {
         case .scalar(let read, _):
@@ -205,8 +206,8 @@ extension StreamPlan {
         }
     }
 
-    /// Moves a complete container into the memory of a value of this plan, through optionals and conversions.
-    /// The container is consumed even when an error is thrown, and the memory is then still uninitialized.
+    /// Moves a complete container into the memory of a value of this plan, through optionals and conversions. The container
+    /// is consumed even if an error is thrown. In that case, the memory is still uninitialized.
     func take(
         _ value: UnsafeMutableRawPointer, of built: StreamPlan, into address: UnsafeMutableRawPointer
     ) throws(StreamError) {
@@ -229,6 +230,6 @@ extension StreamPlan {
     }
 }
 
-/// Stands for any Swift class where only the count of references matters.
+/// A placeholder for any Swift class, used if only the reference count is needed.
 @usableFromInline
 final class NativeObject {}

@@ -1,21 +1,21 @@
-// Using machines again: a builder takes the one that the builder before it has done with. What a document costs is then what
-// is in it, and not what a machine is made of.
+// Reuses state machines: a builder takes the machine of an earlier builder. The cost of a document then depends on its
+// contents, and not on the size of a machine.
 
 import PlistStreaming
 
 extension ValueMachine {
-    /// The levels, and the levels within records, that a spare machine has at most, each of some kilobytes.
+    /// The maximum number of levels, and of levels within records, that a spare machine has. Each of them has some kilobytes.
     private static var largestLevelCount: Int { 8 }
 
-    /// A machine for one value of a type after another: a spare one, or a new one.
+    /// Returns a machine that builds values of a type, either a spare one or a new one.
     ///
-    /// A plan has one spare machine at most. Whoever takes it is alone with it; others at the same time, such as a value that
-    /// is converted within the value, or another thread, make new ones.
+    /// A plan has at most one spare machine. The builder that takes it is its only user. Other builders at the same time make
+    /// new machines. Examples are a value that is converted within the value, or another thread.
     static func take<Value: StreamValue>(
         for type: Value.Type, options: BuilderOptions
     ) throws(StreamError) -> UnsafeMutablePointer<ValueMachine> {
         if let (spare, owner) = unsafe PlanBinder.takeSpare(for: type, options.keyMapping) {
-            // SAFETY: only `giveBack` leaves addresses there, and those of machines.
+            // SAFETY: only `giveBack` stores addresses there, and all of them are addresses of machines.
             let machine = unsafe spare.assumingMemoryBound(to: ValueMachine.self)
             unsafe machine.pointee.begin(owner, options)
             return unsafe machine
@@ -34,7 +34,7 @@ extension ValueMachine {
         return unsafe machine
     }
 
-    /// Leaves a machine to the next who takes one, or frees it.
+    /// Keeps a machine for the next builder, or frees it.
     static func giveBack(_ machine: UnsafeMutablePointer<ValueMachine>) {
         guard unsafe machine.pointee.isSpare else { return unsafe free(machine) }
         let spare = unsafe machine.pointee.plan.spare
@@ -43,17 +43,18 @@ extension ValueMachine {
         withExtendedLifetime(owner) {}
     }
 
-    /// Ends a machine that nobody has.
+    /// Frees a machine without a user.
     static func free(_ machine: UnsafeMutableRawPointer) {
-        // SAFETY: the address is that of a machine, which `take` has made.
+        // SAFETY: the address is that of a machine made by `take`.
         let machine = unsafe machine.assumingMemoryBound(to: ValueMachine.self)
         unsafe machine.deinitialize(count: 1)
         unsafe machine.deallocate()
     }
 
-    /// A Boolean value that indicates whether the machine is as a new one is, but for memory, and has little of that.
+    /// A Boolean value that indicates whether the machine equals a new one except for its memory, and doesn't have much
+    /// memory.
     ///
-    /// One that has given up a value, or has anything that was made for one, is not used again.
+    /// A machine isn't used again if it has discarded a value or still has state of a value.
     private var isSpare: Bool {
         guard isIntact, !isFilled, !isRecycling, unsafe top == levels, unsafe records.pointee.loan == nil,
             unknownMembers.isEmpty, tree == nil, deliver == nil, levelCount <= Self.largestLevelCount
@@ -82,7 +83,7 @@ enum SpareMachineTests {
         var next: Object?
     }
 
-    /// Builds a value of the type that it is in while it is converted itself.
+    /// Builds a value of the outer type during its own conversion.
     struct Inner: StreamRepresentable, Equatable {
         var text = ""
         init() {}
@@ -126,7 +127,7 @@ extension SpareMachineTests: SelfTesting {
         try unsafe PlanBinder.bind(type, keys).plan.spare.look(0) != nil
     }
 
-    // Each test has types or names of its own, since others may take the machine of a type at any time.
+    // Each test has its own types or names, because other tests may take the machine of a type at any time.
     private static func names() -> KeyMapping { .names { $0 } }
 
     private static func testUsesAMachineAgain() throws {
@@ -156,7 +157,7 @@ extension SpareMachineTests: SelfTesting {
             let options = BuilderOptions(keyMapping: names(), unknownMembers: .collect)
             expectEqual(try build(full, as: Item.self, options), expected, "all members")
             expectEqual(try build("{ }", as: Item.self, options), Item(), "no member after all")
-            // A script that ends anywhere, or is wrong there.
+            // A script that ends at any point, or is invalid there.
             for prefix in ["", "{", full.dropLast(2) + " key \"other\" integer 1"] {
                 _ = try? build("\(prefix) \(ending)", as: Item.self, options)
                 expectEqual(try build("{ }", as: Item.self, options), Item(), "no member after \(prefix) \(ending)")
@@ -200,7 +201,7 @@ extension SpareMachineTests: SelfTesting {
             expectNotNil(object, "an object of a value that is kept")
         }
         expectNil(object, "an object of a value that is not")
-        // A value that nobody takes ends with its builder.
+        // A value that isn't taken is released with its builder.
         do {
             var builder = try ObjectBuilder<Object>(options: options)
             try EventScript.send("{ key \"next\" { } }", to: &builder)

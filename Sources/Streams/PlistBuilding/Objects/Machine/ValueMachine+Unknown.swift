@@ -1,9 +1,9 @@
-// Members that the type does not have, keys outside objects, and property lists within a value.
+// Handles unknown members, keys outside objects, and property lists within a value.
 
 import PlistStreaming
 
 extension ValueMachine {
-    /// Takes a key of a container that is no object.
+    /// Handles a key in a container that isn't an object.
     mutating func writeOtherKey(_ key: RawSpan) throws(StreamError) {
         switch unsafe top.pointee.kind {
         case .dictionary:
@@ -20,7 +20,7 @@ extension ValueMachine {
         }
     }
 
-    /// Decides about a key that is no member of the object.
+    /// Handles a key that isn't a member of the object.
     mutating func selectUnknown(_ key: RawSpan) throws(StreamError) {
         unsafe top.pointee.member = -2
         unsafe top.pointee.fast = .none
@@ -36,7 +36,7 @@ extension ValueMachine {
         }
     }
 
-    /// Keeps a scalar of an unknown member, if unknown members are collected.
+    /// Keeps a scalar of an unknown member if unknown members are collected. Returns false otherwise.
     mutating func collectIfUnknown(_ message: ScalarMessage) throws(StreamError) -> Bool {
         guard unsafe options.unknownMembers == .collect && top.pointee.kind == .object && top.pointee.member == -2
         else { return false }
@@ -59,7 +59,7 @@ extension ValueMachine {
 
     // MARK: Property lists
 
-    /// Goes into a container that becomes a property list: a value of the type, or an unknown member.
+    /// Enters a container that becomes a property list: a value of the type, or an unknown member.
     mutating func beginPropertyList(isArray: Bool, slot: ValueSlot?) throws(StreamError) {
         let frame = try unsafe pushLevel()
         unsafe frame.pointee.kind = .propertyList

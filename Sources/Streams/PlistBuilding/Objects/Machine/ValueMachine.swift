@@ -1,61 +1,65 @@
-// The machine that builds a value of any bound type from messages, directly in its memory. It is not generic: what is
-// special to a type is in its plan. This file has the messages; `ValueMachine+Containers` opens and closes containers,
-// `ValueMachine+Slots` decides where values go and converts them, `ValueMachine+Errors` says where something was.
+// Builds a value of any bound type from messages, directly in its memory. The state machine isn't generic: all properties of
+// a type are in its plan. This file handles messages. `ValueMachine+Containers` opens and closes containers,
+// `ValueMachine+Slots` finds the destinations of values and converts them, and `ValueMachine+Errors` adds paths to errors.
 
 import PlistStreaming
 import StringTables
 
-/// An unknown member that was kept.
+/// An unknown member that was collected.
 public struct UnknownMember: Sendable, Equatable {
-    /// The way to the member.
+    /// The path of the member.
     public let path: StreamPath
     /// The value of the member.
     public let value: PropertyList
 }
 
-/// Builds values of one type from messages, one after another.
+/// A state machine that builds values of one type from messages, one after another.
 @safe
 @usableFromInline
 struct ValueMachine: ~Copyable {
-    // The first of the properties: Swift 6.3 tells TSan that what is changed behind this address is the first of them, and
-    // of the plan, which all threads share, that would be a race.
-    /// What a reader is lent for records, by address, so that it stays where it is.
+    // This has to be the first property: Swift 6.3 reports changes of the memory behind it to TSan as changes of the first
+    // property. If that were the plan, which all threads share, TSan would report a race.
+    /// The state that is lent to readers of records. It is allocated separately so that its address stays the same.
     let records: UnsafeMutablePointer<RecordState>
-    // SAFETY: the owner keeps the plan alive, or the plan this spare machine.
+    // SAFETY: the owner keeps the plan alive, or the plan keeps this spare machine.
     private unowned(unsafe) let unretainedPlan: StreamPlan
     var plan: StreamPlan { unsafe unretainedPlan }
     private(set) var options: BuilderOptions
-    /// How strings are made.
+    /// The functions for making strings.
     let text = SmallText.checked
-    /// The depth of the values that are built; containers above it are passed through.
+    /// The depth of the built values. Containers above it are passed through.
     let streamingDepth: Int
-    /// A Boolean value that indicates whether the values that are built must be the elements of an array, and can't be the
-    /// values of a dictionary.
+    /// A Boolean value that indicates whether the built values must be the elements of an array, and can't be the values of a
+    /// dictionary.
     @usableFromInline var expectsArray = false
-    /// Keeps the plans alive, but for those that live for ever; nil in a spare machine, which belongs to its plan.
+    /// The owner of the plans, except for plans that are never freed. It is nil in a spare machine, which belongs to its
+    /// plan.
     private var owner: AnyObject?
-    /// A Boolean value that indicates whether no value was given up, so that all memory is as a complete value leaves it.
+    /// A Boolean value that indicates whether no value was discarded, so that all memory is in the state after a complete
+    /// value.
     var isIntact = true
-    /// The members that the type does not have, if they are collected.
+    /// The unknown members, if they are collected.
     var unknownMembers: [UnknownMember] = []
-    /// A Boolean value that indicates whether names that are those of no member are noted, and those noted in each level.
+    /// A Boolean value that indicates whether unknown names are recorded. They are in `strays`, by level.
     var watchesNames = false
-    /// A Boolean value that indicates whether the array to come goes on with the one that came with the same key.
+    /// A Boolean value that indicates whether the next array continues the earlier one with the same key.
     var continuesArray = false
     var strays: [(count: Int, names: [String], near: [(name: String, member: Int)], areAttributes: Bool)] = []
-    /// Gets them instead, one by one, if anyone does.
+    /// A closure that receives unknown members one by one instead of collecting them, or nil.
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
-    /// Receives each complete value at the root; nil in a builder, which keeps the value until it is taken.
+    /// A closure that receives each complete value at the root. It is nil in a builder, which keeps the value until it is
+    /// taken.
     @usableFromInline var deliver: (() throws(StreamError) -> Void)?
-    /// The number of values handed over, by address, since readers hand over as well.
+    /// The number of delivered values. It is allocated separately, because readers also deliver values.
     @usableFromInline private(set) var delivery: UnsafeMutablePointer<Int>?
-    /// A Boolean value that indicates whether a value with unknown members was taken, so that the next one begins without them.
+    /// A Boolean value that indicates whether a value with unknown members was taken, so that the next value begins without
+    /// them.
     var isTaken = false
     /// A Boolean value that indicates whether the value at the root is complete.
     @usableFromInline var isFilled = false
-    /// A Boolean value that indicates whether the memory at the root holds an object that may be used again.
+    /// A Boolean value that indicates whether the memory at the root has an object that may be used again.
     var isRecycling = false
-    /// A Boolean value that indicates whether the object that is lent to a reader is the innermost level already.
+    /// A Boolean value that indicates whether the object that is lent to a reader already is the innermost level.
     var isInObject = false
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?
@@ -98,7 +102,7 @@ struct ValueMachine: ~Copyable {
         unsafe delivery?.deallocate()
     }
 
-    /// Makes the counter of values handed over.
+    /// Makes the counter of delivered values.
     @usableFromInline
     mutating func makeDelivery() -> UnsafeMutablePointer<Int> {
         let counter = UnsafeMutablePointer<Int>.allocate(capacity: 1)
@@ -107,14 +111,14 @@ struct ValueMachine: ~Copyable {
         return unsafe counter
     }
 
-    /// Begins to serve another builder.
+    /// Assigns the machine to another builder.
     mutating func begin(_ owner: AnyObject?, _ options: BuilderOptions) {
         self.owner = owner
         self.options = options
     }
 
-    /// Ends to serve a builder: forgets what belongs to it, and the keys of what it has built.
-    /// - Returns: The owner of the plans, who keeps this machine's plan.
+    /// Removes the state that belongs to the last builder, and the keys of the values that it has built.
+    /// - Returns: The owner of the plans, which keeps this machine's plan alive.
     mutating func end() -> AnyObject? {
         options.keyMapping = .exact
         watchesNames = false
@@ -146,7 +150,7 @@ struct ValueMachine: ~Copyable {
 
     @usableFromInline
     mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        // SAFETY: a fast kind stands for the type at the address; see `ValueMachine+Slots`.
+        // SAFETY: a fast kind identifies the type at the address; see `ValueMachine+Slots`.
         if unsafe top.pointee.kind == .object {
             if unsafe top.pointee.fast == .integer {
                 unsafe top.pointee.address.storeBytes(of: value, as: Int64.self)
@@ -204,7 +208,7 @@ struct ValueMachine: ~Copyable {
 
     @usableFromInline
     mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        // SAFETY: see writeInteger. A member that has a value is assigned, one that has none is initialized.
+        // SAFETY: see writeInteger. A member with a value is assigned, and a member without one is initialized.
         if unsafe top.pointee.kind == .object {
             if unsafe top.pointee.fast == .string {
                 let string = unsafe top.pointee.address.assumingMemoryBound(to: String.self)
@@ -289,7 +293,7 @@ struct ValueMachine: ~Copyable {
 
     // MARK: Levels
 
-    /// Makes room for one more level and the one above it, and returns it.
+    /// Allocates one more level and the one after it, and returns the new level.
     mutating func pushLevel() throws(StreamError) -> UnsafeMutablePointer<ValueFrame> {
         guard depth < options.depthLimit else {
             throw located(StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting"))

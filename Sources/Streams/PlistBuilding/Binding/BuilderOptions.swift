@@ -1,26 +1,26 @@
-// The choices of everyone who builds values: names, unknown and missing members, nulls, depth.
+// The options for building values: names, unknown and missing members, null, depth.
 
-/// What a builder does with members its type does not have, with missing ones and with nulls, and how names are mapped.
+/// Options that control how a builder treats unknown members, missing members and null, and how names are mapped.
 public struct BuilderOptions: Sendable {
-    /// What to do with a member that the type does not have.
+    /// The ways to treat a member that the type doesn't have.
     public enum UnknownMembers: Sendable {
-        /// Skip it, whatever it contains.
+        /// Skip the member with all its contents.
         case ignore
-        /// Keep it with its path in `unknownMembers`, as a property list; at most `unknownMemberLimit`.
+        /// Keep the member in `unknownMembers` as a property list with its path, up to `unknownMemberLimit`.
         case collect
         /// Throw `unknownMember`.
         case reject
     }
 
-    /// What to do when a member does not come.
+    /// The ways to treat a missing member.
     public enum MissingMembers: Sendable {
-        /// Give it the value that `init()` makes for this value, unless the member is declared required.
+        /// Use the value that `init()` makes for this object, unless the member is declared as required.
         case useDefaults
         /// Throw `missingMember`, unless the member is optional.
         case reject
     }
 
-    /// What to do with null for a member that is not optional.
+    /// The ways to treat null for a member that isn't optional.
     public enum Nulls: Sendable {
         /// Throw `typeMismatch`.
         case reject
@@ -28,29 +28,32 @@ public struct BuilderOptions: Sendable {
         case treatAsMissing
     }
 
-    /// How names of properties become names in the stream.
+    /// The mapping of property names to names in the stream.
     public var keyMapping: KeyMapping
-    /// What to do with a member that the type does not have.
+    /// The treatment of a member that the type doesn't have.
     public var unknownMembers: UnknownMembers
-    /// A Boolean value that indicates whether names are compared where those that the type does not have are ignored.
+    /// A Boolean value that indicates whether names are checked if unknown members are ignored.
     ///
-    /// With `true`, the default, a header of CSV of which no column is a member is an error, and so is an element of XML none of
-    /// whose children and attributes is one; so is a name that differs only in case, or in space around it, from a member that does
-    /// not come. A value of defaults would hide such a mistake. An element that has only attributes may be an empty list, so it is
-    /// accepted if the object has an array.
+    /// With `true`, the default, the following are errors, because a value of defaults would hide a mistake:
+    ///
+    /// - a CSV header without any column that is a member
+    /// - an XML element without any child or attribute that is a member
+    /// - a name that differs from a missing member only in case, or in the white space around it
+    ///
+    /// An element with only attributes is accepted if the object has an array, because the element may be an empty list.
     public var checksNames: Bool
-    /// What to do when a member does not come.
+    /// The treatment of a missing member.
     public var missingMembers: MissingMembers
-    /// What to do with null for a member that is not optional.
+    /// The treatment of null for a member that isn't optional.
     public var nulls: Nulls
-    /// The deepest nesting of containers, beyond which `limitExceeded` is thrown.
+    /// The maximum depth of containers. If it is exceeded, `limitExceeded` is thrown.
     public var depthLimit: Int
-    /// The largest number of unknown members that are collected, beyond which `limitExceeded` is thrown.
+    /// The maximum number of unknown members that are collected. If it is exceeded, `limitExceeded` is thrown.
     ///
-    /// An ``RecordStream`` may also hand them over as they come, without a limit.
+    /// A ``RecordStream`` can also deliver them as they are received, without a limit.
     public var unknownMemberLimit: Int
 
-    /// Makes options; those not named are lenient where no value can be wrong, and strict elsewhere.
+    /// Creates options. The defaults are lenient if no value can be wrong, and strict otherwise.
     public init(
         keyMapping: KeyMapping = .exact,
         unknownMembers: UnknownMembers = .ignore,

@@ -1,4 +1,4 @@
-// The types of Foundation that members often have: dates, data, addresses and identifiers.
+// Bindings for common types of Foundation: dates, data, URLs and UUIDs.
 
 import PlistStreaming
 
@@ -9,11 +9,11 @@ public import Foundation
 #endif
 
 extension Date: StreamValue {
-    /// The binding of a date: a date, the text of an ISO 8601 date and time such as `2001-01-31T12:00:00.5Z`, or a number of
-    /// seconds since 2001, as `Date` codes itself.
+    /// The binding of a date. It reads a date, the text of an ISO 8601 date and time such as `2001-01-31T12:00:00.5Z`, or a
+    /// number of seconds since 2001, like the coding of `Date`.
     ///
-    /// A JSON writer writes as many digits of a second as read back the same, from three to nine unless all are zero. Its options
-    /// may ask for seconds since 2001, which lose nothing.
+    /// A JSON writer writes as many fractional digits of a second as are needed to read the same date: from three to nine
+    /// digits, or none if all are zero. Its options can also select seconds since 2001, which are always exact.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -48,7 +48,7 @@ extension Date: StreamValue {
 }
 
 extension Data: StreamValue {
-    /// The binding of data: data, or text in Base64, as a JSON writer writes them.
+    /// The binding of data. It reads data, or text in Base64, which JSON writers write.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -73,8 +73,8 @@ extension Data: StreamValue {
 }
 
 extension URL: StreamRepresentable {
-    /// Makes an address of its text.
-    /// - Throws: `unrepresentable` for text that is none.
+    /// Creates a URL from its text.
+    /// - Throws: `unrepresentable` for text that isn't a URL.
     public init(representation: String) throws(StreamError) {
         guard let url = URL(string: representation) else {
             throw StreamError(.unrepresentable, "expected a URL, found other text")
@@ -87,8 +87,8 @@ extension URL: StreamRepresentable {
 }
 
 extension UUID: StreamRepresentable {
-    /// Makes an identifier of its text, such as `E621E1F8-C36C-495A-93FC-0C247A3E6E5F`.
-    /// - Throws: `unrepresentable` for text that is none.
+    /// Creates an identifier from its text, such as `E621E1F8-C36C-495A-93FC-0C247A3E6E5F`.
+    /// - Throws: `unrepresentable` for text that isn't a UUID.
     public init(representation: String) throws(StreamError) {
         guard let identifier = UUID(uuidString: representation) else {
             throw StreamError(.unrepresentable, "expected a UUID, found other text")
@@ -96,23 +96,23 @@ extension UUID: StreamRepresentable {
         self = identifier
     }
 
-    /// The text in capitals.
+    /// The text in capital letters.
     public var representation: String { uuidString }
 }
 
 extension MemoryForm {
-    /// The kind of Foundation's scalars, which no text can hold as they are.
+    /// Returns the kind of a scalar type of Foundation, which text can't represent directly.
     static func foundationKind(of type: Any.Type) -> Kind {
         type == Date.self ? .date : type == Data.self ? .data : .messages
     }
 
-    /// The seconds since 2001 of the date at an address.
+    /// Returns the seconds since 2001 of the date at an address.
     package static func seconds(ofDateAt address: UnsafeRawPointer) -> Double {
         // SAFETY: the caller has a form of the kind `date`.
         unsafe address.assumingMemoryBound(to: Date.self).pointee.timeIntervalSinceReferenceDate
     }
 
-    // PERF: PropertyLists/items written; of a generic result Foundation would look up the type each time.
+    // PERF: PropertyLists/items written; for a generic result, Foundation would look up the type each time.
     /// Calls a closure with the bytes of the data at an address.
     package static func withBytes(
         ofDataAt address: UnsafeRawPointer, _ body: (RawSpan) throws(StreamError) -> Void

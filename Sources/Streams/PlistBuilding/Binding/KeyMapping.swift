@@ -1,16 +1,16 @@
-// How the name of a property becomes the name of a member in a stream, and what collisions mean.
+// Maps the names of properties to the names of members in a stream, and detects collisions.
 
 import PlistStreaming
 
-/// The rule that makes the name in the stream from the name of a property, for reading and writing, of bound types and of
-/// `Codable` ones.
+/// A rule that maps the names of properties to names in the stream, for reading and writing, for bound types and `Codable`
+/// types.
 ///
-/// Names of bound types are mapped once, when a type is bound, always from property to stream: nothing is guessed from the
-/// input. Two properties that map to one name are an error of binding. A `Decodable` type does not tell its properties, so that
-/// decoders go the other way, too: see ``snakeCase`` and ``custom(_:inverse:)``.
+/// The names of a bound type are mapped once, when the type is bound, and always from the property to the stream. Nothing is
+/// guessed from the input. If two properties map to the same name, binding fails. A `Decodable` type doesn't list its
+/// properties, so decoders also map names in the other direction: see ``snakeCase`` and ``custom(_:inverse:)``.
 ///
-/// A function says its direction: that of ``names(_:)`` is the one of `JSONEncoder`, that of ``keys(_:)`` the one of
-/// `JSONDecoder`, and ``custom(_:inverse:)`` takes both.
+/// Each function has a direction: the function of ``names(_:)`` maps like `JSONEncoder`, the function of ``keys(_:)`` maps
+/// like `JSONDecoder`, and ``custom(_:inverse:)`` takes both functions.
 public struct KeyMapping: Sendable {
     package enum Rule: Sendable {
         case exact, snakeCase
@@ -20,54 +20,60 @@ public struct KeyMapping: Sendable {
 
     package let rule: Rule
 
-    /// Names are used as they are.
+    /// Names aren't changed.
     public static let exact: KeyMapping = KeyMapping(rule: .exact)
 
-    /// Words are separated by underscores and written small: `fullName` becomes `full_name`.
+    /// Words are separated by underscores and written in lower case: `fullName` becomes `full_name`.
     ///
-    /// A word begins at a capital after a small letter or a digit, and at the last capital of several before a small
-    /// letter: `userID` is `user_id`, `myURLProperty` is `my_url_property`, `address2Line` is `address2_line`.
-    /// Underscores at both ends stay, those inside separate words already: `_isNew` is `_is_new`.
+    /// A word begins at a capital letter after a small letter or a digit. If several capital letters precede a small letter,
+    /// it begins at the last of them: `userID` becomes `user_id`, `myURLProperty` becomes `my_url_property`, `address2Line`
+    /// becomes `address2_line`. Underscores at both ends are kept. Underscores within a name already separate words: `_isNew`
+    /// becomes `_is_new`.
     ///
-    /// Decoders turn names of the stream back as `JSONDecoder` does, which does not know capitals: `user_id` is the key `userId`.
+    /// Decoders map names of the stream back like `JSONDecoder`, which can't restore acronyms: `user_id` becomes the key
+    /// `userId`.
     public static let snakeCase: KeyMapping = KeyMapping(rule: .snakeCase)
 
-    /// Makes a rule of a function from properties and coding keys to names in the stream.
+    /// Creates a rule from a function that maps properties and coding keys to names in the stream.
     ///
-    /// Types are bound once by each rule that is made, not by each use of it: make it once, and use copies.
+    /// A type is bound once for each rule that you create, not for each use of the rule. Create the rule once, and use
+    /// copies.
     ///
-    /// Decoders look up keys by their names, too, so that they read the properties that are written by this rule. They cannot turn
-    /// names back: `allKeys` of a container and the paths of errors have the names of the stream. So types that ask for `allKeys`
-    /// do not read what they wrote: enumerations with payloads whose coding is synthesized, and dictionaries whose keys are no
-    /// strings, such as `[Int: Int]`, unless the names stay what they were. For those there is a rule of both directions.
-    /// - Parameter map: Returns the name of a property or coding key; called once for each property of each type.
+    /// Decoders also look up keys by their names, so that they can read properties written with this rule. They can't map
+    /// names back: `allKeys` of a container and the paths of errors have the names of the stream. Types that use `allKeys`
+    /// therefore can't read their own output, unless the names are unchanged. Examples are enumerations with payloads and
+    /// synthesized coding, and dictionaries whose keys aren't strings, such as `[Int: Int]`. For such types, use a rule with
+    /// both directions.
+    /// - Parameter map: Returns the name for a property or coding key. It is called once for each property of each type.
     public static func names(_ map: @escaping @Sendable (String) -> String) -> KeyMapping {
         KeyMapping(rule: .custom(KeyFunctions(map, nil)))
     }
 
-    /// Makes a rule of a function from names in the stream to coding keys, as `JSONDecoder` has it; for decoders only.
+    /// Creates a rule for decoders from a function that maps names in the stream to coding keys, like `JSONDecoder`.
     ///
-    /// Nothing is written by it and no type bound, since it does not tell the names of properties: those are errors of the kind
-    /// `misuse`.
-    /// - Parameter inverse: Returns the coding key of a name.
+    /// The rule can't be used to write values or to bind types, because it doesn't have the names of properties. These uses
+    /// are errors of the kind `misuse`.
+    /// - Parameter inverse: Returns the coding key for a name.
     public static func keys(_ inverse: @escaping @Sendable (String) -> String) -> KeyMapping {
         KeyMapping(rule: .keys(inverse))
     }
 
-    /// Makes a rule of functions in both directions.
+    /// Creates a rule from functions in both directions.
     ///
-    /// Types are bound once by each rule that is made, not by each use of it: make it once, and use copies.
+    /// A type is bound once for each rule that you create, not for each use of the rule. Create the rule once, and use
+    /// copies.
     ///
     /// - Parameters:
-    ///   - map: Returns the name in the stream of a property or coding key; called once for each property of each type.
-    ///   - inverse: Returns the coding key of a name in the stream. Only decoders ask it, and then instead of the other function.
+    /// - map: Returns the name in the stream for a property or coding key. It is called once for each property of each type.
+    ///   - inverse: Returns the coding key for a name in the stream. Only decoders call it, and they call it instead of the
+    ///     other function.
     public static func custom(
         _ map: @escaping @Sendable (String) -> String, inverse: @escaping @Sendable (String) -> String
     ) -> KeyMapping {
         KeyMapping(rule: .custom(KeyFunctions(map, inverse)))
     }
 
-    /// Throws `misuse` for a rule that does not tell the names of properties.
+    /// Throws `misuse` for a rule that doesn't have the names of properties.
     package func requireNames() throws(StreamError) {
         if case .keys = rule { throw Self.withoutNames() }
     }
@@ -78,7 +84,8 @@ public struct KeyMapping: Sendable {
             "the key mapping goes from names to coding keys only, by which nothing is written and no type bound")
     }
 
-    /// Returns the name in the stream of a property; the property itself for a rule of ``keys(_:)``, which tells no names.
+    /// Returns the name in the stream for a property. For a rule of ``keys(_:)``, which has no such names, returns the
+    /// property itself.
     public func name(for property: String) -> String {
         switch rule {
         case .exact, .keys: property
@@ -102,7 +109,7 @@ public struct KeyMapping: Sendable {
     }
 }
 
-/// The functions of a rule, and what was bound by them, which all copies of the rule share.
+/// The functions of a rule, and the plans that were bound with them. All copies of the rule share them.
 package final class KeyFunctions: Sendable {
     package let map: @Sendable (String) -> String
     package let inverse: (@Sendable (String) -> String)?

@@ -1,8 +1,8 @@
-// Comparing a key with the one that is expected, by the words that hold it instead of by its hash.
+// Compares a key with an expected key by words that contain its bytes, instead of by a hash.
 
 import PlistStreaming
 
-/// What is compared of a key: its length, and all bytes up to 16, or the first and the last eight.
+/// The parts of a key that are compared: its length, and all bytes up to 16, or the first and the last eight bytes.
 @usableFromInline
 package struct KeyWords: BitwiseCopyable {
     @usableFromInline let first: UInt64
@@ -29,21 +29,21 @@ package struct KeyWords: BitwiseCopyable {
         }
     }
 
-    /// Returns whether these are the words of the bytes of a key, and the bytes those from an address on.
+    /// Returns whether these are the words of a key's bytes, and the bytes equal those at an address.
     @inlinable @inline(__always)  // PERF: see above.
     package func isEqual(to other: KeyWords, _ bytes: UnsafeRawBufferPointer, _ known: UnsafeRawPointer?) -> Bool {
         guard length == other.length, first == other.first, last == other.last else { return false }
         return unsafe length <= 16 || Self.isMiddleEqual(bytes, known)
     }
 
-    /// Returns whether these are the words of a key, and the key has the bytes from an address on.
+    /// Returns whether these are the words of a key, and the key equals the bytes at an address.
     @inlinable @inline(__always)  // PERF: see above.
     package func isEqual(to key: RawSpan, _ known: UnsafeRawPointer?) -> Bool {
         // SAFETY: the pointer does not leave the closure.
         unsafe key.withUnsafeBytes { unsafe isEqual(to: KeyWords($0), $0, known) }
     }
 
-    /// A number of 40 good bits at the top; keys of one length with the same ends have the same.
+    /// Returns a number whose upper 40 bits are well mixed. Keys with the same length and the same ends have the same number.
     @inlinable
     package func hash(_ seed: (UInt64, UInt64)) -> UInt64 {
         var one = (first ^ seed.0) &* 0x9E37_79B9_7F4A_7C15
@@ -53,7 +53,7 @@ package struct KeyWords: BitwiseCopyable {
         return (one &+ other &+ UInt64(length)) &* 0x94D0_49BB_1331_11EB
     }
 
-    /// Compares what is between the words of keys of one length, which is more than 16 bytes.
+    /// Compares the bytes between the words of two keys with the same length of more than 16 bytes.
     @inlinable @inline(__always)  // PERF: see above.
     static func isMiddleEqual(_ bytes: UnsafeRawBufferPointer, _ known: UnsafeRawPointer?) -> Bool {
         guard let known = unsafe known else { return false }

@@ -1,17 +1,17 @@
-// Where the members of a structure or class lie in memory, and how a fresh one is made. Made by the binder from declared
-// or reflected members, interpreted by `ValueMachine` and `PlanWriter`.
+// Describes the memory layout of a structure or class, and makes its values. The binder makes layouts from declared or
+// reflected members. `ValueMachine` and `PlanWriter` use them.
 
 import PlistStreaming
 import StringTables
 
-/// A member of a bound type. Trivial, so that the machine copies it without counting references.
+/// A member of a bound type. It is trivial, so that it is copied without counting references.
 @unsafe @usableFromInline
 struct BoundMember {
-    /// The bytes of the name in the stream, which live as long as the layout.
+    /// The bytes of the name in the stream. They are valid as long as the layout.
     @usableFromInline let name: UnsafeRawBufferPointer
     private let words: KeyWords
     @usableFromInline let fast: FastKind
-    /// The offset in the structure or object, or -1 for a property that is set by its accessor.
+    /// The offset in the structure or object, or -1 for a property that is set through its accessor.
     @usableFromInline let offset: Int
     unowned(unsafe) let plan: StreamPlan
 
@@ -28,7 +28,7 @@ struct BoundMember {
     func isName(_ key: RawSpan) -> Bool { unsafe words.isEqual(to: key, name.baseAddress) }
 }
 
-/// The members of a structure or class, and how one is made.
+/// The members of a structure or class, and the function that makes a value.
 @safe @usableFromInline
 final class ObjectLayout {
     let type: any StreamObject.Type
@@ -39,26 +39,26 @@ final class ObjectLayout {
     let keys: KeySet
     /// The members in the order of declaration.
     let members: UnsafeMutableBufferPointer<BoundMember>
-    /// The members as readers of text store them.
+    /// The members in the form that readers of text use.
     let records: RecordMembers
-    /// The members as writers of text have them.
+    /// The members in the form that writers of text use.
     let written: MemoryFormMembers
-    /// The declared members, for those without an offset.
+    /// The declared members, used for members without an offset.
     let declared: [StreamMember]?
     /// One bit for each of the first 64 members.
     let allMembers: UInt64
     let requiredMembers: UInt64
     let nonOptionalMembers: UInt64
-    /// A Boolean value that indicates whether a fresh value may be left uninitialized and its members be filled in one by one.
+    /// A Boolean value that indicates whether a new value can be left uninitialized and its members filled in one by one.
     ///
-    /// That holds for structures of which the members are the stored properties one to one, 64 at most.
+    /// This is possible for structures whose members are exactly the stored properties, up to 64.
     let isFilledMemberwise: Bool
-    /// A Boolean value that indicates whether a value that nobody kept can be set back to its defaults, since every stored
-    /// property is a member.
+    /// A Boolean value that indicates whether a value without other references can be reset to its defaults, because every
+    /// stored property is a member.
     let isResettable: Bool
-    /// The number of bytes from the start of the members to the end of the last one that has an offset.
+    /// The number of bytes from the start of the members to the end of the last member with an offset.
     let extent: Int
-    /// The members whose values own something, so that they have to be ended.
+    /// The members whose values have to be deinitialized.
     private let owningMembers: UInt64
     private let plans: [StreamPlan]
     private let operations: ValueOperations
@@ -120,22 +120,22 @@ final class ObjectLayout {
         unsafe written.deallocate()
     }
 
-    /// The start of the members: the structure itself, or the memory of the object that a reference leads to.
+    /// Returns the start of the members: the structure itself, or the memory of the referenced object.
     func members(ofValueAt value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
         // SAFETY: a reference to an object of a Swift class is its address.
         isClass ? unsafe value.load(as: UnsafeMutableRawPointer.self) : unsafe value
     }
 
-    /// Gives members the values that they have in a value made for the purpose, since what `init` makes may be another
-    /// one each time: an identifier, the time.
+    /// Sets members to the values of a temporary new value. A new value is made each time, because `init` may return
+    /// different values, such as an identifier or the time.
     ///
     /// - Parameters:
-    ///   - missing: The members, which have an offset; only a layout that is resettable has such.
+    /// - missing: The members to set. Each of them needs an offset, and only a resettable layout has such members.
     ///   - base: The start of the members of the value.
-    ///   - initialized: The members that have a value, which ends.
+    ///   - initialized: The members with a value, which is deinitialized.
     func setDefaults(_ missing: UInt64, at base: UnsafeMutableRawPointer, initialized: UInt64) {
-        // SAFETY: a fresh value has a value of the member's type at each offset. What is moved out of it is not ended, all
-        // else is; nothing is moved out of an object, which others may know.
+        // SAFETY: a new value has a value of the member's type at each offset. Values moved out of it are not deinitialized,
+        // and all other values are. No value is moved out of an object, because other code may refer to it.
         unsafe withUnsafeTemporaryAllocation(
             byteCount: max(operations.size, 1), alignment: operations.alignment
         ) { buffer in
@@ -143,7 +143,7 @@ final class ObjectLayout {
             unsafe make(fresh)
             defer { if isClass { unsafe operations.deinitialize(fresh) } }
             let source = unsafe members(ofValueAt: fresh)
-            // An `init` that gives out one object each time.
+            // An `init` that returns the same object each time.
             guard unsafe source != base else { return }
             var rest = missing
             while rest != 0 {
@@ -168,7 +168,7 @@ final class ObjectLayout {
         }
     }
 
-    /// Returns an error of writing a member with the step to it.
+    /// Adds a member to the path of an error that occurred while writing it.
     @usableFromInline @inline(never)
     func located(_ error: StreamError, member index: Int) -> StreamError { error.within(.key(keys[index])) }
 
@@ -225,7 +225,7 @@ extension ObjectLayout: SelfTesting {
     }
 
     private static func layout<Value: StreamValue>(_ type: Value.Type) throws -> ObjectLayout {
-        // The plans of this rule live as long as the process.
+        // The plans of this rule are never freed.
         guard case .object(let layout) = try PlanBinder.bind(type, .exact).plan.shape else {
             throw StreamError(.misuse, "\(type) is no object")
         }

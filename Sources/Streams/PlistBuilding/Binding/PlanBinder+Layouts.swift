@@ -1,4 +1,4 @@
-// The layout of a structure or class: of the members that it declares, or of those that reflection sees.
+// Determines the layout of a structure or class from its declared or reflected members.
 
 import PlistStreaming
 import StringTables
@@ -68,8 +68,8 @@ extension PlanBinder {
             offsets: stored.map(\.offset), required: 0, declared: nil, isCovered: true)
     }
 
-    /// Returns whether a type may be a property wrapper, which the runtime does not tell: one that was made streamable by its
-    /// owner.
+    /// Returns whether a type may be a property wrapper that its author has made streamable. The runtime has no information
+    /// about wrappers.
     private func mayBeWrapper(_ type: any StreamValue.Type) -> Bool {
         guard type is any StreamRepresentable.Type || type is any StreamObject.Type || type is any RawRepresentable.Type
         else { return false }
@@ -107,19 +107,20 @@ extension PlanBinder {
             isCovered: isOneToOne(declared, offsets, stored ?? []))
     }
 
-    /// The offset of a declared member that is stored without observers: a property, or in structures also a part of one.
+    /// Returns the offset of a declared member that is stored without observers. The member is a property, or in structures
+    /// also a part of one.
     private func offset(of member: StreamMember, in sample: AnyObject?, _ stored: [StoredProperty]?) -> Int? {
         guard let sample else { return member.structureOffset }
         func isStored(_ property: StoredProperty) -> Bool { property.isStrong && property.type == member.valueType }
-        // The address of a property that has none of its own lies elsewhere, which the stored properties tell.
+        // A property without an address has a temporary one somewhere else. The stored properties are used to detect this.
         guard let stored, stored.contains(where: isStored), let offset = member.objectOffset(sample) else { return nil }
         return stored.contains { isStored($0) && $0.offset == offset } ? offset : nil
     }
 
-    /// Returns whether each member is a whole stored property of its own, and each stored property is a member.
+    /// Returns whether each member is exactly one stored property, and each stored property is a member.
     ///
-    /// Where it is not so, two members may be one property, or one of them a part of the other: then a value is made
-    /// with its defaults, and members are assigned in the order in which they come, so that the last one wins.
+    /// Otherwise, two members may be the same property, or one may be a part of the other. A value is then made with its
+    /// defaults, and members are assigned in the order of the stream, so that the last value is kept.
     private func isOneToOne(_ members: [StreamMember], _ offsets: [Int], _ stored: [StoredProperty]) -> Bool {
         var isFound = [Bool](repeating: false, count: stored.count)
         for (member, offset) in zip(members, offsets) {

@@ -1,21 +1,21 @@
-// Finding the plan of a type: made once for each type and rule of names, and kept as long as the process for common rules.
+// Finds the plan of a type. A plan is made once for each type and rule of names. For common rules, it is never freed.
 
 import PlistStreaming
 
-/// Makes the plans of types under one rule of names: of one type, and of those that it consists of.
+/// Makes the plans of a type and of the types that it consists of, for one rule of names.
 @safe @usableFromInline
 final class PlanBinder {
     let keyMapping: KeyMapping
-    /// Tells the stored properties of a structure or class, nil where they cannot all be seen.
+    /// Returns the stored properties of a structure or class, or nil if reflection doesn't find all of them.
     let reflection: (any Any.Type, _ isClass: Bool) -> [StoredProperty]?
-    /// The plans that all share, if this binder adds to such.
+    /// The shared plans that this binder adds to, if any.
     private let shared: SharedPlans?
     fileprivate private(set) var plans: [ObjectIdentifier: StreamPlan] = [:]
-    /// The plans to be given up with this binder: those of objects refer to each other, and to themselves.
+    /// The plans that are released with this binder. Plans of objects can refer to each other and to themselves.
     private var own: [StreamPlan] = []
-    /// The types whose plans are being made, which may contain each other.
+    /// The number of types whose plans are being made. They may contain each other.
     private var depth = 0
-    /// The classes of which objects are being made here, to see where their declared members lie.
+    /// The classes with objects that are being made to find the offsets of their declared members.
     @TaskLocal private static var sampled: Set<ObjectIdentifier> = []
 
     fileprivate init(
@@ -36,8 +36,8 @@ final class PlanBinder {
     @usableFromInline
     deinit { for plan in own { plan.dissolve() } }
 
-    /// Returns the plan of a type, and makes it if need be.
-    /// - Throws: An error of the kind `misuse` when the type, or one inside it, cannot be bound.
+    /// Returns the plan of a type, and makes it if necessary.
+    /// - Throws: An error of the kind `misuse` if the type, or a type inside it, can't be bound.
     func plan<Value: StreamValue>(for type: Value.Type) throws(StreamError) -> StreamPlan {
         if let plan = plans[ObjectIdentifier(type)] ?? shared?.plan(for: type) { return plan }
         guard depth < 64 else { throw StreamError(.misuse, "\(type) contains itself without end") }
@@ -46,38 +46,38 @@ final class PlanBinder {
         let plan = try Value.streamBinding.makePlan(self)
         guard plan.type == type else { throw StreamError(.misuse, "\(type) has the stream binding of \(plan.type)") }
         if type is any StreamEncodable.Type {
-            // SAFETY: a plan is used for values of its type only.
+            // SAFETY: a plan is used only for values of its type.
             unsafe plan.writable = { address in
                 unsafe address.assumingMemoryBound(to: Value.self).pointee as? any StreamEncodable
             }
         }
-        // A type that contains itself has registered its plan while it was made.
+        // A type that contains itself has already registered its plan.
         if let registered = plans[ObjectIdentifier(type)] { return registered }
         plans[ObjectIdentifier(type)] = plan
         return plan
     }
 
-    /// Registers the plan of an object before its members are bound, since they may be of the same type.
+    /// Registers the plan of an object before its members are bound, because they may have the same type.
     func register(_ plan: StreamPlan, for type: Any.Type) {
         plans[ObjectIdentifier(type)] = plan
         own.append(plan)
     }
 
-    /// Leaves the plans to others, who keep them and give them up.
+    /// Returns the plans and transfers the responsibility for releasing them.
     fileprivate func releaseOwn() -> [StreamPlan] {
         defer { own = [] }
         return own
     }
 
-    /// Makes an object of a class whose members are declared.
+    /// Makes an object of a class with declared members.
     static func sample(of type: any StreamObject.Type) -> AnyObject {
         $sampled.withValue(sampled.union([ObjectIdentifier(type)])) { type.init() as AnyObject }
     }
 
-    /// Forgets a plan whose members could not be bound.
+    /// Removes a plan whose members couldn't be bound.
     func unregister(_ type: Any.Type) { plans[ObjectIdentifier(type)] = nil }
 
-    /// Makes the plan of a type that is converted from another one.
+    /// Makes the plan of a type that is converted from another type.
     func convertedPlan<Value, Form: StreamValue>(
         for type: Value.Type, from form: Form.Type,
         _ convert: @escaping (Form) throws(StreamError) -> Value, _ revert: @escaping (Value) -> Form
@@ -103,8 +103,8 @@ final class PlanBinder {
     // MARK: Shared plans
 
     // PERF: JSONTyped/documents; once a document, without counting references.
-    /// Takes the spare machine of a type that was looked up lately, with whoever keeps its plan alive, but for plans that
-    /// live for ever.
+    /// Takes the spare machine of a type that was looked up recently, and the object that keeps its plan alive. The object is
+    /// nil for plans that are never freed.
     static func takeSpare(
         for type: Any.Type, _ keyMapping: KeyMapping
     ) -> (machine: UnsafeMutableRawPointer, owner: AnyObject?)? {
@@ -115,14 +115,14 @@ final class PlanBinder {
         return unsafe (spare, nil)
     }
 
-    /// Returns the plan of a type and whoever keeps it alive.
+    /// Returns the plan of a type and the object that keeps it alive.
     @usableFromInline
     static func bind<Value: StreamValue>(
         _ type: Value.Type, _ keyMapping: KeyMapping
     ) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
         guard let shared = SharedPlans.of(keyMapping.rule) else { throw KeyMapping.withoutNames() }
         if let plan = shared.plan(for: type) { return (plan, shared) }
-        // The types' own code runs here, such as `init` of a class with declared members, and it may bind others.
+        // The types' own code runs here, such as `init` of a class with declared members, and it may bind other types.
         guard !sampled.contains(ObjectIdentifier(type)) else {
             throw StreamError(.misuse, "\(type) is bound by its own init(), of which an object is needed to bind it")
         }
@@ -132,20 +132,20 @@ final class PlanBinder {
     }
 }
 
-/// The plans of a rule, which do not change once they are here: those of a rule without functions live as long as the
-/// process, others as long as the rule and whoever uses a plan.
+/// The plans of a rule, which don't change after they were added. Plans of a rule without functions are never freed. Other
+/// plans are freed with the rule and the last user of a plan.
 @safe
 final class SharedPlans: @unchecked Sendable {
     private static let exact = SharedPlans()
     private static let snakeCase = SharedPlans()
 
     private var plans: [ObjectIdentifier: StreamPlan] = [:]
-    /// Those to be given up with these plans.
+    /// The plans that are released with this object.
     private var own: [StreamPlan] = []
-    /// Held for no more than looking up and adding, never while plans are made.
+    /// The lock is held only to look up and add plans, never while plans are made.
     private let lock = Lock()
     // PERF: JSONTyped/documents; a look-up without a lock and without hashing, once a document.
-    // SAFETY: plans that are also in the table above, so that they live as long as this object.
+    // SAFETY: these plans are also in the table above, so that they live as long as this object.
     private let recent = SharedPlaces(count: recentCount)
     private static let recentCount = 32
 
@@ -165,7 +165,7 @@ final class SharedPlans: @unchecked Sendable {
         }
     }
 
-    /// The spare machine of a type, if the type was looked up lately.
+    /// Returns the spare machine of a type if the type was looked up recently.
     func takeSpare(for type: Any.Type) -> UnsafeMutableRawPointer? {
         unsafe recentPlan(for: type)?._withUnsafeGuaranteedRef { unsafe $0.spare.take() }
     }
@@ -186,11 +186,12 @@ final class SharedPlans: @unchecked Sendable {
         return plan
     }
 
-    /// Adds the plans of a binder, which was asked for that of a type; or returns the one that another was faster with.
+    /// Adds the plans of a binder that has made the plan of a type. If another thread has already added a plan of the type,
+    /// returns that plan.
     func add(_ binder: PlanBinder, for type: Any.Type) -> StreamPlan? {
         lock.withLock {
             if let plan = plans[ObjectIdentifier(type)] { return plan }
-            // Those that another thread has made meanwhile stay; the plans added here refer to their own.
+            // Plans that another thread has added in the meantime are kept. The plans added here refer to their own plans.
             plans.merge(binder.plans) { known, _ in known }
             own += binder.releaseOwn()
             return nil
@@ -203,7 +204,7 @@ final class SharedPlans: @unchecked Sendable {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-/// A class that is bound to find itself.
+/// A class whose `init` binds the class itself.
 final class Circular: StreamObject {
     nonisolated(unsafe) static var refusals: [String] = []
     var id = 0
@@ -238,7 +239,7 @@ private struct Clash: StreamObject {
 }
 
 extension PlanBinder: SelfTesting {
-    /// The in-class tests of binding; those of what is bound are in `ObjectBuilder+Tests`.
+    /// The in-class tests of binding. The tests of bound types are in `ObjectBuilder+Tests`.
     public static var testSelectors: TestSelectors {
         [
             "testMakesOnePlanForAType": testMakesOnePlanForAType,
@@ -321,7 +322,7 @@ extension PlanBinder: SelfTesting {
         expectEqual(error?.kind, .misuse, "kind")
     }
 
-    /// What arrays in each other are refused with, so many levels of them.
+    /// Returns the error for nested arrays with a number of levels.
     private static func error<Value: StreamValue>(of type: Value.Type, levels: Int) -> StreamError? {
         if levels > 1 { return error(of: [Value].self, levels: levels - 1) }
         let binder = PlanBinder(keyMapping: .exact)

@@ -1,8 +1,8 @@
-// Access to the members of bound values by names that are known at run time only, such as those of a form or a script.
+// Accesses the members of bound values by names that are known only at run time, such as those of a form or a script.
 
 public import PlistStreaming
 
-/// A member of a bound type by its name, which is looked up once and then read and set on any value.
+/// A member of a bound type. It is looked up once by its name, and can then be read and set on any value.
 ///
 /// ```swift
 /// let zip = try PropertyBinding<Person>("address.zip")
@@ -11,23 +11,23 @@ public import PlistStreaming
 /// for member in try PropertyBinding<Person>.all() { print(member.path, member.valueType) }
 /// ```
 ///
-/// A path goes through structures, objects and optionals. A value of the member's own type is read and set as it is, an object by
-/// reference. Other values are converted as builders convert what comes in a stream: an integer is also a real, a string is also a
-/// date, a `PropertyList` is any value. A number isn't text. Properties of objects are copied, set in the copy, and put back; the process
-/// stops as with `person.name` if a caller is modifying one of them.
+/// A path can contain structures, objects and optionals. A value of the member's own type is read and set directly, an object
+/// by reference. Other values are converted like values of a stream: an integer is also a real, a string is also a date, and
+/// a `PropertyList` can be any value. A number isn't text. Properties of objects are copied, set in the copy, and written
+/// back. As with `person.name`, the process stops if a caller is modifying one of them.
 @safe
 public struct PropertyBinding<Root: StreamObject> {
-    /// The names of the members on the way, with points between them.
+    /// The names of the members on the path, separated by dots.
     public let path: String
     /// The type of the member.
     public var valueType: Any.Type { target.type }
 
     private let steps: [Step]
     private let target: StreamPlan
-    /// Keeps the plans.
+    /// The owner of the plans.
     private let owner: AnyObject
 
-    /// One member on the way.
+    /// One member on the path.
     private struct Step {
         let layout: ObjectLayout
         let index: Int
@@ -39,8 +39,8 @@ public struct PropertyBinding<Root: StreamObject> {
     /// Looks up a member.
     ///
     /// - Parameters:
-    ///   - path: The name of a member, or several with points between them.
-    ///   - keyMapping: How properties become names.
+    /// - path: The name of a member, or several names separated by dots.
+    ///   - keyMapping: The mapping of properties to names.
     /// - Throws: A `StreamError` of the kind `unknownMember`, with the nearest name; `misuse` if the type can't be bound.
     /// - Complexity: O(1) for each name.
     public init(_ path: String, keyMapping: KeyMapping = .exact) throws(StreamError) {
@@ -72,7 +72,7 @@ public struct PropertyBinding<Root: StreamObject> {
         steps.reversed().reduce(StreamError(.unknownMember, message)) { $0.within(.key($1.name)) }
     }
 
-    /// The members of the type itself, in the order in which they are written.
+    /// Returns the members of the type itself, in writing order.
     ///
     /// - Throws: A `StreamError` of the kind `misuse` if the type can't be bound.
     public static func all(keyMapping: KeyMapping = .exact) throws(StreamError) -> [PropertyBinding] {
@@ -88,8 +88,8 @@ public struct PropertyBinding<Root: StreamObject> {
 
     /// Returns the value of the member.
     ///
-    /// - Throws: A `StreamError` of the kind `typeMismatch` with the path, if the value isn't one of the type, or if an optional on the
-    ///   way is nil and the type isn't optional.
+    /// - Throws: A `StreamError` of the kind `typeMismatch` with the path, if the value doesn't have the type, or if an
+    ///   optional on the path is nil and the type isn't optional.
     public func value<Value: StreamValue>(
         _ type: Value.Type = Value.self, of root: Root
     ) throws(StreamError) -> Value {
@@ -125,7 +125,7 @@ public struct PropertyBinding<Root: StreamObject> {
         return result
     }
 
-    /// Calls a closure with the address of a copy of a value, which is an object itself for classes.
+    /// Calls a closure with the address of a copy of a value. For classes, the copy is a reference to the same object.
     private static func withAddress(
         of root: Root, _ body: (UnsafeMutableRawPointer) throws(StreamError) -> Void
     ) throws(StreamError) {
@@ -135,7 +135,8 @@ public struct PropertyBinding<Root: StreamObject> {
         }
     }
 
-    /// Calls a closure with the address at the end of some steps from a value at an address, or nil if an optional on the way is nil.
+    /// Calls a closure with the address that a number of steps leads to from a value, or with nil if an optional on the path
+    /// is nil.
     private func read(
         _ steps: ArraySlice<Step>, _ address: UnsafeRawPointer,
         _ body: (UnsafeRawPointer?) throws(StreamError) -> Void
@@ -162,8 +163,8 @@ public struct PropertyBinding<Root: StreamObject> {
     private func read(
         _ step: Step, of address: UnsafeRawPointer, _ body: (UnsafeRawPointer) throws(StreamError) -> Void
     ) throws(StreamError) {
-        // SAFETY: a member with an offset lies there in the structure. All others are copied: what is called with a part of an object
-        // could replace the property.
+        // SAFETY: a structure has a member with an offset at this offset. All other members are copied, because code that is
+        // called with a part of an object could replace the property.
         if step.offset >= 0, !step.layout.isClass {
             let members = unsafe step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address))
             return try unsafe body(UnsafeRawPointer(members) + step.offset)
@@ -175,7 +176,7 @@ public struct PropertyBinding<Root: StreamObject> {
         }
     }
 
-    /// Initializes memory with the value of a property that is declared or belongs to an object.
+    /// Initializes memory with the value of a declared property or a property of an object.
     private func get(_ step: Step, of address: UnsafeRawPointer, _ memory: UnsafeMutableRawPointer) {
         if let declared = step.layout.declared?[step.index] { return unsafe declared.get(address, memory) }
         let member = unsafe step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)) + step.offset
@@ -183,7 +184,7 @@ public struct PropertyBinding<Root: StreamObject> {
         unsafe step.plan.operations.pointee.copy(member, memory)
     }
 
-    /// Moves a value from memory to a property that is declared or belongs to an object.
+    /// Moves a value from memory to a declared property or a property of an object.
     private func put(_ memory: UnsafeMutableRawPointer, _ step: Step, of address: UnsafeMutableRawPointer) {
         if let declared = step.layout.declared?[step.index] { return unsafe declared.set(memory, address) }
         let member = unsafe step.layout.members(ofValueAt: address) + step.offset
@@ -195,14 +196,14 @@ public struct PropertyBinding<Root: StreamObject> {
 
     /// Sets the member of a value.
     ///
-    /// Of a structure or class whose members are declared, the property is set through its key path, observers included.
-    /// - Throws: A `StreamError` of the kind `typeMismatch` with the path, if the value can't be converted or an optional on the way is
-    ///   nil. The root is then as it was.
+    /// If the members of a structure or class are declared, the property is set through its key path, including observers.
+    /// - Throws: A `StreamError` of the kind `typeMismatch` with the path, if the value can't be converted or an optional on
+    ///   the path is nil. In these cases, the root isn't changed.
     public func set(_ value: some StreamValue, of root: inout Root) throws(StreamError) {
         var isMoved = false
         try unsafe ValueMachine.withTemporary(target.operations) { (source) throws(StreamError) in
             try unsafe convert(value, to: source)
-            // SAFETY: the memory has a value of the target's type, which moves to its place, or is ended here.
+            // SAFETY: the memory has a value of the target's type, which is moved to its destination or deinitialized here.
             defer { if !isMoved { unsafe target.operations.pointee.deinitialize(source) } }
             try unsafe withUnsafeMutablePointer(to: &root) { (address) throws(StreamError) in
                 try unsafe set(steps[...], of: UnsafeMutableRawPointer(address)) { place in
@@ -234,25 +235,26 @@ public struct PropertyBinding<Root: StreamObject> {
         let machine = unsafe builder.machine
         guard unsafe machine.pointee.isFilled else { throw located(StreamError(.misuse, "no value was written")) }
         unsafe machine.pointee.isFilled = false
-        // SAFETY: the memory at the root has a value of the target's type, which moves.
+        // SAFETY: the memory at the root has a value of the target's type, which is moved.
         unsafe target.operations.pointee.move(machine.pointee.root, memory)
         withExtendedLifetime(builder) {}
     }
 
-    /// An error of a builder, with the path of the member before its own.
+    /// Returns an error of a builder, with the path of the member before the error's own path.
     private func located(_ error: StreamError) -> StreamError {
         let path = steps.map { StreamPath.Step.key($0.name) } + (error.path?.steps ?? [])
         return path.reversed().reduce(StreamError(error.kind, error.message)) { $0.within($1) }
     }
 
-    /// Calls a closure with the address at the end of some steps from a value at an address, and puts back what has no address.
+    /// Calls a closure with the address that a number of steps leads to from a value. Copies of members without an address
+    /// are written back.
     private func set(
         _ steps: ArraySlice<Step>, of address: UnsafeMutableRawPointer, _ store: (UnsafeMutableRawPointer) -> Void
     ) throws(StreamError) {
         guard let step = steps.first else { return unsafe store(address) }
         do throws(StreamError) {
             let operations = unsafe step.plan.operations
-            // SAFETY: as for reading; what is moved out of a temporary is not ended there.
+            // SAFETY: as for reading; a value that is moved out of temporary memory is not deinitialized there.
             if step.offset >= 0, !step.layout.isClass, step.layout.declared == nil {
                 let member = unsafe step.layout.members(ofValueAt: address) + step.offset
                 return try unsafe setInside(step, steps.dropFirst(), member, store)
@@ -272,7 +274,7 @@ public struct PropertyBinding<Root: StreamObject> {
         }
     }
 
-    /// Goes on within a member, and into an optional.
+    /// Continues within a member, and in the value of an optional.
     private func setInside(
         _ step: Step, _ rest: ArraySlice<Step>, _ member: UnsafeMutableRawPointer,
         _ store: (UnsafeMutableRawPointer) -> Void

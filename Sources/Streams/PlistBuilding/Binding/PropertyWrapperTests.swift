@@ -1,5 +1,5 @@
-// The in-class tests of property wrappers: what stores them has another name than the property, and cannot be told from a
-// property of that name.
+// In-class tests of property wrappers. The storage of a wrapped property has a different name, and can't be distinguished
+// from a property with that name.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -37,7 +37,7 @@ enum PropertyWrapperTests {
     final class OfObject: StreamObject { @Box var percent = 5 }
     struct OfRawValue: StreamObject { @Raw(rawValue: 5) var percent }
 
-    /// Properties whose own names begin with an underscore, of types that cannot be wrappers.
+    /// Properties whose names begin with an underscore and whose types can't be wrappers.
     struct Underscored: StreamObject {
         var _id = 1
         var _key = UUID()

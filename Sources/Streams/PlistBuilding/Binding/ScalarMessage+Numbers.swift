@@ -1,9 +1,9 @@
-// The rule of `PlistSink` for numbers in text: by which message each goes, whatever the format.
+// Implements the rule of `PlistSink` for numbers in text: selects the message for each number, for all formats.
 
 import PlistStreaming
 
 extension ScalarMessage {
-    /// The message that a number goes by; nil for text that is none.
+    /// Creates the message for a number, or returns nil if the text isn't a number.
     ///
     /// - Complexity: O(*n*) in the bytes.
     package init?(numberIn text: UnsafeRawBufferPointer) {
@@ -11,7 +11,8 @@ extension ScalarMessage {
         unsafe self.init(number, in: text)
     }
 
-    /// The message that a number with a text goes by, rounded by a function, to infinity where it is beyond all doubles.
+    /// Creates the message for a parsed number with its text. The number is rounded by a function, to infinity if it exceeds
+    /// all doubles.
     ///
     /// SPEC: integers are exact or text; `-0` is the double -0.0, as no integer holds it; fractions and exponents give the
     /// nearest double, ties to even, unless that misleads: see `MisleadingDouble`.
@@ -39,17 +40,17 @@ extension ScalarMessage {
 }
 
 extension PlistSink where Self: ~Copyable {
-    /// Sends the number in a text by the first message that holds it: an integer, a real or the text.
+    /// Sends the number in a text by the first message that can hold it: an integer, a real or the text.
     ///
     /// - Parameter text: A number in the grammar of RFC 8259 section 6.
-    /// - Throws: `misuse` for any other text, and what the message throws.
+    /// - Throws: `misuse` for any other text, and errors of the message.
     /// - Complexity: O(*n*) in the bytes.
     public mutating func write(numberIn text: RawSpan) throws(StreamError) {
         guard let number = DecimalNumber(text) else { throw StreamError(.misuse, "got text that isn't a number") }
         try write(number, in: text)
     }
 
-    /// Sends a number with a text by the first message that holds it.
+    /// Sends a parsed number with its text by the first message that can hold it.
     package mutating func write(_ number: DecimalNumber, in text: RawSpan) throws(StreamError) {
         // SAFETY: the pointer does not leave the closure.
         try unsafe text.withUnsafeBytes { (text) throws(StreamError) in
@@ -96,12 +97,12 @@ extension ScalarMessageNumbersTests: SelfTesting {
 }
 
 extension RawSpan {
-    /// The message that a number goes by, in words.
+    /// A description of the message for a number.
     package var shownNumber: String? { unsafe withUnsafeBytes { unsafe ScalarMessage(numberIn: $0)?.shown } }
 }
 
 extension ScalarMessage {
-    /// The message in words.
+    /// A description of the message.
     package var shown: String {
         var trace = EventTrace()
         do throws(StreamError) { try unsafe trace.write(self) } catch { return "\(error)" }

@@ -1,8 +1,8 @@
-// Stored-property reflection: names, types and offsets from the metadata of the Swift runtime. The only file that calls
-// entry points of the standard library that aren't public.
+// Reflects stored properties: names, types and offsets from the metadata of the Swift runtime. This is the only file that
+// calls entry points of the standard library that aren't public.
 //
-// Source: swift/stdlib/public/core/ReflectionMirror.swift. Xcode's toolchains don't have its `_forEachField`, which is SPI, but
-// every runtime exports the functions that it calls.
+// Source: swift/stdlib/public/core/ReflectionMirror.swift. Xcode's toolchains don't have its `_forEachField`, which is SPI,
+// but every runtime exports the functions that it calls.
 
 /// A stored property of a structure or class.
 struct StoredProperty {
@@ -13,7 +13,7 @@ struct StoredProperty {
     let isVariable: Bool
     let isStrong: Bool
 
-    /// The offset behind the property, or nil for one without bytes, which may be anywhere.
+    /// The offset after the property, or nil for a property without bytes, which may have any offset.
     var end: Int? {
         let size = TypeSize(of: type).size
         return size > 0 ? offset + size : nil
@@ -21,10 +21,11 @@ struct StoredProperty {
 }
 
 enum StoredProperties {
-    /// Returns the stored properties of a structure or class, those of superclasses first; nil without metadata.
+    /// Returns the stored properties of a structure or class, starting with those of superclasses, or nil if the type has no
+    /// metadata.
     ///
-    /// A type of which the runtime leaves out properties also gives nil: in modules without reflection metadata, and in
-    /// structures of C with bit fields.
+    /// Also returns nil for a type if the runtime leaves out properties: in modules without reflection metadata, and for C
+    /// structures with bit fields.
     static func of(_ type: Any.Type, isClass: Bool) -> [StoredProperty]? {
         let properties = (0..<reflectedCount(type)).map { index in
             var field = unsafe FieldMetadata()
@@ -40,7 +41,8 @@ enum StoredProperties {
         return isWhole ? properties : nil
     }
 
-    /// Returns whether properties are all of a structure: the runtime puts one behind the other, as near as alignment lets it.
+    /// Returns whether these are all properties of a structure. The runtime places each property as close to the previous one
+    /// as its alignment allows.
     private static func areWhole(_ properties: [StoredProperty], ofStructure type: Any.Type) -> Bool {
         var end = 0
         for property in properties {
@@ -52,7 +54,8 @@ enum StoredProperties {
         return end == TypeSize(of: type).size
     }
 
-    /// Returns whether properties are all of a class and its superclasses: each class ends where its last property does.
+    /// Returns whether these are all properties of a class and its superclasses. Each class ends at the end of its last
+    /// property.
     private static func areWhole(_ properties: [StoredProperty], ofClass type: Any.Type) -> Bool {
         guard let type = type as? AnyClass else { return false }
         let ownEnd = Int(instanceExtents(type).positive)
@@ -64,7 +67,7 @@ enum StoredProperties {
         } else if let superclass {
             guard ownEnd == Int(instanceExtents(superclass).positive) else { return false }
         } else {
-            // Not more than the header of an object.
+            // No more than the header of an object.
             guard ownEnd <= 2 * MemoryLayout<Int>.size else { return false }
         }
         guard let superclass else { return true }
@@ -90,7 +93,7 @@ private struct TypeSize {
     }
 }
 
-/// What the runtime says of a field, laid out as the standard library's `_FieldReflectionMetadata`.
+/// The runtime's metadata of a field, with the layout of the standard library's `_FieldReflectionMetadata`.
 @unsafe
 private struct FieldMetadata {
     var name: UnsafePointer<CChar>?
@@ -110,7 +113,8 @@ private func reflectedChild(
 @_silgen_name("swift_reflectionMirror_recursiveChildOffset")
 private func reflectedOffset(_ type: Any.Type, index: Int) -> Int
 
-/// The bytes of an object before and behind the address of its header; those behind end with its last property.
+/// The numbers of bytes of an object before and after the address of its header. The bytes after it end with the last
+/// property.
 #if canImport(ObjectiveC)
 @_silgen_name("_swift_getObjCClassInstanceExtents")
 #else

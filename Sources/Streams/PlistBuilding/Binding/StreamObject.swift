@@ -1,4 +1,4 @@
-// The types with members: structures and classes that streams are read into and written from.
+// The protocol for types with members: structures and classes that can be read from and written to streams.
 
 import PlistStreaming
 
@@ -18,22 +18,26 @@ import PlistStreaming
 /// }
 /// ```
 ///
-/// Reflection finds every stored property. It needs all of them to be variables of types that are ``StreamValue``, without
-/// property wrappers, `lazy` and `weak`; any other one is an error of binding that says so. It writes storage directly:
-/// `didSet` and `willSet` are not called. What stores a wrapped `a` is a property `_a`, of which nothing tells that it is not
-/// meant: so a name with an underscore is refused where its type may be a wrapper, one that conforms to ``StreamRepresentable``,
-/// `StreamObject` or `RawRepresentable`, other than `URL` and `UUID`. Declared members have none of these limits. They may also be parts of stored
-/// properties, and several may be one property: what comes is assigned in its order, so that the last one wins.
+/// Reflection finds every stored property. All of them have to be variables of types that are ``StreamValue``, without
+/// property wrappers, `lazy` and `weak`. Any other property causes an error when the type is bound. Values are written
+/// directly to storage: `didSet` and `willSet` aren't called.
 ///
-/// A member that does not come has the value that `init()` gives it, made anew for each object: `var id = UUID()` is
-/// another one each time. Objects are bound once, outside all locks, so `init()` may read other values itself; of a class
-/// with declared members, only once it is bound also its own. Objects may be made, and conversions called, more often than
-/// there are values: a value that is not what a reader expects is given up and read anew.
+/// The storage of a wrapped property `a` is a property `_a`, which can't be distinguished from an ordinary property. A name
+/// with an underscore is therefore rejected if its type may be a wrapper. This applies to types that conform to
+/// ``StreamRepresentable``, `StreamObject` or `RawRepresentable`, except for `URL` and `UUID`.
+///
+/// Declared members have none of these restrictions. They can also be parts of stored properties, and several members can be
+/// the same property. Values are assigned in the order of the stream, so that the last value is kept.
+///
+/// A missing member has the value from `init()`, which is called for each object: `var id = UUID()` is different each time. A
+/// type is bound once, outside all locks, so `init()` can read other values. For a class with declared members, `init()` can
+/// read values of the class itself only after the class is bound. Objects may be created, and conversions called, more often
+/// than the number of values: if a reader finds an unexpected value, it discards the object and reads it again.
 ///
 /// ## Isolation and exclusive access
 ///
-/// Properties are read and set by address, wherever a builder or writer runs. For a class that is isolated to a global actor, isolate
-/// the conformance, so that the compiler accepts it only there:
+/// Properties are read and set by address, on the thread that runs the builder or writer. If a class is isolated to a global
+/// actor, isolate the conformance too, so that the compiler accepts its use only there:
 ///
 /// ```swift
 /// @MainActor final class Document: @MainActor StreamObject {
@@ -42,16 +46,16 @@ import PlistStreaming
 /// }
 /// ```
 ///
-/// Don't make `init()` of such a class `nonisolated`, and don't use `@preconcurrency StreamObject`: the compiler then accepts to write
-/// an object on one thread while its actor changes it, which is a data race. Hold the lock of an object of an `@unchecked Sendable`
-/// class while it is read or written.
+/// Don't make `init()` of such a class `nonisolated`, and don't use `@preconcurrency StreamObject`. With them, the compiler
+/// allows writing an object on one thread while its actor changes it, which is a data race. If a class is
+/// `@unchecked Sendable`, hold the lock of an object while you read or write it.
 ///
-/// Writing an object while one of its members is being modified further up the stack stops the process, as the law of exclusivity
-/// demands. The first page of this module has more on both.
+/// If one of an object's members is being modified further up the stack, writing the object stops the process, as the law of
+/// exclusivity requires. The first page of this module has more about both topics.
 public protocol StreamObject: StreamValue {
-    /// Makes an object with the values that members have when they do not come.
+    /// Creates an object with the values for missing members.
     init()
-    /// The members; found by reflection unless declared.
+    /// The members. They are found by reflection unless they are declared.
     static var streamMembers: StreamMembers { get }
 }
 
@@ -71,7 +75,7 @@ extension StreamObject {
     }
 }
 
-/// The members of a type, in the order in which they are written.
+/// The members of a type, in writing order.
 public struct StreamMembers: ExpressibleByArrayLiteral {
     let declared: [StreamMember]?
 
@@ -87,10 +91,10 @@ public struct StreamMembers: ExpressibleByArrayLiteral {
     public init(_ members: [StreamMember]) { declared = members }
 }
 
-// SAFETY: nothing of a member changes, and its functions hold no more than key paths that are Sendable, and types.
+// SAFETY: the properties of a member never change, and its functions capture only sendable key paths and types.
 extension StreamMembers: @unchecked Sendable {}
 
-/// One declared member: a name in the stream and a property.
+/// One declared member, with a name in the stream and a property.
 @safe
 public struct StreamMember {
     let name: String
@@ -99,22 +103,22 @@ public struct StreamMember {
     let valueType: Any.Type
     /// The offset of the property in a structure, or nil.
     let structureOffset: Int?
-    /// Returns the offset of the property in the memory of an object, or nil when it has no storage there.
+    /// Returns the offset of the property in the memory of an object, or nil if the property isn't stored there.
     let objectOffset: (AnyObject) -> Int?
     let bind: (PlanBinder) throws(StreamError) -> StreamPlan
-    /// Moves the value at the first address into the property of the value at the second one.
+    /// Moves the value at the first address into the property of the value at the second address.
     let set: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
     /// Initializes memory with the property of the value at the first address.
     let get: (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
 
-    /// Declares a member that keeps its value when it does not come.
+    /// Declares a member that keeps its default if it is missing.
     public static func member<Root, Value: StreamValue>(
         _ name: String, _ property: WritableKeyPath<Root, Value> & Sendable
     ) -> StreamMember {
         StreamMember(name, property, isRequired: false)
     }
 
-    /// Declares a member that must come.
+    /// Declares a member that must be received.
     public static func required<Root, Value: StreamValue>(
         _ name: String, _ property: WritableKeyPath<Root, Value> & Sendable
     ) -> StreamMember {
@@ -132,13 +136,13 @@ public struct StreamMember {
             guard let property = property as? ReferenceWritableKeyPath<Root, Value>, var root = object as? Root else {
                 return nil
             }
-            // SAFETY: only the address is used. When it lies in the object, the property is stored there.
+            // SAFETY: only the address is used. If it is within the object, the property is stored there.
             let start = unsafe UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
             return unsafe withUnsafeMutablePointer(to: &root[keyPath: property as WritableKeyPath]) { address in
                 unsafe UnsafeRawPointer(address) - start
             }
         }
-        // SAFETY: a member is bound to its root type only, which the binder checks.
+        // SAFETY: a member is bound only to its root type, which the binder checks.
         unsafe set = { value, root in
             unsafe root.assumingMemoryBound(to: Root.self).pointee[keyPath: property] =
                 value.assumingMemoryBound(to: Value.self).move()

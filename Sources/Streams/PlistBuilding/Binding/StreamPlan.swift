@@ -1,9 +1,9 @@
-// How values of one type are read from messages and sent as messages. A plan is made once for a type and names, and
-// interpreted by `ValueMachine` (reading) and `PlanWriter` (writing).
+// Describes how values of one type are read from messages and sent as messages. A plan is made once for a type and rule of
+// names. `ValueMachine` uses it for reading, and `PlanWriter` for writing.
 
 import PlistStreaming
 
-/// A scalar message with its value; bytes are valid during the message.
+/// A scalar message with its value. Its bytes are valid only during the message.
 @unsafe @usableFromInline
 package enum ScalarMessage {
     /// Null.
@@ -12,11 +12,11 @@ package enum ScalarMessage {
     case bool(Bool)
     /// An integer from -2^63 to 2^63 - 1.
     case integer(Int64)
-    /// An integer, from readers always one above 2^63 - 1.
+    /// An unsigned integer. Readers always send one above 2^63 - 1.
     case unsigned(UInt64)
     /// A floating-point number.
     case real(Double)
-    /// The text of a number that neither integers nor reals hold, in ASCII.
+    /// The text, in ASCII, of a number that neither integers nor reals can represent.
     case number(UnsafeRawBufferPointer)
     /// A string in UTF-8.
     case string(UnsafeRawBufferPointer)
@@ -26,7 +26,7 @@ package enum ScalarMessage {
     case date(Double)
 }
 
-/// A scalar value on its way to a sink.
+/// A scalar value that is sent to a sink.
 package enum ScalarValue: Sendable, Equatable {
     /// Null.
     case null
@@ -38,7 +38,7 @@ package enum ScalarValue: Sendable, Equatable {
     case unsigned(UInt64)
     /// A floating-point number.
     case real(Double)
-    /// The text of a number that neither integers nor reals hold.
+    /// The text of a number that neither integers nor reals can represent.
     case number(String)
     /// A string.
     case string(String)
@@ -64,13 +64,13 @@ package enum ScalarValue: Sendable, Equatable {
     }
 }
 
-/// The kinds of values that are stored without asking the plan.
+/// The kinds of values that can be stored without the plan.
 @usableFromInline
 package enum FastKind: UInt8, Sendable {
     case none, integer, real, bool, string, optionalInteger, optionalReal, optionalString, optionalBool
-    /// Numbers of other sizes, which only readers store without asking.
+    /// Numbers of other sizes, which only readers store without the plan.
     case int8, int16, int32, uint8, uint16, uint32, uint64, float
-    /// What only readers store, by the shape of its type: containers, optionals of them, conversions.
+    /// Values that only readers store, by the shape of the type: containers, optionals of them, conversions.
     case value
     /// A Boolean or a string of a column.
     case columnBool, columnString
@@ -92,8 +92,8 @@ package enum FastKind: UInt8, Sendable {
     }
 }
 
-/// How values of one type are read and written: by what every kind of ``StreamValue`` provides, so there is nothing to
-/// make one of.
+/// The way to read and write values of one type. All kinds of ``StreamValue`` provide a binding, so you can't create one
+/// yourself.
 public struct StreamBinding {
     @usableFromInline let makePlan: (PlanBinder) throws(StreamError) -> StreamPlan
 
@@ -101,18 +101,19 @@ public struct StreamBinding {
     init(_ makePlan: @escaping (PlanBinder) throws(StreamError) -> StreamPlan) { self.makePlan = makePlan }
 }
 
-/// How values of one type are read and written; made by the type, used by builders and writers.
+/// The way to read and write values of one type. Plans are made by the type, and used by builders and writers.
 @safe @usableFromInline
 final class StreamPlan {
-    /// The type that the operations are made for, which the binder checks.
+    /// The type of the operations, which the binder checks.
     let type: Any.Type
-    /// Reads a scalar into uninitialized memory, or throws and leaves it uninitialized.
+    /// Reads a scalar into uninitialized memory. If it throws, the memory is still uninitialized.
     typealias Read = (ScalarMessage, UnsafeMutableRawPointer) throws(StreamError) -> Void
-    /// Makes a scalar of the value at an address.
+    /// Returns the value at an address as a scalar.
     typealias Get = (UnsafeRawPointer) -> ScalarValue
-    /// Moves the value at the first address, converted, into uninitialized memory, or throws and only consumes it.
+    /// Converts the value at the first address and moves it into uninitialized memory. If it throws, the value is only
+    /// consumed.
     typealias Convert = (UnsafeMutableRawPointer, UnsafeMutableRawPointer) throws(StreamError) -> Void
-    /// Makes the value that a value is converted from, in uninitialized memory.
+    /// Converts a value back to its form, in uninitialized memory.
     typealias Revert = (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
 
     @safe
@@ -126,29 +127,30 @@ final class StreamPlan {
         case propertyList
     }
 
-    // PERF: JSONRecords/structures; by address, since a copy would count the references of twelve closures.
+    // PERF: JSONRecords/structures; by address, because a copy would count the references of twelve closures.
     @usableFromInline let operations: UnsafePointer<ValueOperations>
     @usableFromInline let fast: FastKind
-    /// What the type is called in an error, such as `an integer`.
+    /// The name of the type in errors, such as `an integer`.
     let expectation: String
-    /// Set once, right after making, since a type may contain arrays of itself; and when the plan is given up.
+    /// The shape is set once, after the plan is made, because a type may contain arrays of itself. It is set again when the
+    /// plan is released.
     var shape: Shape {
         didSet {
             unsafe written.pointee.take(self)
             unsafe record.pointee.take(self)
         }
     }
-    /// What readers of text know of the type; freed with this plan.
+    /// The description of the type for readers of text. It is freed with this plan.
     let record: UnsafeMutablePointer<RecordShape>
-    /// Makes the value at an address one that writes itself, when its type does.
+    /// Returns the value at an address as a value with its own encoder, if its type has one.
     var writable: ((UnsafeRawPointer) -> (any StreamEncodable)?)? { didSet { unsafe written.pointee.take(self) } }
-    /// What writers of text know of the type; freed with this plan.
+    /// The description of the type for writers of text. It is freed with this plan.
     let written: UnsafeMutablePointer<MemoryForm>
-    /// The machine that a builder of this type has done with, for the next one; see `ValueMachine.take`.
+    /// The machine of an earlier builder of this type, kept for the next one; see `ValueMachine.take`.
     let spare = SharedPlaces()
-    /// A Boolean value that indicates whether this is the plan of an array of bytes, which a data message fills.
+    /// A Boolean value that indicates whether this is the plan of an array of bytes, which is filled by a data message.
     var isBytes = false
-    /// The kind of message that a scalar of text becomes.
+    /// The kind of message for a scalar in text.
     var textKind = ExpectedValue.Kind.text
 
     init(_ operations: ValueOperations, fast: FastKind = .none, expectation: String, shape: Shape) {
@@ -179,13 +181,13 @@ final class StreamPlan {
         unsafe written.deallocate()
     }
 
-    /// Gives up what the plan refers to, which may be itself; nobody uses it from now on.
+    /// Releases the references of the plan, which may refer to itself. The plan isn't used after this call.
     func dissolve() {
         shape = .propertyList
         unsafe writable = nil
     }
 
-    /// The error that a value of another type was found.
+    /// Returns the error for a value of an unexpected type.
     @inline(never)
     func mismatch(_ found: ScalarMessage) -> StreamError {
         unsafe Self.mismatch(expected: expectation, found)
@@ -203,7 +205,7 @@ final class StreamPlan {
 }
 
 extension ScalarMessage {
-    /// The value in an error: its type, and at most 64 bytes of it.
+    /// A description of the value for errors: its type, and at most 64 bytes of it.
     package var summary: String {
         switch unsafe self {
         case .null: "null"

@@ -1,23 +1,28 @@
-// The types a member can have: the protocol, and the scalars of the standard library.
+// The protocol for the types of members, and the scalars of the standard library.
 
 import PlistStreaming
 
 /// A type whose values can be built from messages and sent as messages.
 ///
 /// Integers, floating-point numbers, Booleans, strings, `PropertyList`, Foundation's `Date`, `Data`, `URL` and `UUID`, and
-/// optionals, arrays and dictionaries of such types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
-/// conforms to ``StreamObject``; any other type to ``StreamRepresentable``.
+/// optionals, arrays and dictionaries of such types conform.
+///
+/// To make other types conform:
+///
+/// - For an enumeration with raw values, write `extension Color: StreamValue {}`.
+/// - For a structure or class, use ``StreamObject``.
+/// - For any other type, use ``StreamRepresentable``.
 public protocol StreamValue {
-    /// How values of the type are read and written, which each of these kinds of types provides.
+    /// The way to read and write values of the type. Each kind of type provides it.
     ///
-    /// A type has the binding of its kind and no other: that of another type is an error where the type is bound.
+    /// A type must have the binding of its own kind. The binding of another type is an error when the type is bound.
     static var streamBinding: StreamBinding { get }
 }
 
 // MARK: Numbers
 
 extension FixedWidthInteger where Self: StreamValue {
-    /// The binding of an integer: any number that is one and fits.
+    /// The binding of an integer. It reads any number that is an integer and fits into the type.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -37,7 +42,7 @@ extension FixedWidthInteger where Self: StreamValue {
         return plan
     }
 
-    /// How values of the integers of the standard library lie in memory.
+    /// The memory layout of the standard library's integers.
     private static var kind: FastKind {
         switch ObjectIdentifier(self) {
         case ObjectIdentifier(Int.self), ObjectIdentifier(Int64.self): bitWidth == 64 ? .integer : .int32
@@ -89,7 +94,7 @@ extension UInt32: StreamValue {}
 extension UInt64: StreamValue {}
 
 extension BinaryFloatingPoint where Self: StreamValue {
-    /// The binding of a floating-point number: any number, rounded to the nearest value of the type.
+    /// The binding of a floating-point number. It reads any number, rounded to the nearest value of the type.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -134,12 +139,13 @@ extension Double: StreamValue {}
 extension Float: StreamValue {}
 
 extension Double {
-    /// The double that is written with the digits of a float: 0.1 for 0.1, which is 0.10000000149011612 exactly.
+    /// Creates the double that is written with the digits of a float: 0.1 for 0.1, whose exact value as a float is
+    /// 0.10000000149011612.
     ///
-    /// It is as near to the float as that there is no nearer float, so that reading gives the same one.
+    /// No other float is nearer to the double, so reading gives the same float.
     package init(digitsOf value: Float) {
         let exact = Double(value)
-        // Whole numbers of up to 24 bits have the same digits.
+        // Integers of up to 24 bits have the same digits.
         if !exact.isFinite || exact.magnitude < 16_777_216 && exact == exact.rounded(.towardZero) {
             self = exact
         } else {
@@ -152,7 +158,7 @@ extension Double {
 // MARK: Other scalars
 
 extension Bool: StreamValue {
-    /// The binding of a Boolean: true or false, never a number.
+    /// The binding of a Boolean. It reads true or false, but no numbers.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -194,7 +200,7 @@ extension String: StreamValue {
 // MARK: Containers
 
 extension Optional: StreamValue where Wrapped: StreamValue {
-    /// The binding of an optional: null is nil.
+    /// The binding of an optional. Null becomes nil.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -248,7 +254,7 @@ extension Dictionary: StreamValue where Key == String, Value: StreamValue {
 // MARK: Conversions
 
 extension RawRepresentable where Self: StreamValue, RawValue: StreamValue {
-    /// The binding of an enumeration with raw values, which must be known.
+    /// The binding of an enumeration with raw values. It reads only known raw values.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }
@@ -265,19 +271,19 @@ extension RawRepresentable where Self: StreamValue, RawValue: StreamValue {
     }
 }
 
-/// A type that is made from another one that can be streamed, such as a date from a string.
+/// A type that is converted from another streamable type, such as a date from a string.
 ///
-/// With `PropertyList` as the form, anything can be looked at before it is made; so a heterogeneous array is read by a
-/// discriminating member.
+/// With `PropertyList` as the form, you can examine any value before you convert it. For example, you can read a
+/// heterogeneous array by a discriminating member.
 public protocol StreamRepresentable: StreamValue {
-    /// The type that the stream holds.
+    /// The type of the values in the stream.
     associatedtype StreamForm: StreamValue
-    /// Makes a value of what the stream holds.
+    /// Creates a value from the value in the stream.
     ///
-    /// - Throws: An error of one's own, to which builders add the path. One with a position, of a text that the form holds, becomes
-    ///   the cause of one of the kind `receiverFailed`.
+    /// - Throws: An error of the type. Builders add the path to it. If the error has a position, because the form contains a
+    ///   text, it becomes the cause of an error of the kind `receiverFailed`.
     init(representation: StreamForm) throws(StreamError)
-    /// The value in the form that the stream holds.
+    /// The value in the form that the stream contains.
     var representation: StreamForm { get }
 }
 

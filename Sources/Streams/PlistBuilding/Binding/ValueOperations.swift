@@ -1,25 +1,26 @@
-// What can be done with a value of a type that only its address is known of: the type-erased memory operations.
-// Made where the type is known, so that each operation is a specialised function.
+// Provides type-erased operations for values at an address. They are made by code that has the type, so that each operation
+// is a specialised function.
 
-/// The memory operations of one type, by address.
+/// The memory operations of one type, which take addresses.
 @unsafe @usableFromInline
 struct ValueOperations {
     @usableFromInline let type: Any.Type
     /// The number of bytes of a value.
     @usableFromInline let size: Int
-    /// The number of bytes between values of an array.
+    /// The number of bytes from one value to the next in an array.
     @usableFromInline let stride: Int
     @usableFromInline let alignment: Int
-    /// A Boolean value that indicates whether values are bytes only, which need not be deinitialized.
+    /// A Boolean value that indicates whether values are plain bytes that need no deinitialization.
     @usableFromInline let isTrivial: Bool
-    /// A Boolean value that indicates whether a value lies in an optional as it is, and is all that lies there.
+    /// A Boolean value that indicates whether a value has the same representation within an optional, without additional
+    /// bytes.
     @usableFromInline let fillsOptional: Bool
-    /// Ends the life of the value at an address.
+    /// Deinitializes the value at an address.
     @usableFromInline let deinitialize: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address to the uninitialized memory at the second.
     @usableFromInline let move: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
-    /// Moves the value at the first address in the place of the one at the second, which ends only after it is gone from
-    /// there: the code that runs at its end may look at the place.
+    /// Replaces the value at the second address with the value at the first one, which is moved. The old value is
+    /// deinitialized only after the replacement, because code that runs then may read the address.
     @usableFromInline let replace: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
     /// Copies the value at the first address to the uninitialized memory at the second.
     @usableFromInline let copy: (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
@@ -27,16 +28,19 @@ struct ValueOperations {
     @usableFromInline let wrap: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
     /// Makes nil in the uninitialized memory of an optional.
     @usableFromInline let makeNil: (UnsafeMutableRawPointer) -> Void
-    /// The address of the value in the optional at an address, or nil; valid while the optional is.
+    /// Calls a closure with the address of the value in the optional at an address, or with nil. The address is valid only
+    /// during the call.
     @usableFromInline let unwrap: (UnsafeRawPointer, (UnsafeRawPointer?) -> Void) -> Void
     /// Makes an empty array in uninitialized memory.
     @usableFromInline let makeArray: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address to the end of the array at the second.
     @usableFromInline let append: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
-    /// Moves so many values from the first address on to the end of the array at the second, which may expect more.
+    /// Moves a number of values, starting at the first address, to the end of the array at the second address. Further values
+    /// may be expected.
     @usableFromInline let appendMany:
         (UnsafeMutableRawPointer, _ count: Int, _ expected: Int, UnsafeMutableRawPointer) -> Void
-    /// Moves so many values from the first address on to a new array in the uninitialized memory at the second.
+    /// Moves a number of values, starting at the first address, to a new array in the uninitialized memory at the second
+    /// address.
     @usableFromInline let makeArrayOf: (UnsafeMutableRawPointer, _ count: Int, UnsafeMutableRawPointer) -> Void
     /// Calls a closure with the address of the first element of the array at an address, and the count.
     @usableFromInline let elements: (UnsafeRawPointer, (UnsafeRawPointer?, Int) -> Void) -> Void
@@ -44,9 +48,10 @@ struct ValueOperations {
     @usableFromInline let makeDictionary: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address into the dictionary at the second.
     @usableFromInline let insert: (UnsafeMutableRawPointer, String, UnsafeMutableRawPointer) -> Void
-    /// Moves the value of a key out of the dictionary at the first address to uninitialized memory; false if there is none.
+    /// Moves the value of a key out of the dictionary at the first address to uninitialized memory. Returns false if the
+    /// dictionary doesn't have the key.
     @usableFromInline let takeMember: (UnsafeMutableRawPointer, String, UnsafeMutableRawPointer) -> Bool
-    /// Calls a closure with each key, in order, and the address of its value, in the dictionary at an address.
+    /// Calls a closure with each key, in order, and the address of its value, for the dictionary at an address.
     @usableFromInline let members: (UnsafeRawPointer, (String, UnsafeRawPointer) -> Void) -> Void
 
     // PERF: StructBuilder/records; inlinable, so that the closures are specialised where the type is declared.
@@ -57,12 +62,12 @@ struct ValueOperations {
         unsafe (size, stride) = (MemoryLayout<Value>.size, MemoryLayout<Value>.stride)
         unsafe alignment = MemoryLayout<Value>.alignment
         unsafe isTrivial = _isPOD(type)
-        // SAFETY: enumerations with one payload have it as it is (Swift ABI, "Single-Payload Enums").
+        // SAFETY: an enumeration with one payload stores it unchanged (Swift ABI, "Single-Payload Enums").
         unsafe fillsOptional = MemoryLayout<Value?>.size == MemoryLayout<Value>.size
-        // SAFETY: each closure binds memory to the type that its plan is made for; a plan is found by that type only.
+        // SAFETY: each closure binds memory to the type that its plan is made for; a plan is found only by that type.
         unsafe deinitialize = { unsafe $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
         unsafe move = { from, to in
-            // Not as an array of one, whose last element has the bytes of the next one as well.
+            // Not as an array with one element, because the bytes of its last element extend to the next one.
             unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).move())
         }
         unsafe replace = { from, to in
@@ -71,7 +76,7 @@ struct ValueOperations {
         unsafe copy = { from, to in
             unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).pointee)
         }
-        // PERF: JSONTyped/documents; where the value is all that is in an optional, nobody has to look up the optional's type.
+        // PERF: JSONTyped/documents; if an optional consists only of the value, the optional's type isn't looked up.
         unsafe wrap =
             unsafe fillsOptional
             ? move
@@ -95,7 +100,7 @@ struct ValueOperations {
             let array = unsafe to.assumingMemoryBound(to: [Value].self)
             unsafe ArrayGrowth.reserve(&array.pointee, count, expecting: expected)
             unsafe array.pointee.append(addingCapacity: count) { output in
-                // SAFETY: there is room for `count` values, which were initialized by whoever calls.
+                // SAFETY: the array has space for `count` values, which the caller has initialized.
                 unsafe output.withUnsafeMutableBufferPointer { buffer, initializedCount in
                     guard let start = buffer.baseAddress else { return }
                     unsafe start.moveInitialize(from: from.assumingMemoryBound(to: Value.self), count: count)
@@ -127,7 +132,7 @@ struct ValueOperations {
         }
     }
 
-    // PERF: PropertyLists/items; the keys are put in order, and the values, which may be large, stay where they are.
+    // PERF: PropertyLists/items; only the keys are sorted. The values, which may be large, aren't moved.
     @inlinable
     static func forEachMember<Value>(of members: [String: Value], _ body: (String, UnsafeRawPointer) -> Void) {
         let places = Array(members.indices)
@@ -139,16 +144,16 @@ struct ValueOperations {
 }
 
 extension UnsafePointer<ValueOperations> {
-    /// Moves the value at the first address to the second, where there is one already or none.
+    /// Moves the value at the first address to the second, which may be initialized or uninitialized.
     @inline(__always)  // PERF: JSONTyped/documents; a choice of two closures would be counted as a reference.
     func put(_ from: UnsafeMutableRawPointer, _ to: UnsafeMutableRawPointer, isInitialized: Bool) {
         if unsafe pointee.isTrivial { return unsafe to.copyMemory(from: from, byteCount: pointee.size) }
         if isInitialized { unsafe pointee.replace(from, to) } else { unsafe pointee.move(from, to) }
     }
 
-    /// Calls a closure with a copy of a value, which the closure moves away.
+    /// Calls a closure with a copy of a value. The closure has to move the copy away.
     func withCopy(_ value: UnsafeRawPointer, _ body: (UnsafeMutableRawPointer) -> Void) {
-        // SAFETY: the memory is that of a value of the type.
+        // SAFETY: the memory has the size and alignment of the type.
         unsafe withRoom { memory in
             unsafe pointee.copy(value, memory)
             unsafe body(memory)

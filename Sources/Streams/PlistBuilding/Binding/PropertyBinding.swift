@@ -27,7 +27,7 @@ public struct PropertyBinding<Root: StreamObject> {
     /// The owner of the plans.
     private let owner: AnyObject
 
-    /// One member on the path.
+    /// A member on the path, as a layout and an index.
     private struct Step {
         let layout: ObjectLayout
         let index: Int

@@ -26,7 +26,7 @@ import PlistStreaming
 /// with an underscore is therefore rejected if its type may be a wrapper. This applies to types that conform to
 /// ``StreamRepresentable``, `StreamObject` or `RawRepresentable`, except for `URL` and `UUID`.
 ///
-/// Declared members have none of these restrictions. They can also be parts of stored properties, and several members can be
+/// Declared members don't have these restrictions. They can also be parts of stored properties, and several members can be
 /// the same property. Values are assigned in the order of the stream, so that the last value is kept.
 ///
 /// A missing member has the value from `init()`, which is called for each object: `var id = UUID()` is different each time. A

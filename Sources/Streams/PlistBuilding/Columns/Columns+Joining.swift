@@ -43,7 +43,7 @@ extension ColumnBuffer {
     fileprivate mutating func append(_ other: ColumnBuffer) {
         guard unsafe other.count > 0 else { return }
         precondition(unsafe capacity - count >= other.count, "room for all rows was made")
-        // SAFETY: there is room for the rows, and the other column has as many.
+        // SAFETY: the column has space for the rows, and the other column has as many.
         let place = unsafe values + count * stride
         unsafe place.copyMemory(from: other.values, byteCount: other.count * stride)
         if unsafe type == .string {

@@ -24,7 +24,7 @@ public struct Columns: Sendable {
     public subscript(name: String) -> Column? { indexes.index(of: name).map { columns[$0] } }
 }
 
-/// A column with typed values, some of which may be null.
+/// A column with typed values or nulls.
 public struct Column: Sendable {
     /// The name of the members that have the values of this column.
     public let name: String

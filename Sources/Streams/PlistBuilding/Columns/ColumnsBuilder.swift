@@ -3,7 +3,7 @@
 import PlistStreaming
 import StringTables
 
-/// A sink that builds typed columns from the members of dictionaries. Each dictionary is one row.
+/// A sink that builds typed columns from the members of dictionaries. Each dictionary becomes a row.
 ///
 /// ```swift
 /// var builder = ColumnsBuilder(["id": .integer, "title": .string, "score": .real])

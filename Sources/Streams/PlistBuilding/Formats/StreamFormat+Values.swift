@@ -18,8 +18,8 @@ public typealias ValueBuilder = ObjectBuilder<PropertyList>
 extension StreamFormat {
     /// Decodes a value of a bound type.
     ///
-    /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit, with its path as
-    ///   well.
+    /// - Throws: The first error of the source or the bytes, with its position, or of a value that doesn't fit, with its path
+    ///   as well.
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func decode<Value: StreamValue>(

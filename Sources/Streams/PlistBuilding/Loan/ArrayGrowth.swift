@@ -35,7 +35,7 @@ enum ArrayGrowth {
         array.reserveCapacity(capacity)
         let byteCount = capacity * MemoryLayout<Element>.stride
         guard byteCount >= largePage else { return }
-        // SAFETY: only the address is used; the capacity behind the elements belongs to the array.
+        // SAFETY: only the address is used; the unused capacity belongs to the array.
         unsafe array.withUnsafeMutableBufferPointer { buffer in
             unsafe useLargePages(UnsafeMutableRawPointer(buffer.baseAddress), byteCount)
         }

@@ -11,13 +11,13 @@ import PlistStreaming
 /// // … a reader sends `[{…}, {…}, …]` …
 /// ```
 ///
-/// At depth 0, the whole stream is the value. At depth 1, each element of an array or each value of a dictionary is one, and
-/// so on. Containers above the depth aren't built. Memory is needed for only one value, regardless of the length of the
+/// At depth 0, the whole stream is the value. At depth 1, each element of an array or each value of a dictionary is a value,
+/// and so on. Containers above the depth aren't built. Memory is needed for only one value, regardless of the length of the
 /// stream.
 ///
 /// If the closure doesn't keep an object, the object is used again for the next value, with its members set to their
 /// defaults. Strong references keep an object, but `weak` and `unowned` references don't. Objects with stored properties that
-/// aren't members are always created anew.
+/// aren't members are created again for each value.
 ///
 /// ``ObjectBuilder/unknownMembers`` has the unknown members of all values since the beginning or since
 /// ``ObjectBuilder/reset()``, with paths from the root of the stream. They remain after a stop request.

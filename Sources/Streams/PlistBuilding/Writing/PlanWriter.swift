@@ -49,7 +49,7 @@ package struct PlanWriter {
         return writer
     }
 
-    /// The writer of the elements of an array.
+    /// Returns the writer for the elements of an array.
     @usableFromInline @inline(never)
     func ofElements(_ element: StreamPlan) -> PlanWriter {
         switch element.innermost.shape {

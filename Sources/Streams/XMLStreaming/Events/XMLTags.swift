@@ -101,7 +101,7 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
         // PERF: a call would store all values that the attribute is made from.
         @inlinable @inline(__always) @_lifetime(copy self) get {
             let record = parts.records[index]
-            // SAFETY: the memories live as long as these attributes.
+            // SAFETY: the memory is valid as long as these attributes.
             let memory = unsafe _overrideLifetime(parts.memory.spans, copying: self)
             return XMLAttribute(
                 name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted,

@@ -40,7 +40,7 @@ struct ElementPaths {
     private(set) var initial: [UInt64] = [0]
     /// The states that remain set when a child is entered, because other elements may be between two steps.
     private var staying: [UInt64] = [0]
-    /// The states in which a child can be the next step.
+    /// The states that allow a child to be the next step.
     private var leading: [UInt64] = [0]
     /// The states at the end of a path.
     private(set) var ends: [UInt64] = [0]

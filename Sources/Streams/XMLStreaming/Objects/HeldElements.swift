@@ -75,7 +75,7 @@ struct HeldElements: ~Copyable {
 
     /// A Boolean value that indicates whether an element is open.
     var isOpen: Bool { !open.isEmpty }
-    /// A Boolean value that indicates whether nothing is held.
+    /// A Boolean value that indicates whether no elements are held.
     var isEmpty: Bool { nodes.isEmpty }
     /// The approximate number of bytes that are held.
     var byteCount: Int {
@@ -282,7 +282,7 @@ struct HeldElements: ~Copyable {
         if rootCount > 1 { linkSpelled(from: 0, &names) }
     }
 
-    /// Returns the name of outermost elements that have other elements between them, or nil if there is no such name.
+    /// Returns the name of outermost elements that have other elements between them, or nil if no name has this property.
     ///
     /// - Parameter open: The name of elements that came before all held elements.
     func interleavedName(after open: Int32) -> Int32? {

@@ -354,7 +354,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         try sendHeld()
     }
 
-    /// Ends the dictionary around the root, if there is one.
+    /// Ends the dictionary around the root, if the options have added it.
     public mutating func endDocument() throws(StreamError) {
         defer { sink.watchNames(.none) }
         guard !levels.isEmpty else { return }

@@ -139,7 +139,7 @@ extension XMLScanner {
         init(_ count: Int, _ index: Int) {
             let characters: StaticString = "<>&'\""
             self.count = count
-            // SAFETY: the index is one of the five bytes of the string, which is static.
+            // SAFETY: the index is below the five bytes of the string, which is static.
             let bytes = unsafe UnsafeRawBufferPointer(start: characters.utf8Start + index, count: 1).bytes
             character = unsafe _overrideLifetime(bytes, copying: ())
         }

@@ -52,8 +52,7 @@ struct XMLScanner: ~Copyable {
     /// The offsets of the window and of the piece in the UTF-8 form of the document.
     @usableFromInline private(set) var textOffset = 0
     private var pieceBase = 0
-    /// The position up to which lines are counted, in the UTF-8 form, and the number of bytes before that position in the
-    /// input.
+    /// The position where line counting has stopped, in the UTF-8 form, and the number of input bytes before it.
     private var counted = LinePlace()
     private var inputOffset = 0
 

@@ -1,4 +1,4 @@
-// The fast path through content. It checks 64 bytes at a time, and lists the offsets at which text, names and values end.
+// The fast path through content. It checks 64 bytes at a time, and lists the offsets where text, names and values end.
 
 import BlockMasks
 import PlistStreaming

@@ -10,7 +10,7 @@ struct TreeNode {
         case document, element, text, comment, instruction, entityReference
     }
 
-    /// The properties of a node that are flags.
+    /// The flags of a node.
     struct Flags: OptionSet {
         let rawValue: UInt16
         /// The text is in `copies`. Without this flag, it is in the document.

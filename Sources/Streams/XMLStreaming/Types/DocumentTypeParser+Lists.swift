@@ -1,4 +1,4 @@
-// Parses declarations of elements, for which only the grammar is checked, and declarations of attributes.
+// Parses declarations of elements and attributes. For elements, only the grammar is checked.
 
 import PlistStreaming
 

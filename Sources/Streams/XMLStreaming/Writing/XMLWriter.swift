@@ -21,9 +21,9 @@ public import PlistStreaming
 public struct XMLWriter: ~Copyable {
     /// The position of the writer in the document.
     enum Place {
-        /// Nothing is written yet; parts before the document type are written; the document type is written.
+        /// Nothing is written yet, parts before the document type are written, or the document type is written.
         case start, prolog, typed
-        /// The root is open; the root was closed.
+        /// The root is open, or it was closed.
         case content, end
     }
 
@@ -47,7 +47,7 @@ public struct XMLWriter: ~Copyable {
         let nameStart: Int
         /// A Boolean value that indicates whether the element has text, so that the layout adds no white space.
         var hasText = false
-        /// A Boolean value that indicates whether children have lines of their own.
+        /// A Boolean value that indicates whether the children are on their own lines.
         var hasLines = false
     }
 

@@ -1,31 +1,33 @@
-// A copy of a whole database, page by page, by SQLite's backup.
+// Copies a whole database page by page with SQLite's backup functions.
 
 import CSystemSQLite
 import PlistStreaming
 
 extension SQLiteConnection {
-    /// Makes another database a copy of this one: tables with their row ids, constraints, indexes, views, triggers, settings.
+    /// Replaces another database with a copy of this one: tables with their row ids, constraints, indexes, views, triggers,
+    /// settings.
     ///
     /// ```swift
     /// try connection.backUp(to: SQLiteConnection(path: "copy.sqlite", options: SQLiteOptions(access: .create)))
     /// ```
-    /// The copy is of one moment, also while others write to this database. What the other one held is gone.
-    /// The closure is called after each 256 pages or less with the number of pages that are copied, and of all.
-    /// - Throws: `busy` or `locked` while others write, or the other one is in use; what reading and writing throw, after
-    ///   which the other database is what it was.
+    /// The copy is a snapshot of one moment, even if other connections write to this database. The previous content of the
+    /// other database is lost. The closure is called after every 256 pages, and at the end, with the number of copied pages
+    /// and the number of all pages.
+    /// - Throws: `busy` or `locked` while other connections write or the other database is in use; errors of reading and
+    ///   writing. After an error the other database is unchanged.
     /// - Complexity: O(pages).
     public func backUp(
         to copy: SQLiteConnection, advance: ((_ copied: Int, _ all: Int) -> Void)? = nil
     ) throws(SQLiteError) {
         try checkIsRolledBack()
         try copy.checkIsRolledBack()
-        // Between pieces the moment is held by a transaction that has read something.
+        // A transaction that has read something keeps the snapshot between two steps of the backup.
         let isHeld = advance != nil && !isInTransaction
         if isHeld { try begin(.deferred) }
         defer { if isHeld { try? rollBack() } }
         if advance != nil { _ = try value("SELECT count(*) FROM sqlite_schema") }
         let (source, target) = (try unsafe requireHandle(), try unsafe copy.requireHandle())
-        // SAFETY: both handles are open until the end, since their connections are held by this call.
+        // SAFETY: both handles are open until the end because this call retains both connections.
         guard let backup = unsafe sqlite3_backup_init(target, "main", source, "main") else {
             throw unsafe SQLiteError.make(sqlite3_errcode(target), target)
         }
@@ -114,7 +116,7 @@ extension BackupTests: SelfTesting {
             try source.backUp(to: copy) { copied, total in
                 counts.append(copied)
                 expectEqual(total, all, "all pages in \(mode)")
-                // Somebody else writes meanwhile, or cannot.
+                // Another connection writes meanwhile, or fails to.
                 try? writer.execute("INSERT INTO t VALUES (zeroblob(1000))")
             }
             expectEqual(counts, Array(stride(from: 256, to: all, by: 256)) + [all], "copied pages in \(mode)")

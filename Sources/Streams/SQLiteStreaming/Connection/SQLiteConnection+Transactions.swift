@@ -1,4 +1,4 @@
-// Transactions and savepoints: all or nothing, nested as deep as one likes.
+// Transactions and savepoints, which commit or undo all their changes and can be nested to any depth.
 
 import CSystemSQLite
 import PlistStreaming
@@ -6,20 +6,22 @@ import PlistStreaming
 extension SQLiteConnection {
     /// When a transaction takes its locks; see https://sqlite.org/lang_transaction.html.
     public enum TransactionKind: String, Sendable {
-        /// With its first statement. A read that becomes a write may then fail with `busy`.
+        /// With its first statement. If a transaction that has read begins to write, it may fail with `busy`.
         case deferred = "DEFERRED"
-        /// At once, for writing; others may read.
+        /// Immediately, for writing. Other connections can still read.
         case immediate = "IMMEDIATE"
-        /// At once, and others may not read either, unless the journal mode is `wal`.
+        /// Immediately. Other connections can't read either, unless the journal mode is `wal`.
         case exclusive = "EXCLUSIVE"
     }
 
-    /// Runs a closure as one transaction: commits what it did, or rolls all of it back when it throws.
+    /// Runs a closure as one transaction: commits its changes, or rolls all of them back if it throws.
     ///
-    /// Within an open transaction it is a savepoint, of which only its own part is rolled back. A rollback that fails, as
-    /// when an interrupted statement is still on a row, is in ``rollbackFailure``, and nothing runs before ``rollBack()``. When
-    /// SQLite rolls the transaction back after an error, nothing else runs in the closure, so that nothing is kept by itself.
-    /// - Throws: What the closure throws; an error of beginning or committing, after which nothing is changed.
+    /// Within an open transaction, it is a savepoint, and only the changes of the closure are rolled back. A rollback can
+    /// fail, for example while an interrupted statement is still on a row. The error is then in ``rollbackFailure``, and no
+    /// statement runs before ``rollBack()``. If SQLite rolls the transaction back after an error, no more statements run in
+    /// the closure, because each of them would be committed on its own.
+    /// - Throws: The error of the closure; an error of beginning or committing the transaction, after which nothing is
+    ///   changed.
     @discardableResult
     public func transaction<Value>(
         _ kind: TransactionKind = .immediate, _ body: () throws -> Value
@@ -27,10 +29,10 @@ extension SQLiteConnection {
         try scoped(beginScope(isInTransaction ? nil : kind), body)
     }
 
-    /// Runs a closure as a part of a transaction, or as one when none is open: keeps what it did, or undoes it when it
-    /// throws, as ``transaction(_:_:)`` does.
+    /// Runs a closure as a savepoint, or as a transaction if none is open. Keeps its changes, or undoes them if it throws,
+    /// like ``transaction(_:_:)``.
     ///
-    /// - Throws: What the closure throws; an error of beginning or ending, after which nothing is changed.
+    /// - Throws: The error of the closure; an error of beginning or ending the savepoint, after which nothing is changed.
     @discardableResult
     public func savepoint<Value>(_ body: () throws -> Value) throws -> Value { try scoped(beginScope(nil), body) }
 
@@ -45,12 +47,12 @@ extension SQLiteConnection {
         }
     }
 
-    /// Does what ``transaction(_:_:)`` does with errors of SQLite only.
+    /// Does the same as ``transaction(_:_:)`` for closures that throw only errors of SQLite.
     package func atomically(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         try scoped(beginScope(isInTransaction ? nil : .immediate), body)
     }
 
-    /// Does what ``savepoint(_:)`` does with errors of SQLite only.
+    /// Does the same as ``savepoint(_:)`` for closures that throw only errors of SQLite.
     package func undoably(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         try scoped(beginScope(nil), body)
     }
@@ -65,17 +67,18 @@ extension SQLiteConnection {
         }
     }
 
-    /// Begins a transaction, which ``commit()`` or ``rollBack()`` ends.
+    /// Begins a transaction. End it with ``commit()`` or ``rollBack()``.
     ///
-    /// - Throws: `busy` when the locks are not to be had; `error` within a transaction.
+    /// - Throws: `busy` if the locks aren't available; `error` within a transaction.
     public func begin(_ kind: TransactionKind = .immediate) throws(SQLiteError) {
         try control("BEGIN \(kind.rawValue)")
     }
 
     /// Commits the transaction that ``begin(_:)`` began.
     ///
-    /// - Throws: `busy` while others read, and the transaction stays open; `error` when none is open; `misuse` while a part
-    ///   of it is not complete: a closure of ``transaction(_:_:)`` or ``savepoint(_:)``, or an array of a writer of rows.
+    /// - Throws: `busy` while other connections read; the transaction then stays open. `error` if no transaction is open.
+    ///   `misuse` while a part of it is incomplete: a closure of ``transaction(_:_:)`` or ``savepoint(_:)``, or an array of a
+    ///   writer of rows.
     public func commit() throws(SQLiteError) {
         if isInTransaction, !openScopes.isEmpty {
             throw SQLiteError(.misuse, "expected all parts of the transaction to be complete, found one that is open")
@@ -83,10 +86,11 @@ extension SQLiteConnection {
         try control("COMMIT")
     }
 
-    /// Undoes the open transaction, with all of its parts.
+    /// Rolls back the open transaction with all its savepoints.
     ///
-    /// - Throws: `error` when none is open: SQLite ends a transaction by itself after some errors. After any other error,
-    ///   such as `interrupt` while an interrupted statement is on a row, it is still open, see ``rollbackFailure``.
+    /// - Throws: `error` if no transaction is open: SQLite itself ends a transaction after some errors. After any other
+    ///   error, such as `interrupt` while an interrupted statement is on a row, the transaction is still open; see
+    ///   ``rollbackFailure``.
     public func rollBack() throws(SQLiteError) {
         rollbackFailure = nil
         if !isInTransaction { openScopes = [] }
@@ -100,23 +104,23 @@ extension SQLiteConnection {
         openScopes = []
     }
 
-    // SPEC: pager_unlock of sqlite/src/pager.c: after a full disk, a rollback leaves the file and its journal to the next
-    // reader.
-    /// Reads the file after a rollback if the file could not be written, so that SQLite undoes what is in it.
+    // SPEC: pager_unlock of sqlite/src/pager.c: after a rollback on a full disk, the file and its journal stay as they are until
+    // the next read.
+    /// Reads the file after a rollback if the file couldn't be written, so that SQLite undoes the changes in it.
     private func readAnew() {
         guard hasFailedToWrite, !isInTransaction else { return }
         hasFailedToWrite = false
         try? control("PRAGMA schema_version")
     }
 
-    /// Runs a statement that begins or ends a transaction or a part of it, also in a cancelled task.
+    /// Runs a statement that begins or ends a transaction or savepoint, even in a cancelled task.
     private func control(_ sql: String) throws(SQLiteError) {
         try cancellation.deferred { () throws(SQLiteError) in try cachedStatement(sql).run() }
     }
 
     // MARK: Scopes
 
-    /// Begins a transaction of a kind, or a savepoint, which is a transaction when none is open.
+    /// Begins a transaction of the given kind, or a savepoint, which is a transaction if none is open.
     func beginScope(_ kind: TransactionKind?) throws(SQLiteError) -> Scope {
         let isOutermost = !isInTransaction
         let name = "stream\(openScopes.count + 1)"
@@ -127,10 +131,10 @@ extension SQLiteConnection {
             connection: self, number: scopeCount, savepoint: kind == nil ? name : nil, isOutermost: isOutermost)
     }
 
-    /// An open transaction or savepoint. Who began it ends it: it is kept after all that were begun in it have ended.
+    /// An open transaction or savepoint. The code that begins it also ends it, after all scopes begun within it have ended.
     struct Scope {
         let connection: SQLiteConnection
-        /// No other scope of the connection ever has it.
+        /// A number that no other scope of the connection ever has.
         let number: Int
         /// The name; nil for a transaction.
         let savepoint: String?
@@ -139,16 +143,16 @@ extension SQLiteConnection {
         static let endedByOthers = SQLiteError(
             .abort, "the transaction around these changes was ended by others, and undone or not")
 
-        /// Throws when it was ended by somebody else: rolled back with the one around it, or by SQLite.
+        /// Throws if other code has ended the scope: by rolling it back with an outer one, or SQLite itself after an error.
         func checkIsOpen() throws(SQLiteError) {
-            // The innermost one is asked mostly.
+            // Fast path: most calls are for the innermost scope.
             let isListed = connection.openScopes.last == number || connection.openScopes.contains(number)
             guard isListed, connection.isInTransaction else {
                 throw Self.endedByOthers
             }
         }
 
-        /// Keeps what was done since it began; commits when it was the outermost one.
+        /// Keeps the changes made since the scope began, and commits if it is the outermost one.
         func keep() throws(SQLiteError) {
             try checkIsOpen()
             guard connection.openScopes.last == number else {
@@ -160,7 +164,7 @@ extension SQLiteConnection {
             connection.openScopes.removeLast()
         }
 
-        /// Undoes what was done since it began, if nobody else has; the connection remembers when that fails.
+        /// Undoes the changes made since the scope began, unless they are undone already. The connection records a failure.
         func undo(after cause: (any Error)? = nil) {
             guard let index = connection.openScopes.lastIndex(of: number) else { return }
             connection.openScopes.removeSubrange(index...)
@@ -172,19 +176,19 @@ extension SQLiteConnection {
                 let target = isOutermost ? "" : savepoint.map { " TO \($0)" } ?? ""
                 try connection.control("ROLLBACK\(target)")
             } catch {
-                // What could not be undone of a part within is named, since that was first.
+                // If an inner scope couldn't be undone, its error is reported, since it came first.
                 if connection.isInTransaction { connection.rollbackFailure = earlier ?? error.rollbackFailure(cause) }
                 return
             }
             guard connection.isInTransaction else { return }
-            // A savepoint that stays changes nothing: everything in it is undone, and it ends with those around it.
+            // A savepoint that remains has no effect: all its changes are undone, and it ends with the outer scopes.
             try? connection.control("RELEASE \(savepoint ?? "")")
         }
     }
 
-    /// Throws while a transaction is open that could not be rolled back, and within one that SQLite has rolled back.
+    /// Throws while a transaction is open that couldn't be rolled back, and within one that SQLite has rolled back.
     func checkIsRolledBack() throws(SQLiteError) {
-        // What runs in the closure of a transaction that is gone would be kept by itself.
+        // A statement in the closure of a transaction that has ended would be committed on its own.
         if !openScopes.isEmpty, !isInTransaction {
             throw SQLiteError(
                 .abort, "the transaction was rolled back, by SQLite after an error or by others; end it first")
@@ -198,7 +202,7 @@ extension SQLiteConnection {
 }
 
 extension SQLiteError {
-    /// The error of a rollback with the reason for rolling back.
+    /// Makes the error of a failed rollback, including the reason for rolling back.
     fileprivate func rollbackFailure(_ cause: (any Error)?) -> SQLiteError {
         let reason = cause.map { ", after: \($0)" } ?? ""
         return SQLiteError(extendedCode, "a transaction could not be rolled back: \(message)\(reason)", sql: sql)

@@ -1,9 +1,10 @@
-// A connection to a database: opening, closing, statements and scripts. Transactions are in `+Transactions`.
+// A connection to a database: opens and closes it, prepares and runs statements and scripts. Transactions are in
+// `+Transactions`.
 
 import CSystemSQLite
 import PlistStreaming
 
-/// A connection to a SQLite database, which is closed when it and its statements are gone.
+/// A connection to a SQLite database. It closes when it and all its statements are released.
 ///
 /// ```swift
 /// let connection = try SQLiteConnection(path: "tasks.sqlite", options: SQLiteOptions(access: .create))
@@ -11,45 +12,46 @@ import PlistStreaming
 /// try connection.run("INSERT INTO tasks (title) VALUES (?)", ["Paint the fence"])
 /// ```
 ///
-/// A connection and its statements are for one thread or task at a time; open one for each. Only its ``interrupter`` is
-/// `Sendable`. When the task is cancelled, the statement that it runs throws ``SQLiteResultCode/interrupt``, and so does what
-/// it runs afterwards, unless that is short; ends of transactions excepted. What is to run nevertheless is for a task of its own. Needs
-/// SQLite 3.38 or later.
+/// Use a connection and its statements from one thread or task at a time, and open a connection for each of them. Only its
+/// ``interrupter`` is `Sendable`. If the task is cancelled, the running statement throws ``SQLiteResultCode/interrupt``.
+/// Later statements in that task do too, except short ones and those that end transactions. Run cleanup statements in a new
+/// task. Requires SQLite 3.38 or later.
 @safe
 public final class SQLiteConnection {
     // SAFETY: set once by the initializer; nil after `close`, which ends all statements first.
     private var openHandle: OpaquePointer?
-    /// Interrupts what this connection is doing, from any thread.
+    /// Interrupts the running statements of this connection from any thread.
     public let interrupter: SQLiteInterrupter
-    /// Interrupts what it is doing when its task is cancelled.
+    /// Interrupts the running statements when their task is cancelled.
     let cancellation: TaskCancellation
-    /// What the connection was opened with.
+    /// The options that the connection was opened with.
     public let options: SQLiteOptions
-    /// The path it was opened with; `:memory:` for a database in memory.
+    /// The path of the database file, or `:memory:` for a database in memory.
     public let path: String
-    /// Statements that no one uses now, kept for their next use; the latest last.
+    /// The statements kept for reuse, the most recently used one last.
     private(set) var idleStatements: [IdleStatement] = []
-    /// The statement that counts for `schemaExpirationCount`, made when it is first needed.
+    /// The statement that counts changes for `schemaExpirationCount`, prepared on first use.
     private var expiringStatement: OpaquePointer?
-    /// The number of such statements that ended, since the connection stays open where closing it fails.
+    /// The number of counting statements finalized so far. A connection that can't be closed stays open and makes a new one.
     private var expiringStatementCount: Int64 = 0
-    /// The virtual tables through which rows are inserted, made when they are first needed.
+    /// The virtual tables that rows are inserted from, created on first use.
     private(set) lazy var rowModule = RowModule()
-    /// Why the open transaction, or a part of it, could not be rolled back; until ``rollBack()`` does, nothing else runs.
+    /// The error of the open transaction or savepoint that couldn't be rolled back. No statement runs until ``rollBack()``
+    /// succeeds.
     public internal(set) var rollbackFailure: SQLiteError?
-    /// A Boolean value that indicates whether the file could not be written since it was read after a rollback.
+    /// A Boolean value that indicates whether writing the file has failed since the last read after a rollback.
     var hasFailedToWrite = false
-    /// The transactions and savepoints that are open through `beginScope`, by their numbers, the innermost last.
+    /// The numbers of the transactions and savepoints opened by `beginScope`, the innermost last.
     var openScopes: [Int] = []
-    /// The number of those that were ever begun.
+    /// The number of scopes ever begun.
     var scopeCount = 0
-    /// The function that takes the rows of queries, and which queries it is worth for.
+    /// The function that receives the rows of queries, and the record of the queries it is used for.
     var scans = RowScanChoice()
 
     /// Opens a database.
     ///
-    /// - Throws: ``SQLiteResultCode/cannotOpen`` with the system's reason; what the first access of the file finds. Whether a
-    ///   file is a database at all is found by the first statement, unless an option needs it sooner.
+    /// - Throws: ``SQLiteResultCode/cannotOpen`` with the system's reason; errors of the first access to the file. A file
+    ///   that isn't a database is detected by the first statement, or here if an option has to access the file.
     public init(path: String, options: SQLiteOptions = SQLiteOptions()) throws(SQLiteError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw SQLiteError(.cannotOpen, "expected the path of a database, found an empty one or one with NUL")
@@ -57,7 +59,7 @@ public final class SQLiteConnection {
         self.path = path
         self.options = options
         var opened: OpaquePointer?
-        // SAFETY: SQLite may return a handle even when it fails; it is closed below.
+        // SAFETY: SQLite may return a handle even if it fails; it is closed below.
         let name = options.fileParameters.map { SQLiteOptions.uri(ofFile: path, $0) } ?? path
         let code = unsafe sqlite3_open_v2(name, &opened, options.flags, nil)
         guard let opened = unsafe opened, code == SQLITE_OK else {
@@ -71,9 +73,9 @@ public final class SQLiteConnection {
         try configure()
     }
 
-    /// Opens an empty database in memory, which ends with the connection.
+    /// Opens an empty database in memory, which exists until the connection is closed.
     ///
-    /// - Throws: `noMemory`; what applying the options throws.
+    /// - Throws: `noMemory`; errors of applying the options.
     public static func inMemory(
         options: SQLiteOptions = SQLiteOptions(access: .create)
     ) throws(SQLiteError) -> SQLiteConnection {
@@ -82,7 +84,7 @@ public final class SQLiteConnection {
 
     deinit {
         interrupter.invalidate()
-        // SAFETY: no statement is left but the idle ones, since each other one has a reference to this connection.
+        // SAFETY: only the idle statements are left, since every other statement retains this connection.
         finalizeIdleStatements()
         unsafe sqlite3_close_v2(openHandle)
     }
@@ -105,7 +107,7 @@ public final class SQLiteConnection {
             let statement = try prepare("PRAGMA journal_mode = \(mode.rawValue)")
             let isRow = try statement.step()
             let actual = isRow ? try statement.text(at: 0) : nil
-            // A database in memory knows `memory` and `off` only, and says so.
+            // A database in memory supports only the modes `memory` and `off`, and reports the actual one.
             guard actual == mode.rawValue || path == ":memory:" else {
                 throw SQLiteError(
                     .error, "expected the journal mode \(mode.rawValue), the database stays in \(actual ?? "none")")
@@ -116,7 +118,7 @@ public final class SQLiteConnection {
         }
     }
 
-    /// A statement of SQLite that the connection owns.
+    /// A prepared statement of SQLite that the connection owns.
     @safe
     struct IdleStatement {
         let sql: String
@@ -129,17 +131,17 @@ public final class SQLiteConnection {
         return unsafe handle
     }
 
-    /// SQLite's handle, nil after closing.
+    /// SQLite's handle, or nil after the connection is closed.
     package var handle: OpaquePointer? { unsafe openHandle }
 
-    /// Throws the error of a result code.
+    /// Throws an error for a result code other than `SQLITE_OK`.
     package func check(_ code: Int32, sql: String? = nil) throws(SQLiteError) {
         if code != SQLITE_OK { throw unsafe SQLiteError.make(code, handle, sql: sql) }
     }
 
-    /// Closes the database. Without it, the connection is closed when it and its statements are gone.
+    /// Closes the database. Otherwise it closes when the connection and all its statements are released.
     ///
-    /// - Throws: ``SQLiteResultCode/busy`` while statements of this connection are alive; the connection stays open then.
+    /// - Throws: ``SQLiteResultCode/busy`` while statements of this connection exist; the connection then stays open.
     public func close() throws(SQLiteError) {
         guard let handle = unsafe openHandle else { return }
         finalizeIdleStatements()
@@ -153,18 +155,19 @@ public final class SQLiteConnection {
 
     /// Prepares one statement.
     ///
-    /// - Throws: A syntax error with its byte offset; `misuse` for SQL with no statement or several, and for SQL with NUL.
+    /// - Throws: A syntax error with its byte offset; `misuse` for SQL without a statement, with several statements, or with
+    ///   NUL.
     public func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         try unsafe SQLiteStatement(self, prepareHandle(sql), sql: sql, isKept: false)
     }
 
-    /// Prepares one statement, or takes one that was prepared from the same SQL earlier and is not in use.
+    /// Returns a statement for the SQL, reusing an earlier one that isn't in use.
     ///
-    /// When the statement is gone, the connection keeps what SQLite compiled for the next call with the same SQL.
-    /// - Throws: What ``prepare(_:)`` throws.
+    /// When the statement is released, the connection keeps its compiled form for the next call with the same SQL.
+    /// - Throws: The errors of ``prepare(_:)``.
     public func cachedStatement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         try checkIsRolledBack()
-        // By bytes: `==` takes a composed "é" for a decomposed one, which SQL does not.
+        // By bytes: for `==`, a composed and a decomposed "é" are equal, but for SQL they aren't.
         if let index = idleStatements.lastIndex(where: { $0.sql == sql && $0.sql.utf8.elementsEqual(sql.utf8) }) {
             return unsafe SQLiteStatement(self, idleStatements.remove(at: index).handle, sql: sql, isKept: true)
         }
@@ -188,7 +191,7 @@ public final class SQLiteConnection {
         }
     }
 
-    /// Keeps a statement that no one uses, or finalizes it when there are enough.
+    /// Keeps a statement for reuse. If the cache is full, finalizes the oldest one.
     func takeBack(_ statement: OpaquePointer, sql: String) {
         guard unsafe openHandle != nil, options.statementCacheSize > 0 else {
             unsafe sqlite3_finalize(statement)
@@ -210,11 +213,11 @@ public final class SQLiteConnection {
         expiringStatementCount += 1
     }
 
-    // SPEC: https://sqlite.org/c3ref/c_stmtstatus_counter.html: SQLite compiles statements anew after each change of a schema,
-    // and after each rollback of one, which gives the schema its old version back.
-    /// How often what is known of the schemas went out of date.
+    // SPEC: https://sqlite.org/c3ref/c_stmtstatus_counter.html: SQLite recompiles statements after each change of a schema, and
+    // after each rollback of such a change, which restores the old version number.
+    /// Returns the number of times that cached facts about the schemas became outdated.
     ///
-    /// - Throws: What reading a schema throws.
+    /// - Throws: The errors of reading a schema.
     func schemaExpirationCount() throws(SQLiteError) -> Int64 {
         if unsafe expiringStatement == nil { unsafe expiringStatement = try prepareHandle("SELECT 1") }
         let code = unsafe sqlite3_step(expiringStatement)
@@ -224,9 +227,9 @@ public final class SQLiteConnection {
         return expiringStatementCount << 32 | Int64(count)
     }
 
-    /// Runs all statements of a script, and ignores the rows they give.
+    /// Runs all statements of a script and ignores the rows they return.
     ///
-    /// The script is no transaction unless it says so: what ran before an error stays.
+    /// The script is a transaction only if it contains the statements for one; otherwise the changes before an error stay.
     /// - Throws: The first error, with the script and the byte offset in it.
     public func execute(_ script: String) throws(SQLiteError) {
         try checkIsRolledBack()
@@ -236,52 +239,53 @@ public final class SQLiteConnection {
         }
     }
 
-    /// Runs one statement with values for its parameters, and ignores the rows it gives.
+    /// Runs one statement with values for its parameters and ignores the rows it returns.
     ///
-    /// - Returns: The number of rows that it inserted, updated or deleted; 0 for other statements.
-    /// - Throws: What ``prepare(_:)``, binding the values and running the statement throw.
+    /// - Returns: The number of rows that it inserted, updated or deleted, or 0 for other statements.
+    /// - Throws: The errors of ``prepare(_:)``, of binding the values and of running the statement.
     @discardableResult
     public func run(_ sql: String, _ parameters: SQLiteParameters = .none) throws(SQLiteError) -> Int {
         try cachedStatement(sql).run(parameters)
     }
 
-    /// Runs one statement and returns the first cell of its first row; nil when there is no row.
+    /// Runs one statement and returns the first cell of its first row, or nil if there are no rows.
     ///
-    /// A statement that only reads is not run beyond that row.
-    /// - Throws: What ``prepare(_:)``, binding the values and running the statement throw.
+    /// A statement that only reads stops after that row.
+    /// - Throws: The errors of ``prepare(_:)``, of binding the values and of running the statement.
     public func value(_ sql: String, _ parameters: SQLiteParameters = .none) throws(SQLiteError) -> SQLiteValue? {
         let statement = try cachedStatement(sql)
         try statement.bind(parameters)
         guard try statement.step(), statement.columnCount > 0 else { return nil }
         let value = try statement.value(at: 0)
-        // Whether changes are kept is told behind the last row.
+        // A statement that changes rows commits or fails only after its last row.
         if !statement.isReadOnly { while try statement.step() {} }
         return value
     }
 
     // MARK: State
 
-    /// The row id of the last row that this connection inserted; 0 before the first.
+    /// The row id of the last row that this connection inserted, or 0 before the first.
     public var lastInsertRowID: Int64 { unsafe openHandle.map { unsafe sqlite3_last_insert_rowid($0) } ?? 0 }
 
-    /// The number of rows that this connection inserted, updated or deleted since it was opened, triggers included.
+    /// The number of rows that this connection has inserted, updated or deleted since it was opened, including those changed
+    /// by triggers.
     public var totalChangeCount: Int { unsafe openHandle.map { unsafe Int(sqlite3_total_changes64($0)) } ?? 0 }
 
-    /// The number of rows that the last INSERT, UPDATE or DELETE changed, without those that triggers changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed, excluding those changed by triggers.
     public var changeCount: Int { unsafe openHandle.map { unsafe Int(sqlite3_changes64($0)) } ?? 0 }
 
     /// A Boolean value that indicates whether a transaction is open.
     public var isInTransaction: Bool { unsafe openHandle.map { unsafe sqlite3_get_autocommit($0) == 0 } ?? false }
 
-    /// Returns a bound of this connection.
+    /// Returns a limit of this connection.
     public func limit(_ limit: SQLiteLimit) -> Int {
         guard let handle = unsafe openHandle else { return 0 }
         return unsafe Int(sqlite3_limit(handle, limit.rawValue, -1))
     }
 
-    /// Sets a bound of this connection; one above SQLite's own bound becomes that.
+    /// Sets a limit of this connection. A value above SQLite's own limit is reduced to that limit.
     ///
-    /// - Returns: The bound before.
+    /// - Returns: The previous limit.
     @discardableResult
     public func setLimit(_ limit: SQLiteLimit, to value: Int) -> Int {
         precondition(value >= 0, "a limit is not negative")

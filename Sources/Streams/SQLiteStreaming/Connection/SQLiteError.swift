@@ -1,11 +1,11 @@
-// The one error of this module, and the one function that makes it of SQLite's result codes.
+// The only error type of this module, and the function that makes it from SQLite's result codes.
 
 import CSystemSQLite
 import PlistStreaming
 
-/// An error of SQLite, or of this module's checks, with the statement it came from.
+/// An error of SQLite or of this module's checks, with its statement.
 ///
-/// Values bound to parameters are not in it, unless the connection was opened with `showsBoundValues`.
+/// The values bound to parameters aren't included, unless the connection was opened with `showsBoundValues`.
 public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
     private final class Storage: Sendable {
         let extendedCode: SQLiteResultCode
@@ -31,9 +31,9 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
     /// - Parameters:
     ///   - code: A primary or extended result code.
     ///   - message: A lower-case fragment without a full stop that says what was expected and found.
-    ///   - sql: The statement, or the script with it.
-    ///   - byteOffset: The place in `sql`, in UTF-8 bytes from 0.
-    ///   - streamError: What is wrong with a value on its way in or out.
+    ///   - sql: The statement, or the script that contains it.
+    ///   - byteOffset: The position in `sql`, in UTF-8 bytes from 0.
+    ///   - streamError: The error of a value that couldn't be written or read.
     @inline(never)
     public init(
         _ code: SQLiteResultCode, _ message: String, sql: String? = nil, byteOffset: Int? = nil,
@@ -44,18 +44,18 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The primary result code.
     public var code: SQLiteResultCode { storage.extendedCode.primary }
-    /// The extended result code, which may be the primary one.
+    /// The extended result code, or the primary one if SQLite has no extended code for the error.
     public var extendedCode: SQLiteResultCode { storage.extendedCode }
-    /// What went wrong, without code and statement.
+    /// The description of the problem, without the code and the statement.
     public var message: String { storage.message }
-    /// The statement, or the whole script with it; nil when there was none.
+    /// The statement, or the whole script that contains it; nil if the error doesn't belong to a statement.
     public var sql: String? { storage.sql }
-    /// The place of a syntax error in `sql`, in UTF-8 bytes from 0; nil where SQLite gives none.
+    /// The position of a syntax error in `sql`, in UTF-8 bytes from 0; nil if SQLite doesn't report one.
     public var byteOffset: Int? { storage.byteOffset }
-    /// The error of a sink or of a value, when the cause is not SQLite.
+    /// The error of a sink or of a value, if SQLite isn't the cause.
     public var streamError: StreamError? { storage.streamError }
 
-    /// The error in words: the code, the message and the statement, long ones cut.
+    /// The error as text: the code, the message and the statement, which is shortened if it is long.
     public var description: String {
         var text = message
         if streamError == nil { text += " (\(extendedCode))" }
@@ -64,7 +64,7 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         return text
     }
 
-    /// At most 160 bytes of a statement, from the place of the error when that lies further on.
+    /// At most 160 bytes of a statement, around the position of the error if it lies further on.
     private static func excerpt(of sql: String, around byteOffset: Int?) -> String {
         let bytes = sql.utf8
         guard bytes.count > 160 else { return sql }
@@ -75,7 +75,6 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         return (start > bytes.startIndex ? "…" : "") + String(sql[start..<end]) + (end < bytes.endIndex ? "…" : "")
     }
 
-    /// Compares everything.
     public static func == (left: SQLiteError, right: SQLiteError) -> Bool {
         left.extendedCode == right.extendedCode && left.message == right.message && left.sql == right.sql
             && left.byteOffset == right.byteOffset && left.streamError == right.streamError
@@ -83,24 +82,24 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
 
     // MARK: Making errors
 
-    /// Makes the error of a result code. All result codes that are errors go through here.
+    /// Makes the error of a result code. All result codes that are errors are handled here.
     ///
     /// - Parameters:
-    ///   - code: What the function returned.
-    ///   - connection: The connection, which has the message; nil when there is none.
-    ///   - sql: The statement, or the script with it.
-    ///   - baseOffset: The bytes of `sql` before the statement that SQLite saw.
+    ///   - code: The result code of the function.
+    ///   - connection: The connection that has the message, or nil without one.
+    ///   - sql: The statement, or the script that contains it.
+    ///   - baseOffset: The number of bytes of `sql` before the statement that SQLite compiled.
     @inline(never)
     static func make(
         _ code: Int32, _ connection: OpaquePointer?, sql: String? = nil, baseOffset: Int = 0
     ) -> SQLiteError {
-        // SAFETY: SQLite's messages are valid until the next call of the connection, and copied at once.
+        // SAFETY: SQLite's messages are valid until the next call of the connection; they are copied immediately.
         guard let connection = unsafe connection else {
             return SQLiteError(SQLiteResultCode(rawValue: code), unsafe String(cString: sqlite3_errstr(code)), sql: sql)
         }
         let extended = unsafe sqlite3_extended_errcode(connection)
         let isCurrent = extended & 0xFF == code & 0xFF
-        // A message of another call would mislead.
+        // The message of another call would be misleading.
         var message = unsafe String(cString: isCurrent ? sqlite3_errmsg(connection) : sqlite3_errstr(code))
         if [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) {
             let number = unsafe sqlite3_system_errno(connection)
@@ -113,7 +112,7 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
             byteOffset: offset >= 0 ? baseOffset + offset : nil)
     }
 
-    /// Makes the error of a value that was refused on its way in or out, or takes the error of SQLite behind it.
+    /// Makes the error of a value that was rejected on writing or reading, or returns the SQLite error that caused it.
     public init(_ error: StreamError) {
         guard let cause = error.sqliteError else {
             self.init(.mismatch, error.description, streamError: error)
@@ -123,27 +122,28 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(cause.extendedCode, message, sql: cause.sql, byteOffset: cause.byteOffset)
     }
 
-    /// A Boolean value that indicates whether the file cannot be written, as on a full disk, whatever the row is.
+    /// A Boolean value that indicates whether the file can't be written, for example because the disk is full, regardless of
+    /// the row.
     var isOfFile: Bool { [.full, .io, .readOnly, .cannotOpen].contains(code) }
 
-    /// This error with other SQL, for a statement that reads a table of this library.
+    /// Returns this error with other SQL, for a statement that reads a table of this library.
     package func replacingSQL(by sql: String?) -> SQLiteError {
         SQLiteError(extendedCode, message, sql: sql, streamError: streamError)
     }
 
-    /// Returns what a closure returns, and throws its error as one of SQLite.
+    /// Returns the result of a closure, and converts its error to an error of SQLite.
     static func of<Value>(_ body: () throws(StreamError) -> Value) throws(SQLiteError) -> Value {
         do throws(StreamError) { return try body() } catch { throw SQLiteError(error) }
     }
 
-    /// This error as one that sinks throw; its cause is this one.
+    /// Returns this error as one that sinks throw, with this error as its cause.
     public func streamError(_ kind: StreamError.Kind) -> StreamError {
         streamError ?? StreamError(kind, description, cause: self)
     }
 }
 
 extension StreamError {
-    /// The error of SQLite behind this one; nil when something else went wrong.
+    /// The SQLite error that caused this one, or nil if the cause is something else.
     public var sqliteError: SQLiteError? { cause as? SQLiteError }
 }
 

@@ -1,15 +1,16 @@
-// The one part of a connection that another thread may use: it interrupts what the connection is doing.
+// Interrupts the running statements of a connection. This is the only part of a connection that other threads can use.
 
 import CSystemSQLite
 import PlistStreaming
 
 /// Interrupts the running statements of a connection, from any thread.
 ///
-/// They throw ``SQLiteResultCode/interrupt``; a statement that was changing rows undoes its changes, and SQLite may roll
-/// back its transaction. After the connection is closed, and while nothing runs, interrupting does nothing.
+/// The statements throw ``SQLiteResultCode/interrupt``. A statement that was changing rows undoes its changes, and SQLite may
+/// roll back its transaction. Interrupting has no effect while no statement runs and after the connection is closed.
 @safe
 public final class SQLiteInterrupter: @unchecked Sendable {
-    // SAFETY: the connection is read and written under the lock only, and taken away before it is closed.
+    // SAFETY: the connection is read and written only while the lock is held, and it is set to nil before the connection is
+    // closed.
     private var connection: OpaquePointer?
     private let lock = Lock()
 
@@ -24,7 +25,7 @@ public final class SQLiteInterrupter: @unchecked Sendable {
         }
     }
 
-    /// Forgets the connection, which is about to be closed.
+    /// Removes the connection, which is about to be closed.
     func invalidate() {
         lock.withLock { unsafe connection = nil }
     }

@@ -1,32 +1,32 @@
-// What a connection is opened with. Everything that changes how SQLite behaves is visible here.
+// The options for opening a connection. Everything that changes the behavior of SQLite is visible here.
 
 import CSystemSQLite
 
-/// How a connection opens its database, and how it behaves.
+/// Options for opening a database and for the behavior of the connection.
 public struct SQLiteOptions: Sendable {
-    /// What may be done with the file.
+    /// The allowed access to the file.
     public enum Access: Sendable {
         /// Read it; it must exist.
         case readOnly
         /// Read and write it; it must exist.
         case readWrite
-        /// Read and write it; it is created when it does not exist.
+        /// Read and write it; it is created if it doesn't exist.
         case create
     }
 
-    /// How a transaction is made atomic; see https://sqlite.org/pragma.html#pragma_journal_mode.
+    /// The method that makes transactions atomic; see https://sqlite.org/pragma.html#pragma_journal_mode.
     public enum JournalMode: String, Sendable {
         /// A journal that is deleted at the end of each transaction; the mode of a new file.
         case delete
-        /// A journal that is cut to nothing instead.
+        /// A journal that is truncated to zero bytes instead.
         case truncate
-        /// A journal of which the beginning is overwritten instead.
+        /// A journal whose header is overwritten instead.
         case persist
         /// A journal in memory: a crash in a transaction damages the file.
         case memory
-        /// A write-ahead log: one writes while others read. It stays the mode of the file.
+        /// A write-ahead log: one connection writes while others read. The mode is stored in the file.
         case wal
-        /// None: nothing can be rolled back, and a crash or error in a transaction damages the file.
+        /// No journal: nothing can be rolled back, and a crash or error in a transaction damages the file.
         case off
     }
 
@@ -34,7 +34,7 @@ public struct SQLiteOptions: Sendable {
     public enum Synchronization: String, Sendable {
         /// Never: a crash of the system may damage the file.
         case off
-        /// At the important moments: with `wal`, a crash of the system may undo transactions, and damages nothing.
+        /// At critical moments: with `wal`, a crash of the system may undo transactions but doesn't damage the file.
         case normal
         /// With each transaction.
         case full
@@ -42,28 +42,28 @@ public struct SQLiteOptions: Sendable {
         case extra
     }
 
-    /// What may be done with the file; `create` must be asked for, so that a wrong path is an error.
+    /// The allowed access to the file. Files are created only with `create`, so that a wrong path is an error.
     public var access: Access
     /// The time to wait for locks of other connections before ``SQLiteResultCode/busy`` is thrown.
     public var busyTimeout: Duration
-    /// The journal mode to set; nil leaves the database as it is. `wal` lets readers go on while one writes.
+    /// The journal mode to set; nil keeps the mode of the database. With `wal`, other connections can read while one writes.
     public var journalMode: JournalMode?
-    /// When changes are forced to the disk; nil leaves SQLite's default, which survives loss of power.
+    /// When changes are forced to the disk; nil keeps SQLite's default, which survives loss of power.
     public var synchronization: Synchronization?
     /// A Boolean value that indicates whether foreign keys are enforced.
     public var enforcesForeignKeys: Bool
-    /// A Boolean value that indicates whether a name in double quotes that is no column is a string, a quirk of SQLite that
-    /// hides mistakes.
+    /// A Boolean value that indicates whether a name in double quotes that isn't a column is read as a string. This SQLite
+    /// quirk hides mistakes.
     public var allowsDoubleQuotedStrings: Bool
-    /// A Boolean value that indicates whether errors show statements with the values bound to them.
+    /// A Boolean value that indicates whether the statements in errors contain the values bound to them.
     public var showsBoundValues: Bool
-    /// The number of prepared statements that are kept for their next use.
+    /// The number of prepared statements that are kept for reuse.
     public var statementCacheSize: Int
-    /// Parameters of SQLite's URIs of files, such as `immutable=1`; see https://sqlite.org/uri.html. With any, also none of
-    /// them, `ATTACH` knows URIs.
+    /// Parameters for SQLite's file URIs, such as `immutable=1`; see https://sqlite.org/uri.html. If this isn't nil, even if
+    /// it is empty, `ATTACH` accepts URIs.
     package var fileParameters: String?
 
-    /// The URI of a file with parameters.
+    /// Returns the URI of a file with parameters.
     package static func uri(ofFile path: String, _ parameters: String) -> String {
         var text = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
         for byte in path.utf8 {
@@ -78,7 +78,7 @@ public struct SQLiteOptions: Sendable {
         "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
 
-    /// Makes options.
+    /// Creates options.
     public init(
         access: Access = .readWrite, busyTimeout: Duration = .seconds(5), journalMode: JournalMode? = nil,
         synchronization: Synchronization? = nil, enforcesForeignKeys: Bool = true,
@@ -94,7 +94,7 @@ public struct SQLiteOptions: Sendable {
         self.statementCacheSize = statementCacheSize
     }
 
-    /// SQLite's flags. A connection is used by one thread at a time, so it needs no mutex.
+    /// SQLite's flags. A mutex isn't needed because only one thread at a time uses a connection.
     var flags: Int32 {
         let access =
             switch access {
@@ -107,7 +107,7 @@ public struct SQLiteOptions: Sendable {
     }
 }
 
-/// A bound of a connection; see https://sqlite.org/c3ref/c_limit_attached.html.
+/// A limit of a connection; see https://sqlite.org/c3ref/c_limit_attached.html.
 public enum SQLiteLimit: Int32, Sendable, CaseIterable {
     /// The longest text, blob or row in bytes.
     case length = 0

@@ -1,4 +1,4 @@
-// The result codes of SQLite by name. Which of them are errors is decided in `SQLiteError`.
+// The result codes of SQLite by name. `SQLiteError` decides which of them are errors.
 
 /// A result code of SQLite, primary or extended.
 ///
@@ -11,7 +11,7 @@ public struct SQLiteResultCode: RawRepresentable, Sendable, Hashable, CustomStri
     /// Creates a code from its number.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// The primary code of an extended one; a primary code itself.
+    /// The primary code of an extended code, or the code itself if it is primary.
     public var primary: SQLiteResultCode { SQLiteResultCode(rawValue: rawValue & 0xFF) }
 
     /// A wrong statement, or another failure without a code of its own.
@@ -22,7 +22,7 @@ public struct SQLiteResultCode: RawRepresentable, Sendable, Hashable, CustomStri
     public static let permission: SQLiteResultCode = SQLiteResultCode(rawValue: 3)
     /// The operation was aborted, usually by a rollback.
     public static let abort: SQLiteResultCode = SQLiteResultCode(rawValue: 4)
-    /// Another connection holds a lock, for longer than the busy timeout.
+    /// Another connection holds a lock for longer than the busy timeout.
     public static let busy: SQLiteResultCode = SQLiteResultCode(rawValue: 5)
     /// A statement of this connection holds a lock on the table.
     public static let locked: SQLiteResultCode = SQLiteResultCode(rawValue: 6)
@@ -42,30 +42,30 @@ public struct SQLiteResultCode: RawRepresentable, Sendable, Hashable, CustomStri
     public static let full: SQLiteResultCode = SQLiteResultCode(rawValue: 13)
     /// The file cannot be opened.
     public static let cannotOpen: SQLiteResultCode = SQLiteResultCode(rawValue: 14)
-    /// The locks of write-ahead logging are in a state they should not be in.
+    /// The locks of the write-ahead log are in an invalid state.
     public static let `protocol`: SQLiteResultCode = SQLiteResultCode(rawValue: 15)
-    /// The schema changed underneath, or differs from what is expected.
+    /// The schema has changed meanwhile, or differs from the expected one.
     public static let schema: SQLiteResultCode = SQLiteResultCode(rawValue: 17)
     /// A text or blob is longer than the limit.
     public static let tooBig: SQLiteResultCode = SQLiteResultCode(rawValue: 18)
-    /// A constraint of the schema refuses the change.
+    /// A constraint of the schema rejects the change.
     public static let constraint: SQLiteResultCode = SQLiteResultCode(rawValue: 19)
-    /// A value has another type than the column or the property takes.
+    /// A value has a type that the column or the property doesn't accept.
     public static let mismatch: SQLiteResultCode = SQLiteResultCode(rawValue: 20)
-    /// The library was used in a way that it forbids.
+    /// The library was used incorrectly.
     public static let misuse: SQLiteResultCode = SQLiteResultCode(rawValue: 21)
-    /// The authorizer refused the statement.
+    /// The authorizer rejected the statement.
     public static let authorization: SQLiteResultCode = SQLiteResultCode(rawValue: 23)
-    /// There is no parameter or column at that place.
+    /// The parameter or column index is out of range.
     public static let range: SQLiteResultCode = SQLiteResultCode(rawValue: 25)
-    /// The file is no database.
+    /// The file isn't a database.
     public static let notADatabase: SQLiteResultCode = SQLiteResultCode(rawValue: 26)
 
     /// A CHECK constraint failed.
     public static let constraintCheck: SQLiteResultCode = SQLiteResultCode(rawValue: 19 | 1 << 8)
-    /// A foreign key leads nowhere.
+    /// A foreign key refers to a row that doesn't exist.
     public static let constraintForeignKey: SQLiteResultCode = SQLiteResultCode(rawValue: 19 | 3 << 8)
-    /// A column that is NOT NULL was given null.
+    /// A NOT NULL column was set to null.
     public static let constraintNotNull: SQLiteResultCode = SQLiteResultCode(rawValue: 19 | 5 << 8)
     /// Two rows have the same primary key.
     public static let constraintPrimaryKey: SQLiteResultCode = SQLiteResultCode(rawValue: 19 | 6 << 8)
@@ -73,9 +73,9 @@ public struct SQLiteResultCode: RawRepresentable, Sendable, Hashable, CustomStri
     public static let constraintUnique: SQLiteResultCode = SQLiteResultCode(rawValue: 19 | 8 << 8)
     /// Two rows have the same row id.
     public static let constraintRowID: SQLiteResultCode = SQLiteResultCode(rawValue: 19 | 10 << 8)
-    /// A value is of another type than a column of a STRICT table.
+    /// A value has a type that a column of a STRICT table doesn't accept.
     public static let constraintDataType: SQLiteResultCode = SQLiteResultCode(rawValue: 19 | 12 << 8)
-    /// The transaction reads a snapshot that another connection has overtaken.
+    /// The transaction reads a snapshot that is older than a change by another connection.
     public static let busySnapshot: SQLiteResultCode = SQLiteResultCode(rawValue: 5 | 2 << 8)
 
     private static let names: [Int32: String] = [

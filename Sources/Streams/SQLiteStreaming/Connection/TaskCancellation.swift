@@ -1,5 +1,5 @@
-// What a cancelled task runs is interrupted: SQLite asks for it every few thousand instructions of a statement. So there is
-// nothing to do at the doors, which are not asynchronous, and a statement of a few rows costs nothing.
+// Interrupts the statements of a cancelled task. SQLite calls a handler every few thousand instructions of a statement, so
+// the functions that run statements don't have to be asynchronous, and a statement of a few rows has no overhead.
 
 import CSystemSQLite
 import PlistStreaming
@@ -9,21 +9,22 @@ import PlistStreaming
 final class TaskCancellation {
     @unsafe
     private struct State {
-        /// The statement that is stepped, if one is.
+        /// The statement that is being stepped, or nil.
         var running: OpaquePointer?
-        /// A Boolean value that indicates whether it is to end whatever happens.
+        /// A Boolean value that indicates whether the statement runs to its end even if the task is cancelled.
         var isDeferred = false
-        /// A Boolean value that indicates whether the next one is not to be stepped, since the handler was asked when one had
-        /// ended.
+        /// A Boolean value that indicates whether the next statement is interrupted before it is stepped, because the handler
+        /// saw the cancellation only after a statement had ended.
         var isPending = false
     }
 
-    // PERF: SQLite/reading; a statement that is stepped takes 117 ns for a row of four columns, with the handler and without.
+    // PERF: SQLite/reading; stepping a statement takes 117 ns for a row of four columns, with and without the handler.
     private static let instructionCount: Int32 = 10_000
-    /// What the error says.
+    /// The message of the error.
     static let words = "interrupted, since the task is cancelled"
 
-    // SAFETY: SQLite's handler reads it while the connection runs a statement; the connection closes before it gives this up.
+    // SAFETY: SQLite's handler reads it while the connection runs a statement; the connection closes before it releases this
+    // object.
     private let state: UnsafeMutablePointer<State>
 
     init(_ connection: OpaquePointer) {
@@ -32,12 +33,12 @@ final class TaskCancellation {
         unsafe sqlite3_progress_handler(
             connection, Self.instructionCount,
             { state in
-                // A statement runs where its task does; on a thread of its own there is none.
+                // A statement runs in the thread of its task; a thread without a task can't be cancelled.
                 guard Task.isCancelled, let state = unsafe state?.assumingMemoryBound(to: State.self),
                     unsafe !state.pointee.isDeferred, let running = unsafe state.pointee.running
                 else { return 0 }
-                // SPEC: sqlite3VdbeExec of sqlite/src/vdbe.c: the handler is asked at jumps, and also when a statement has
-                // ended, which would be an error then though all that it did is kept.
+                // SPEC: sqlite3VdbeExec of sqlite/src/vdbe.c: SQLite calls the handler at jumps, and also after a statement
+                // has ended. An interrupt at that point would be reported as an error although all changes are kept.
                 let isBusy = unsafe sqlite3_stmt_busy(running) != 0
                 if !isBusy { unsafe state.pointee.isPending = true }
                 return isBusy ? 1 : 0
@@ -46,21 +47,21 @@ final class TaskCancellation {
 
     deinit { unsafe state.deallocate() }
 
-    /// Steps a statement, which the handler has to know.
+    /// Steps a statement and makes it known to the handler.
     @inline(__always)  // PERF: SQLite/reading; once a row.
     func step(_ statement: OpaquePointer) -> Int32 {
         if unsafe state.pointee.isPending, unsafe !state.pointee.isDeferred {
             unsafe state.pointee.isPending = false
             if Task.isCancelled { return SQLITE_INTERRUPT }
         }
-        // A function that SQLite calls may step others meanwhile.
+        // A function that SQLite calls may step other statements meanwhile.
         let before = unsafe state.pointee.running
         unsafe state.pointee.running = statement
         defer { unsafe state.pointee.running = before }
         return unsafe sqlite3_step(statement)
     }
 
-    /// Calls a closure whose statements end also in a cancelled task: those that begin, keep and undo transactions.
+    /// Calls a closure whose statements also finish in a cancelled task: those that begin, keep and undo transactions.
     func deferred(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         let before = unsafe state.pointee.isDeferred
         unsafe state.pointee.isDeferred = true
@@ -91,7 +92,7 @@ extension TaskCancellation: SelfTesting {
 
     private static let endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
-    /// Runs a closure in a task of its own, and returns its error.
+    /// Runs a closure in a detached task and returns its error.
     private static func error(_ body: @escaping @Sendable () throws -> Void) async -> SQLiteError? {
         await Task.detached { expectThrows(SQLiteError.self, "a cancelled task") { try body() } }.value
     }
@@ -110,7 +111,7 @@ extension TaskCancellation: SelfTesting {
             _ = try connection.value(endless)
         }
         check(before, "a statement of a task that is cancelled already")
-        // Whether it has begun or not.
+        // Regardless of whether the task has begun.
         let task = Task.detached {
             expectThrows(SQLiteError.self, "an endless statement") {
                 _ = try SQLiteConnection.inMemory().value(endless)
@@ -130,7 +131,7 @@ extension TaskCancellation: SelfTesting {
             var count = 0
             defer { expectEqual(try? lent.connection.value("SELECT count(*) FROM t"), .integer(Int64(count)), "rows") }
             for number in 0..<100_000 {
-                // Also beside an open statement no row is there of which an error said that it is not.
+                // Also while another statement is open, a row must not exist if its insertion threw an error.
                 if number % 4_000 == 0 { _ = try reader.step() }
                 if number % 4_000 == 2_000 { reader.reset() }
                 try insert.run([number])
@@ -186,10 +187,10 @@ extension TaskCancellation: SelfTesting {
         }
     }
 
-    /// A connection that goes from one task to the next.
+    /// A connection that is passed from one task to another.
     private struct Lent: @unchecked Sendable { let connection: SQLiteConnection }
 
-    /// In a transaction that is kept although one of its statements was interrupted, beside open rows and without.
+    /// A transaction that is kept although one of its statements was interrupted, with and without open rows.
     private static func testKeepsNothingThatAnErrorHasRefused() async throws {
         for columnCount in 1...12 {
             for isBesideRows in [false, true] {
@@ -216,7 +217,7 @@ extension TaskCancellation: SelfTesting {
                     return (told, try lent.connection.value("SELECT count(*) FROM t")?.integer)
                 }.value
                 expectLessThan(counts.told, 100_000, "rows before the interrupt, of \(columnCount) columns")
-                // SQLite may have undone the whole transaction; a row that was refused is never there.
+                // SQLite may have undone the whole transaction; a rejected row must never exist.
                 expectTrue(
                     counts.kept == Int64(counts.told) || counts.kept == 0,
                     "\(counts) rows of \(columnCount) columns beside rows: \(isBesideRows)")
@@ -224,7 +225,7 @@ extension TaskCancellation: SelfTesting {
         }
     }
 
-    /// Open rows of a cancelled task hinder neither its next transaction nor other tasks.
+    /// The open rows of a cancelled task block neither its next transaction nor other tasks.
     private static func testBeginsBesideOpenRows() async throws {
         let lent = Lent(connection: try SQLiteConnection.inMemory())
         try lent.connection.execute("CREATE TABLE t (a)")
@@ -241,7 +242,7 @@ extension TaskCancellation: SelfTesting {
         reader.statement.reset()
     }
 
-    /// A statement that goes from one task to the next.
+    /// A statement that is passed from one task to another.
     private struct LentStatement: @unchecked Sendable { let statement: SQLiteStatement }
 
     private static func testUndoesTheTransaction() async throws {
@@ -262,7 +263,7 @@ extension TaskCancellation: SelfTesting {
             expectFalse(connection.isInTransaction, "in a transaction")
             expectNil(connection.rollbackFailure, "after \(work)")
             expectEqual(try connection.value("SELECT group_concat(a) FROM t"), "0", "rows")
-            // Here nothing is cancelled.
+            // The task isn't cancelled here.
             try connection.transaction { _ = try connection.run("INSERT INTO t VALUES (2)") }
             expectEqual(try connection.value("SELECT sum(a) FROM t, (VALUES (1), (2))"), 4, "rows")
         }
@@ -276,7 +277,8 @@ extension TaskCancellation: SelfTesting {
                 let rows = try connection.prepare("VALUES (1), (2)")
                 _ = try rows.step()
                 cancel()
-                // So often that each is asked, since statements count their instructions from one use to the next.
+                // Often enough that the handler is called for each statement, since statements keep counting instructions
+                // across uses.
                 for number in 0..<8_000 {
                     try connection.begin()
                     if number % 2 == 0 { try connection.rollBack() } else { try connection.commit() }

@@ -1,23 +1,23 @@
-// Rows on their way into a table: cells of a fixed size, text and blobs in one block of bytes behind them.
+// Rows waiting to be inserted into a table: cells of a fixed size, and one block of memory with the bytes of text and blobs.
 
 import PlistBuilding
 import PlistStreaming
 
-/// Rows of cells, filled by the messages of values, column by column.
+/// Rows of cells, filled column by column by the messages of values.
 ///
-/// A value message stores the cell of `column` in the row under construction; containers are refused.
+/// A message stores the cell of `column` in the row under construction. Containers are rejected.
 @safe
 struct RowBuffer: CellsOnly, ~Copyable {
     let columnCount: Int
     var dateFormat: SQLiteDateFormat
-    /// The longest text or blob.
+    /// The length limit of texts and blobs in bytes.
     let byteLimit: Int
     /// The number of complete rows.
     private(set) var rowCount = 0
-    /// The column of the value to come.
+    /// The column of the next value.
     var column = 0
 
-    // SAFETY: freed by the deinitializer; the complete rows and the begun one have their cells.
+    // SAFETY: freed by the deinitializer; the complete rows and the row under construction have all their cells.
     private var cellMemory = unsafe GrowingMemory<StagedCell>()
     private var byteMemory = unsafe GrowingMemory<UInt8>()
     /// The number of cells before the row under construction.
@@ -36,12 +36,12 @@ struct RowBuffer: CellsOnly, ~Copyable {
         unsafe byteMemory.deallocate()
     }
 
-    /// The cells of all rows, and the bytes of their text and blobs; valid until the next change.
+    /// The cells of all rows and the bytes of their texts and blobs, valid until the next change.
     var cells: UnsafePointer<StagedCell> { unsafe UnsafePointer(cellMemory.start.unsafelyUnwrapped) }
     var bytes: UnsafeRawPointer { unsafe UnsafeRawPointer(byteMemory.start.unsafelyUnwrapped) }
     var byteCount: Int { unsafe byteMemory.count }
 
-    /// Begins a row of nulls, in place of one that is not complete.
+    /// Begins a row of nulls, replacing an incomplete one.
     mutating func beginRow() {
         start = rowCount &* columnCount
         unsafe cellMemory.removeLast(cellMemory.count &- start)
@@ -49,21 +49,21 @@ struct RowBuffer: CellsOnly, ~Copyable {
         column = 0
     }
 
-    /// Completes the row.
+    /// Completes the row under construction.
     mutating func endRow() { rowCount &+= 1 }
 
-    /// Forgets all rows and keeps the memory.
+    /// Removes all rows and keeps the memory.
     mutating func removeAll() {
         (rowCount, start) = (0, 0)
         unsafe cellMemory.removeLast(cellMemory.count)
         unsafe byteMemory.removeLast(byteCount)
     }
 
-    /// Copies a cell of a template row, whose bytes are in another buffer, into the row under construction.
+    /// Copies a cell of a template row into the row under construction. Its bytes are in the template's buffer.
     mutating func copyCell(_ index: Int, from template: borrowing RowBuffer) {
         var cell = unsafe template.cells[index]
         if cell.tag == .text || cell.tag == .blob {
-            // SAFETY: the template has the bytes.
+            // SAFETY: the template owns the bytes.
             let text = unsafe UnsafeRawBufferPointer(start: template.bytes + cell.offset, count: Int(cell.length))
             cell.bits = unsafe UInt64(append(text))
         }
@@ -88,7 +88,7 @@ struct RowBuffer: CellsOnly, ~Copyable {
         store(StagedCell(bits: UInt64(offset), length: UInt32(truncatingIfNeeded: count), tag: tag))
     }
 
-    /// Copies bytes to the end, and returns their offset.
+    /// Appends bytes and returns their offset.
     @inline(__always)  // PERF: SQLite/messages; once a text.
     private mutating func append(_ source: UnsafeRawBufferPointer) -> Int {
         let offset = byteCount
@@ -139,7 +139,7 @@ struct RowBuffer: CellsOnly, ~Copyable {
     }
 }
 
-/// A sink of the values of cells, which are no containers.
+/// A sink for the values of cells, which can't be containers.
 protocol CellsOnly: PlistSink, ~Copyable {}
 
 extension CellsOnly where Self: ~Copyable {
@@ -151,7 +151,7 @@ extension CellsOnly where Self: ~Copyable {
 }
 
 extension RowBuffer {
-    /// The error that a container was found where a value of a column should be.
+    /// Makes the error for a container where a value is expected.
     static func refusal(_ found: String) -> StreamError {
         StreamError(.typeMismatch, "expected a value that a column holds, found \(found)")
     }

@@ -1,5 +1,5 @@
-// Parts of rows whose ids are alike: what SQLite would choose for all of them, none of them, or some. Each kind has a
-// statement of its own, which reads no id, reads ids as those of the virtual table, or reads them like other cells.
+// Divides rows into parts by how they get their ids: SQLite chooses all of them, all are given, or both occur. Each kind has
+// its own statement, which reads no id, reads it as the row id of the virtual table, or reads it like any other cell.
 
 /// Rows of a source that one statement inserts.
 @safe
@@ -7,31 +7,31 @@ struct RowIDPart {
     enum Kind {
         /// SQLite chooses the ids of all rows.
         case chosen
-        /// All ids are integers that are told.
+        /// All ids are given integers.
         case told
-        /// Some are told, or what they are is not known here.
+        /// Some ids are given, or their values aren't known here.
         case mixed
     }
 
     private(set) var kind: Kind
-    /// The row after the last one.
+    /// The index after the last row.
     private(set) var end: Int
-    /// The sequence after the rows; for mixed ones it follows from reading them, and for told ones nil is not known.
+    /// The sequence after the rows. For mixed rows it results from reading them; for given ids nil means it isn't known.
     private(set) var rowIDs: RowIDSequence?
 
     // PERF: SQLite/insert-gaps; a statement for fewer rows costs more than it saves.
-    /// The fewest rows with chosen ids that are a part of their own.
+    /// The smallest number of rows with chosen ids that form a part of their own.
     static let smallestRun = 64
-    // PERF: SQLite/insert; so many rows are still in the cache when they are inserted.
+    // PERF: SQLite/insert; this many rows are still in the cache when they are inserted.
     private static let largestPart = 8_192
 
-    /// Finds the rows from the current one of a source on that one statement inserts.
+    /// Finds the rows, beginning with the current one of a source, that one statement inserts.
     init(_ source: UnsafeMutablePointer<RowSource>) {
-        // SAFETY: the rows of a source stay as they are while it is read; rows below its count are looked at.
+        // SAFETY: the rows of a source don't change while it is read; only rows below its count are accessed.
         let start = unsafe source.pointee.row
         let limit = unsafe min(source.pointee.rowCount, start + Self.largestPart)
         var rowIDs = unsafe source.pointee.rowIDs
-        // Where the ids that are chosen in a row began, and the sequence there.
+        // The start of the latest run of chosen ids, and the sequence at that row.
         var (runStart, atRunStart) = (start, rowIDs)
         var (toldCount, nullCount) = (0, 0)
         (kind, end) = (.mixed, limit)
@@ -45,14 +45,14 @@ struct RowIDPart {
                 nullCount += 1
                 isChosen = true
             case .other:
-                // What becomes of it is found out by the one who reads it; the rows to come are as unknown.
+                // Only the code that reads the value knows its id; the ids of the rows after it are unknown, too.
                 unsafe end = source.pointee.rowCount
                 self.rowIDs = rowIDs
                 return
             }
             if isChosen {
                 guard toldCount > 0, row - runStart + 1 >= Self.smallestRun else { continue }
-                // A long run after other rows is the next part.
+                // A long run after other rows becomes the next part.
                 end = runStart
                 rowIDs = atRunStart
                 break
@@ -65,7 +65,7 @@ struct RowIDPart {
             }
             toldCount += 1
             (runStart, atRunStart) = (row + 1, rowIDs)
-            // PERF: SQLite/insert-gaps; told ids are not looked at twice.
+            // PERF: SQLite/insert-gaps; given ids aren't examined twice.
             if toldCount == Self.smallestRun, toldCount * 8 >= (row + 1 - start) * 7,
                 unsafe source.pointee.hasOnlyIntegers(rowIDs.column)
             {
@@ -83,11 +83,11 @@ struct RowIDPart {
 }
 
 extension RowSource {
-    /// An id in a row.
+    /// The id of a row.
     enum RowID {
         case integer(Int64)
         case null
-        /// A value that is no integer, or known to its plan only.
+        /// A value that isn't an integer, or that only the plan of its member can read.
         case other
     }
 }

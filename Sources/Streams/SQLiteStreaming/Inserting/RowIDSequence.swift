@@ -1,24 +1,24 @@
-// Which row ids of rows need not be told to SQLite, because it would choose the very same ones.
+// Determines which row ids don't have to be passed to SQLite because it would choose the same ones.
 
 import PlistStreaming
 
-// PERF: SQLite/insert; given an id, SQLite searches the B-tree for it from the root, which is a third of what a row costs.
-// Choosing one it stays at the end of the table.
-// SPEC: https://sqlite.org/autoinc.html: the id that SQLite chooses is one larger than the largest one in the table, 1 in an
-// empty table, and unpredictable when the largest one is 2^63 - 1.
+// PERF: SQLite/insert; for a given id, SQLite searches the B-tree from its root, which takes a third of the time for a row.
+// If it chooses the id, it stays at the end of the table.
+// SPEC: https://sqlite.org/autoinc.html: SQLite chooses an id one larger than the largest in the table, or 1 in an empty
+// table. The choice is unpredictable if the largest id is 2^63 - 1.
 /// The row id that SQLite chooses next.
 ///
-/// The ids of rows pass through it in order. One that SQLite would choose is given as null.
+/// The ids of all rows are passed to it in order. An id that SQLite would choose is inserted as null.
 struct RowIDSequence {
-    /// The column with the row id; -1 when all ids are told.
+    /// The column with the row id, or -1 if all ids are passed to SQLite.
     private(set) var column = -1
     private var next: Int64 = 1
     private var isEmpty = true
 
-    /// No ids are left to SQLite.
+    /// Creates a sequence for rows whose ids are all passed to SQLite.
     init() {}
 
-    /// - Parameter largest: The largest id in the table; nil when it is empty.
+    /// - Parameter largest: The largest id in the table, or nil if the table is empty.
     init(column: Int, largest: Int64?) {
         guard largest != .max else { return }
         self.column = column
@@ -27,7 +27,7 @@ struct RowIDSequence {
         isEmpty = false
     }
 
-    /// Returns whether SQLite chooses this id for the row to come.
+    /// Returns whether SQLite would choose this id for the next row.
     @inline(__always)  // PERF: SQLite/insert; once a row.
     mutating func isChosen(_ id: Int64) -> Bool {
         if id == next, id != .max {
@@ -46,14 +46,14 @@ struct RowIDSequence {
         return false
     }
 
-    /// Passes a row whose id is left to SQLite anyway.
+    /// Advances past a row whose id SQLite chooses in any case.
     mutating func choose() {
         guard next != .max else { return stop() }
         next &+= 1
         isEmpty = false
     }
 
-    /// Leaves no more ids to SQLite.
+    /// Ends the sequence: all later ids are passed to SQLite.
     mutating func stop() { column = -1 }
 }
 
@@ -93,7 +93,7 @@ extension RowIDSequence: SelfTesting {
                     do throws(SQLiteError) {
                         try connection.run("INSERT INTO t VALUES (?, 1)", [given])
                     } catch {
-                        // The chosen one may be one that comes later.
+                        // The chosen id may be the id of a later row.
                         expectTrue(isExpected, "\(table) \(sequence): \(error)")
                         break
                     }

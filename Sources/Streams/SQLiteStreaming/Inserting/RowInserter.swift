@@ -1,5 +1,5 @@
-// Puts rows into a table by the faster of two ways. Both give the same rows, the same errors and the same ids as a
-// statement of plain SQL for each row: where one statement for many rows would not, there is one for each.
+// Inserts rows into a table in the faster of two ways. Both give the same rows, errors and ids as a plain SQL statement for
+// each row. If one statement for many rows could give a different result, each row gets its own statement.
 
 import CSystemSQLite
 import PlistBuilding
@@ -10,36 +10,37 @@ final class RowInserter {
     private let connection: SQLiteConnection
     private let target: InsertTarget
     let columns: [String]
-    /// The cell in the rows of a source for each column.
+    /// The index of the source's cell for each column.
     private let cells: [Int]
-    /// What each statement begins with.
+    /// The beginning of each statement.
     private let words: String
     private var tail = ""
-    /// The columns by which an upsert finds the row that is there, as their index compares them; nil for none.
+    /// The columns that an upsert uses to find the existing row, with the collations of their index; nil for other
+    /// statements.
     private var comparedKeys: [String]?
     private let conflict: SQLiteConflict
-    /// The column whose values are read back, one by one.
+    /// The column whose values are read back row by row.
     private let idColumn: String?
     /// The statement for one row.
     private var single: SQLiteStatement?
-    /// The statements that read the virtual table, by what is to be said of ids.
+    /// The statements that read the virtual table, by the kind of their ids.
     private var selects: [RowIDPart.Kind: SQLiteStatement] = [:]
-    /// The statement that finds the row which another one would have become.
+    /// The statement that finds the existing row that an upserted row is equal to.
     private var finding: SQLiteStatement?
-    /// A Boolean value that indicates whether rows may be refused only after all rows of a statement are there.
+    /// A Boolean value that indicates whether SQLite may reject rows only after all rows of a statement are inserted.
     private var hasForeignKeys = false
-    /// The way that was taken last.
+    /// The path that the last rows took.
     private(set) var path = SQLiteInsertPath.automatic
-    /// The rows that were inserted or updated, without those that triggers and foreign keys changed.
+    /// The number of rows that were inserted or updated, excluding those changed by triggers and foreign keys.
     private(set) var changedRowCount = 0
-    /// What is in the column that is read back, row by row; nil for null, and where there is no such row.
+    /// The values of the column that is read back, row by row; nil for null, and for a row that doesn't exist in the table.
     private(set) var ids: [Int64?] = []
-    /// A Boolean value that indicates whether the table is known to take rows, after one that changed nothing.
+    /// A Boolean value that indicates whether the table is known to accept rows, checked after a row that changed nothing.
     private var isAccepted = false
 
     /// - Parameters:
-    ///   - cells: The cell in the rows of a source for each column; the same as the column unless given.
-    ///   - idColumn: The column whose values are read back, which takes a statement for each row.
+    ///   - cells: The index of the source's cell for each column; by default the index of the column.
+    ///   - idColumn: The column whose values are read back, which requires a statement for each row.
     init(
         _ target: InsertTarget, columns: [String], conflict: SQLiteConflict, cells: [Int]? = nil,
         idColumn: String? = nil
@@ -56,13 +57,13 @@ final class RowInserter {
             case .replace: "INSERT OR REPLACE"
             case .abort, .upsert: "INSERT"
             }
-        // An upsert's row would not be told from a table of that name.
+        // In an upsert, `excluded` would be ambiguous for a table of that name.
         let alias = SQLiteName.folded(target.name) == SQLiteName.folded("excluded") ? " AS \"target\"" : ""
         words = "\(verb) INTO \(target.qualifiedName)\(alias)"
         try compareKeys()
     }
 
-    /// Finds out how an upsert finds the row that is there, and forgets the statements when that is another way than before.
+    /// Determines how an upsert finds the existing row, and discards the statements if that has changed.
     private func compareKeys() throws(SQLiteError) {
         guard case .upsert(let keys) = conflict else { return }
         let names = try target.comparedNames(keys)
@@ -72,7 +73,7 @@ final class RowInserter {
         (single, selects, finding) = (nil, [:], nil)
     }
 
-    /// What an upsert does with the row that is there: sets what differs, by one byte or in its type, and no keys.
+    /// Returns the update clause of an upsert: it sets the columns that differ in a byte or in their type, except keys.
     private func updateClause(_ keys: [String], _ comparedKeys: [String]) throws(SQLiteError) -> String {
         let kept = target.primaryKey.union(keys.map(SQLiteName.folded))
         var sets: [String] = []
@@ -81,7 +82,7 @@ final class RowInserter {
             let name = try SQLiteName.quoted(column)
             sets.append("\(name) = excluded.\(name)")
             differences.append("\(name) COLLATE BINARY IS NOT excluded.\(name)")
-            // Elsewhere an integer and a real of the same value are stored alike.
+            // In columns with an affinity, an integer and a real of the same value are stored alike.
             if target.untyped.contains(SQLiteName.folded(column)) {
                 differences.append("typeof(\(name)) <> typeof(excluded.\(name))")
             }
@@ -94,17 +95,17 @@ final class RowInserter {
 
     // MARK: Inserting
 
-    /// Where inserting failed: the row from 0, and the column when it was a value.
+    /// The position of an insertion error: the row from 0, and the column if a value caused the error.
     struct Failure: Error {
         let error: SQLiteError
         let row: Int
         let column: Int?
     }
 
-    // PERF: SQLite/small-batches; below, compiling nothing and stepping once does not pay for opening a cursor.
+    // PERF: SQLite/small-batches; for fewer rows, opening a cursor costs more than a single step for all rows saves.
     private static let smallestBatch = 8
 
-    // PERF: SQLite/small-batches; below, asking for the largest id costs more than telling ids.
+    // PERF: SQLite/small-batches; for fewer rows, reading the largest id costs more than passing ids.
     private static let smallestSequence = 256
 
     /// A Boolean value that indicates whether SQLite was built with virtual tables.
@@ -123,7 +124,7 @@ final class RowInserter {
         try unsafe insert(source, by: .bindAndStep)
     }
 
-    /// Inserts the rows of a source from its row on.
+    /// Inserts the rows of a source, beginning with its current row.
     func insert(_ source: RowSource, by path: SQLiteInsertPath) throws(Failure) {
         let module = connection.rowModule
         let reader = module.reader
@@ -147,7 +148,7 @@ final class RowInserter {
         }
     }
 
-    /// Chooses the way for so many rows, and finds out which ids of them may be left to SQLite.
+    /// Chooses the way for a number of rows, and determines which of their ids SQLite can choose.
     private func choosePath(
         _ path: SQLiteInsertPath, _ count: Int, _ reader: RowReader
     ) throws(SQLiteError) -> SQLiteInsertPath {
@@ -156,10 +157,11 @@ final class RowInserter {
             chosen = count < Self.smallestBatch || !Self.hasVirtualTables ? .bindAndStep : .virtualTable
         }
         if idColumn != nil { chosen = .bindAndStep }
-        // A row that is refused must end everything, so that rows get the ids that SQLite would choose.
+        // A rejected row must end the whole insertion, so that rows get the ids that SQLite would choose.
         let isSequence = conflict == .abort && count >= Self.smallestSequence
         guard chosen != .bindAndStep || isSequence else { return .bindAndStep }
-        // A transaction that has only begun must write first: one that reads first is refused when others write meanwhile.
+        // A transaction without a statement so far must write first: if it reads first, its write fails if others write
+        // meanwhile.
         if !target.isBeingWritten { try bindRows(reader, to: unsafe reader.source.pointee.row + 1) }
         let facts = try target.facts()
         hasForeignKeys = facts.hasForeignKeys
@@ -171,7 +173,7 @@ final class RowInserter {
         return facts.allowsManyRows(conflict) ? chosen : .bindAndStep
     }
 
-    /// The sequence that SQLite follows now, of the column with the row id.
+    /// Returns the current id sequence of SQLite for the column with the row id.
     private func rowIDs(from column: Int) throws(SQLiteError) -> RowIDSequence {
         let statement = try connection.cachedStatement(
             "SELECT max(\(SQLiteName.quoted(columns[column]))) FROM \(target.qualifiedName)")
@@ -182,7 +184,7 @@ final class RowInserter {
 
     // MARK: One row a statement
 
-    /// Inserts the rows before an end one by one.
+    /// Inserts the rows before an end index one by one.
     private func bindRows(_ reader: RowReader, to end: Int) throws(SQLiteError) {
         path = .bindAndStep
         if single == nil {
@@ -207,7 +209,7 @@ final class RowInserter {
         }
     }
 
-    /// The statement for a row; one of defaults only has a form of its own.
+    /// The statement for one row. A row with only defaults has a syntax of its own.
     private var singleText: String {
         get throws(SQLiteError) {
             guard !columns.isEmpty else { return "\(words) DEFAULT VALUES" }
@@ -216,19 +218,19 @@ final class RowInserter {
         }
     }
 
-    /// The list of columns, with a space before it; nothing for none.
+    /// Returns the list of columns with a leading space, or an empty text for no columns.
     private func list(_ columns: [String]) throws(SQLiteError) -> String {
         columns.isEmpty ? "" : " (\(try SQLiteName.list(columns)))"
     }
 
-    /// Runs the statement for a row, and takes the id that the row has in the table.
+    /// Runs the statement for a row and records the id of the row in the table.
     private func stepToID(_ statement: SQLiteStatement, _ reader: RowReader) throws(SQLiteError) {
         let changes = connection.totalChangeCount
         var (id, isReturned) = (Int64?.none, false)
         while try statement.step() {
             (id, isReturned) = (statement.isNull(at: 0) ? nil : statement.integer(at: 0), true)
         }
-        // SQLite may refuse a view without triggers only where nothing is to be returned, and else do nothing.
+        // With RETURNING, SQLite may do nothing for a view without triggers, where it would otherwise report an error.
         if !isAccepted, connection.totalChangeCount == changes {
             _ = try connection.prepare(try singleText)
             isAccepted = true
@@ -237,7 +239,7 @@ final class RowInserter {
         ids.append(id)
     }
 
-    /// The id of the row with the keys of the one that is being read, when it is equal and was not written therefore.
+    /// Returns the id of the row that has the keys of the current row and was not written because it is equal.
     private func findID(_ keys: [String], _ reader: RowReader) throws(SQLiteError) -> Int64? {
         let indices = keys.compactMap { key in
             columns.firstIndex { SQLiteName.folded($0) == SQLiteName.folded(key) }
@@ -265,8 +267,8 @@ final class RowInserter {
     private func bindCell(
         _ cell: Int, _ reader: RowReader, to statement: SQLiteStatement, _ index: Int32
     ) throws(SQLiteError) {
-        // SAFETY: the statement is stepped before the rows change, and no code of a user runs before; its bindings are cleared
-        // before they may be gone.
+        // SAFETY: the statement is stepped before the rows change, and no user code runs before that. Its bindings are
+        // cleared before the memory may be freed.
         let code = unsafe RowSource.give(
             cell, of: reader.source, to: ParameterTaker(statement: statement.handle, index: index),
             Unmanaged.passUnretained(reader))
@@ -275,7 +277,7 @@ final class RowInserter {
 
     // MARK: All rows with one statement
 
-    /// Inserts the rows by the virtual table.
+    /// Inserts the rows through the virtual table.
     private func selectRows(_ reader: RowReader, _ module: RowModule) throws(SQLiteError) {
         path = .virtualTable
         let source = unsafe reader.source
@@ -294,7 +296,7 @@ final class RowInserter {
         }
     }
 
-    /// Inserts the rows before an end by one statement.
+    /// Inserts the rows before an end index with one statement.
     private func insertPart(
         _ kind: RowIDPart.Kind, _ rowID: Int?, to end: Int, _ reader: RowReader, _ module: RowModule
     ) throws(SQLiteError) {
@@ -310,8 +312,8 @@ final class RowInserter {
             guard hasForeignKeys, connection.isInTransaction else {
                 throw error.replacingSQL(by: try? singleText)
             }
-            // SQLite checks foreign keys when all rows are there, and has undone all of them: one by one, it tells the first row
-            // that is refused.
+            // SQLite checks foreign keys after the last row and has undone all rows. Inserting them one by one finds the
+            // first rejected row.
             reader.failure = nil
             unsafe source.pointee.row = first
             unsafe source.pointee.rowIDs = RowIDSequence()
@@ -326,19 +328,19 @@ final class RowInserter {
         unsafe source.pointee.row = end
     }
 
-    /// The statement that reads rows of a kind.
+    /// Returns the statement that reads rows of a kind.
     ///
-    /// - Parameter rowID: The index of the column with the row id, where it is known.
+    /// - Parameter rowID: The index of the column with the row id, if it is known.
     private func select(
         _ kind: RowIDPart.Kind, _ rowID: Int?, _ module: RowModule
     ) throws(SQLiteError) -> SQLiteStatement {
-        // A row of nothing but its id has no form without it.
+        // A row that consists only of its id can't be inserted without it.
         let kind = columns.count == 1 ? .mixed : kind
         if let made = selects[kind] { return made }
         let table = try module.table(columnCount: columns.count, of: connection)
         let read = columns.indices.filter { kind != .chosen || $0 != rowID }
         let names = read.map { kind == .told && $0 == rowID ? "rowid" : "c\($0)" }.joined(separator: ", ")
-        // An upsert after a SELECT needs a WHERE, or ON would be taken for that of a join.
+        // In an upsert with SELECT, WHERE is required: otherwise SQLite would parse ON as part of a join.
         let made = try connection.cachedStatement(
             "\(words)\(list(read.map { columns[$0] })) SELECT \(names) FROM \(table)"
                 + (tail.isEmpty ? "" : " WHERE true") + tail)

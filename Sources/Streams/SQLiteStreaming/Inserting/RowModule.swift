@@ -1,12 +1,12 @@
-// A virtual table of SQLite over rows in this process's memory, so that one INSERT … SELECT takes them all. What would
-// be a bind for each cell and a step for each row is a call back for each that loads from where the value lies.
+// A virtual table of SQLite over rows in this process's memory, so that one INSERT … SELECT inserts all of them. Instead of a
+// bind for each cell and a step for each row, SQLite calls back for each cell, which is loaded from its place in memory.
 
 import CSystemSQLite
 
 /// The virtual tables of a connection: one for each number of columns.
 @safe
 final class RowModule {
-    /// What the rows of the tables are read by.
+    /// The reader of the rows of all tables.
     let reader = RowReader()
     // SAFETY: allocated once and freed with this object, which the connection keeps until it is closed.
     private let module: UnsafeMutablePointer<sqlite3_module>
@@ -19,15 +19,15 @@ final class RowModule {
 
     deinit { unsafe module.deallocate() }
 
-    /// Returns the name of the table with so many columns, `c0`, `c1` and so on.
+    /// Returns the name of the table with a number of columns, which are called `c0`, `c1` and so on.
     ///
-    /// Like every table without a schema it comes after all others of its name. So it has one that no one can know before, and
-    /// who reads from it checks `RowSource.isScanned`.
+    /// Every table of a schema hides a virtual table of the same name, so its name is random and can't be known in advance.
+    /// Statements of users that read from it are rejected by `RowSource.isScanned`.
     func table(columnCount: Int, of connection: SQLiteConnection) throws(SQLiteError) -> String {
         if let name = names[columnCount] { return name }
         let name = SQLiteName.random("stream_rows_\(columnCount)_")
         let handle = try unsafe connection.requireHandle()
-        // SAFETY: the connection is closed before the reader is gone.
+        // SAFETY: the connection is closed before the reader is freed.
         try unsafe connection.check(
             sqlite3_create_module_v2(
                 handle, name, module, Unmanaged.passUnretained(reader).toOpaque(), nil))
@@ -38,7 +38,7 @@ final class RowModule {
 
 // MARK: - SQLite's side
 
-/// A virtual table as SQLite sees it: its own structure first.
+/// A virtual table in SQLite's layout: SQLite's structure comes first.
 @unsafe
 private struct RowTable {
     var base = unsafe sqlite3_vtab()
@@ -46,7 +46,7 @@ private struct RowTable {
     let columnCount: Int
 }
 
-/// A cursor as SQLite sees it: its own structure first.
+/// A cursor in SQLite's layout: SQLite's structure comes first.
 @unsafe
 private struct RowTableCursor {
     var base = unsafe sqlite3_vtab_cursor()
@@ -55,7 +55,8 @@ private struct RowTableCursor {
 }
 
 extension RowModule {
-    /// The functions of the module. SQLite passes back what `xConnect` and `xOpen` made, until `xDisconnect` and `xClose`.
+    /// Makes the functions of the module. SQLite passes the results of `xConnect` and `xOpen` until `xDisconnect` and
+    /// `xClose`.
     private static func makeModule() -> sqlite3_module {
         var module = VirtualTable.makeModule()
         unsafe module.xConnect = { connection, context, count, arguments, table, _ in
@@ -71,7 +72,7 @@ extension RowModule {
                 return SQLITE_ERROR
             }
             let source = unsafe table.pointee.reader._withUnsafeGuaranteedRef { unsafe $0.source }
-            // There are rows while they are inserted only, of so many columns, and for the statement that inserts them.
+            // Rows exist only during an insertion, with this number of columns, and only for the statement that inserts them.
             guard unsafe source.pointee.columnCount == table.pointee.columnCount, unsafe !source.pointee.isScanned
             else {
                 return SQLITE_MISUSE
@@ -98,7 +99,7 @@ extension RowModule {
                 Int(column), of: cursor.pointee.source, to: ResultTaker(context: context), cursor.pointee.reader)
         }
         unsafe module.xRowid = { cursor, row in
-            // PERF: SQLite/insert-gaps; SQLite asks for an id with half of the work that a column takes.
+            // PERF: SQLite/insert-gaps; for SQLite, asking for an id is half the work of asking for a column.
             guard let source = unsafe rowCursor(cursor)?.pointee.source,
                 case .integer(let id) = unsafe source.pointee.rowID(source.pointee.row)
             else { return SQLITE_ERROR }

@@ -1,5 +1,5 @@
-// The rows that a connection is inserting, and the cells of them that are not read by a load: strings of other libraries, and
-// values that SQLite cannot hold.
+// Reads the rows that a connection is inserting, including cells that can't be read with a load: strings of other libraries,
+// and values that SQLite can't store.
 
 import CSystemSQLite
 import PlistBuilding
@@ -8,9 +8,9 @@ import PlistStreaming
 /// Reads the rows of one source at a time.
 @safe
 final class RowReader {
-    // SAFETY: allocated once and freed with this object, which outlives what was given the address.
+    // SAFETY: allocated once and freed with this object, which outlives all users of the address.
     let source: UnsafeMutablePointer<RowSource>
-    /// What is wrong with a value, when the statement fails because of it.
+    /// The error of the value that makes the statement fail.
     var failure: (error: StreamError, column: Int)?
 
     init() {
@@ -20,21 +20,21 @@ final class RowReader {
 
     deinit { unsafe source.deallocate() }
 
-    /// A Boolean value that indicates whether there are rows, which are being inserted.
+    /// A Boolean value that indicates whether rows are being inserted.
     var isReading: Bool { unsafe source.pointee.kind != .none }
 
-    /// Sets where the rows come from.
+    /// Sets the source of the rows.
     func begin(_ rows: RowSource) {
         unsafe source.pointee = unsafe rows
         failure = nil
     }
 
-    /// Forgets the rows.
+    /// Removes the rows.
     func end() { unsafe source.pointee = RowSource() }
 
     // MARK: Cells
 
-    /// Gives a string that has no UTF-8 in memory: SQLite copies what it is made of.
+    /// Passes a string without UTF-8 in memory to a taker. SQLite copies the converted bytes.
     @inline(never)
     func giveForeign<Taker: CellTaker>(_ string: String, _ column: Int, to taker: Taker) -> Int32 {
         string.withUTF8Span { span in

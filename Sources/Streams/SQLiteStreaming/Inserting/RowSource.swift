@@ -1,48 +1,48 @@
-// Where rows on their way into a table lie, and how their cells are read from there: by the virtual table, or to be bound
-// to the parameters of a statement. No code of a user runs while they are: values that only the plan of their member knows,
-// such as those of computed properties, were put into a `RowBuffer` before.
+// Rows that are being inserted, and how their cells are read from memory: by the virtual table, or to bind them to the
+// parameters of a statement. No user code runs meanwhile: values that only the plan of their member can read, such as
+// computed properties, are copied into a `RowBuffer` first.
 
 import CSystemSQLite
 import PlistBuilding
 
-/// How the values of a column lie in memory.
+/// The layout of a column's values in memory.
 @unsafe
 struct SourceColumn {
     let storage: FastKind
     let offset: Int
 }
 
-/// Where the rows that are inserted come from.
+/// The source of the rows that are inserted.
 @unsafe
 struct RowSource {
     enum Kind: UInt8 { case none, buffer, values, objects }
 
     var kind = Kind.none
-    /// Whether strings are read by `StringBytes`.
+    /// A Boolean value that indicates whether `StringBytes` can read the strings.
     private(set) var knowsStrings = StringBytes.isLayoutKnown
     var rowCount = 0
     /// The row that is being read.
     var row = 0
-    /// The first row that the virtual table gives.
+    /// The first row that the virtual table returns.
     var firstRow = 0
-    /// The number of cells of a row; -1 without rows.
+    /// The number of cells of a row, or -1 without rows.
     private(set) var columnCount = -1
     /// A Boolean value that indicates whether a statement is reading the rows from the virtual table, or has done so.
     var isScanned = false
-    /// Which ids are left to SQLite.
+    /// The sequence of the ids that SQLite chooses.
     var rowIDs = RowIDSequence()
     /// The cells of a `RowBuffer` and its bytes.
     private var cells: UnsafePointer<StagedCell>?
     private var bytes: UnsafeRawPointer?
-    /// The first value of an array, and what is known of its columns.
+    /// The first value of an array, and the layout of its columns.
     private var values: UnsafeRawPointer?
     private var stride = 0
     private var columns: UnsafePointer<SourceColumn>?
 
-    /// No rows.
+    /// Creates an empty source.
     init() {}
 
-    /// The rows of a buffer, which must not change meanwhile.
+    /// Creates a source for the rows of a buffer, which must not change while they are read.
     init(_ buffer: borrowing RowBuffer) {
         unsafe kind = .buffer
         unsafe rowCount = buffer.rowCount
@@ -51,11 +51,12 @@ struct RowSource {
         unsafe bytes = buffer.bytes
     }
 
-    /// The values of an array, which must not change meanwhile; nor must a caller be modifying the objects that they refer to.
+    /// Creates a source for the values of an array. The array must not change while it is read, nor may a caller be modifying
+    /// the objects that it refers to.
     ///
     /// - Parameters:
-    ///   - values: The first of them.
-    ///   - columns: How their columns lie in memory.
+    ///   - values: The address of the first value.
+    ///   - columns: The layout of their columns in memory.
     init(_ values: UnsafeRawPointer, count: Int, columns: UnsafePointer<SourceColumn>, of members: MemberColumns) {
         unsafe kind = members.isClass ? .objects : .values
         unsafe rowCount = count
@@ -69,16 +70,16 @@ struct RowSource {
 }
 
 extension RowSource {
-    /// Returns whether a column can have nothing but integers.
+    /// Returns whether a column can only contain integers.
     func hasOnlyIntegers(_ column: Int) -> Bool {
         guard let columns = unsafe columns, column >= 0 else { return false }
         return unsafe columns[column].storage == .integer
     }
 
-    /// The id in a row, in the column of the sequence.
+    /// Returns the id of a row, from the column of the sequence.
     @inline(__always)  // PERF: SQLite/insert; once a row.
     func rowID(_ row: Int) -> RowID {
-        // SAFETY: the callers ask for rows that there are, and the column is one of theirs.
+        // SAFETY: the callers pass existing rows, and the column belongs to them.
         let column = unsafe rowIDs.column
         guard column >= 0 else { return .other }
         switch unsafe kind {
@@ -106,17 +107,18 @@ extension RowSource {
 }
 
 extension RowSource {
-    // PERF: SQLite/insert; no reference is counted here and no variable of an object is read, either of which would cost as
-    // much as the rest of a cell. It is inlined into the virtual table's function and into the loop that binds.
-    /// Gives a cell of the row that is being read to what takes it.
+    // PERF: SQLite/insert; no reference is counted and no variable of an object is read here. Either would cost as much as
+    // the rest of a cell. The function is inlined into the virtual table's function and into the loop that binds.
+    /// Passes a cell of the current row to a taker.
     ///
-    /// - Returns: What taking it returned; `SQLITE_ERROR` when the value cannot be stored, and the reader knows why.
+    /// - Returns: The result code of the taker, or `SQLITE_ERROR` if the value can't be stored; the reader then has the
+    ///   error.
     @inline(__always)
     static func give<Taker: CellTaker>(
         _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker, _ reader: Unmanaged<RowReader>
     ) -> Int32 {
-        // SAFETY: only columns that the rows have are asked for, and rows below the count; the rows stay as they are as long
-        // as the source has them.
+        // SAFETY: callers pass only existing columns, and rows below the count; the rows don't change while the source refers
+        // to them.
         switch unsafe source.pointee.kind {
         case .values:
             guard let values = unsafe source.pointee.values else { return SQLITE_ERROR }
@@ -135,7 +137,7 @@ extension RowSource {
             case .integer: return unsafe giveInteger(cell.pointee.integer, column, of: source, to: taker)
             case .null: return unsafe giveNull(column, of: source, to: taker)
             default:
-                // SQLite makes an integer of it, which is known to no one here.
+                // SQLite converts it to an integer whose value isn't known here.
                 if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.stop() }
                 return unsafe cell.pointee.give(to: taker, bytes)
             }
@@ -173,13 +175,13 @@ extension RowSource {
             guard let bool = unsafe place.load(as: Bool?.self) else { return taker.takeNull() }
             return taker.take(integer: bool ? 1 : 0)
         case .optionalString:
-            // A string in an optional lies where the optional does.
+            // An optional string has the same address as its string.
             let isNil =
                 unsafe source.pointee.knowsStrings
                 ? StringBytes.isNil(place) : place.assumingMemoryBound(to: String?.self).pointee == nil
             return unsafe isNil ? taker.takeNull() : giveText(place, column, of: source, to: taker, reader)
         default:
-            // Such rows are put into a buffer first.
+            // Such rows are copied into a buffer first.
             return SQLITE_MISUSE
         }
     }
@@ -215,7 +217,7 @@ extension RowSource {
         _ string: UnsafeRawPointer, _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker,
         _ reader: Unmanaged<RowReader>
     ) -> Int32 {
-        // SAFETY: the bytes of a string stay where they are as long as the caller's array holds it.
+        // SAFETY: the bytes of a string stay at their address while the caller's array retains it.
         guard unsafe source.pointee.knowsStrings, let (start, count) = unsafe StringBytes.find(string) else {
             return unsafe reader._withUnsafeGuaranteedRef {
                 unsafe $0.giveForeign(string.assumingMemoryBound(to: String.self).pointee, column, to: taker)
@@ -243,7 +245,7 @@ import Glibc
 #endif
 
 enum RowSourceTests {
-    /// Keeps what it takes in words.
+    /// Records the values it takes as text.
     fileprivate final class Taken: CellTaker {
         var words: [String] = []
 
@@ -256,7 +258,7 @@ enum RowSourceTests {
         func take(integer: Int64) -> Int32 { take("\(integer)") }
         func take(real: Double) -> Int32 { take("\(real)") }
         func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
-            // SAFETY: so many bytes are there during the call.
+            // SAFETY: that many bytes are valid during the call.
             take(unsafe String(decoding: UnsafeRawBufferPointer(start: text, count: Int(byteCount)), as: UTF8.self))
         }
         func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 { take("\(byteCount) bytes") }
@@ -264,7 +266,7 @@ enum RowSourceTests {
 }
 
 extension RowSource {
-    /// Optional strings side by side.
+    /// Creates a source of adjacent optional strings.
     fileprivate init(_ strings: UnsafeRawPointer?, _ column: UnsafePointer<SourceColumn>, knowsStrings: Bool) {
         unsafe kind = .values
         unsafe values = strings
@@ -288,7 +290,7 @@ extension RowSourceTests: SelfTesting {
         init() {}
     }
 
-    /// An object whose level only its plan knows, so that its cells are collected first.
+    /// An object whose level only its plan can read, so that its cells are collected first.
     private final class Buffered: StreamObject {
         var title = "a title of more than fifteen bytes"
         var level: UInt16 = 1
@@ -316,13 +318,13 @@ extension RowSourceTests: SelfTesting {
 
     private static func testGivesStringsOfAnyLayout() {
         let strings = [nil, "", "short", nil, "a text of more than fifteen bytes", "größer als fünfzehn Bytes"]
-        // Where the layout of strings is not known, they are read as any other value.
+        // If the layout of strings isn't known, they are read like any other value.
         for knowsStrings in [true, false] where !knowsStrings || StringBytes.isLayoutKnown {
             let reader = RowReader()
             let taken = Taken()
             unsafe withUnsafePointer(to: SourceColumn(storage: .optionalString, offset: 0)) { column in
                 unsafe strings.withUnsafeBytes { bytes in
-                    // SAFETY: the source has the rows of the array and its one column, and is used in this closure only.
+                    // SAFETY: the source has the rows of the array and its one column, and is used only in this closure.
                     unsafe reader.source.pointee = RowSource(bytes.baseAddress, column, knowsStrings: knowsStrings)
                     for row in strings.indices {
                         unsafe reader.source.pointee.row = row

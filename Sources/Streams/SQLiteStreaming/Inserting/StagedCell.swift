@@ -1,5 +1,5 @@
-// A value on its way into a row, and what takes it: a parameter of a statement, or the result of a virtual table's column.
-// Text and blobs lie in other memory, at an offset that the cell has.
+// A value that is being written into a row, and the types that take it: a parameter of a statement, or the result of a
+// virtual table's column. Text and blobs are in other memory, at the offset stored in the cell.
 
 import CSystemSQLite
 
@@ -8,7 +8,7 @@ import CSystemSQLite
 package struct StagedCell: BitwiseCopyable, Sendable {
     @usableFromInline
     package enum Tag: UInt8, BitwiseCopyable, Sendable {
-        /// The record that is imported does not have the member.
+        /// The imported record doesn't have the member.
         case absent
         case null, integer, real, text, blob
         /// The number of a row of another table, for a to-one relationship of an import.
@@ -43,11 +43,12 @@ package struct StagedCell: BitwiseCopyable, Sendable {
     @inlinable package var real: Double { Double(bitPattern: bits) }
     @inlinable package var offset: Int { Int(truncatingIfNeeded: bits) }
 
-    // PERF: SQLite/insert, SQLiteImport; once a cell, so inlinable for the importer.
-    /// Gives the cell to what takes it; text and blobs lie at their offset from an address, and stay there.
+    // PERF: SQLite/insert, SQLiteImport; called for each cell, so it is inlinable for the importer.
+    /// Passes the cell to a taker. Text and blobs are at their offset from a base address and must stay there.
     @inlinable @inline(__always)
     package func give(to taker: some CellTaker, _ base: UnsafeRawPointer) -> Int32 {
-        // SAFETY: the cell has the offset of so many initialized bytes behind the address; no text is longer than SQLite's limit.
+        // SAFETY: that many initialized bytes are at the cell's offset from the address; no text is longer than SQLite's
+        // limit.
         let byteCount = Int32(truncatingIfNeeded: length)
         return switch tag {
         case .integer: taker.take(integer: integer)
@@ -59,13 +60,14 @@ package struct StagedCell: BitwiseCopyable, Sendable {
     }
 }
 
-/// What takes a cell: the result of a virtual table's column, or a parameter of a statement. All return a result code.
+/// A destination for a cell: the result of a virtual table's column, or a parameter of a statement. All functions return a
+/// result code.
 @usableFromInline
 package protocol CellTaker {
     func takeNull() -> Int32
     func take(integer: Int64) -> Int32
     func take(real: Double) -> Int32
-    /// Takes text. Unless it is passing it stays where it is until the row is inserted, and need not be copied.
+    /// Takes text. Unless it is passing, it stays in memory until the row is inserted, and doesn't have to be copied.
     func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
     func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
 }
@@ -74,7 +76,7 @@ package protocol CellTaker {
 @unsafe
 package struct ParameterTaker: CellTaker {
     let statement: OpaquePointer
-    /// From 1.
+    /// The index of the parameter, from 1.
     let index: Int32
 
     package init(statement: OpaquePointer, index: Int32) {
@@ -86,7 +88,7 @@ package struct ParameterTaker: CellTaker {
     package func take(integer: Int64) -> Int32 { unsafe sqlite3_bind_int64(statement, index, integer) }
     package func take(real: Double) -> Int32 { unsafe sqlite3_bind_double(statement, index, real) }
 
-    // SAFETY: the statement is stepped or bound anew before what does not pass is gone.
+    // SAFETY: the statement is stepped, or gets new values, before bytes that aren't passing are freed.
     package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_bind_text(
             statement, index, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil
@@ -98,7 +100,7 @@ package struct ParameterTaker: CellTaker {
     }
 }
 
-/// The result of a column of the virtual table, which is null until it takes something else.
+/// The result of a column of the virtual table, which is null unless a cell sets it.
 @unsafe
 package struct ResultTaker: CellTaker {
     let context: OpaquePointer
@@ -117,7 +119,7 @@ package struct ResultTaker: CellTaker {
         return SQLITE_OK
     }
 
-    // SAFETY: SQLite has stored the row before it asks for the next one, so that what does not pass is not copied.
+    // SAFETY: SQLite stores the row before it asks for the next one, so bytes that aren't passing don't have to be copied.
     package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_result_text(
             context, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil)

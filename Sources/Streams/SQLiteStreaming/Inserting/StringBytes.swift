@@ -1,17 +1,17 @@
-// Where the bytes of a string lie, read from the 16 bytes of the string itself: no reference is counted and nothing is
-// copied. Whether the standard library's strings look as expected is found out by comparing, once.
+// Finds the bytes of a string from the 16 bytes of the string itself, without counting a reference or copying. One comparison
+// at the first use checks that the standard library's strings have the expected layout.
 
 /// Finds the UTF-8 of native strings in memory.
 enum StringBytes {
-    /// A Boolean value that indicates whether strings of the standard library look in memory the way `find` takes them to.
+    /// A Boolean value that indicates whether strings of the standard library have the layout that `find` expects.
     static let isLayoutKnown = agreesWithStandardLibrary()
 
-    // PERF: SQLite/insert; counting the references of a long title cost 445 of 2,857 instructions a row, and a write to the
+    // PERF: SQLite/insert; counting the references of a long title took 445 of 2,857 instructions a row, and wrote to the
     // memory of each string.
-    // SPEC: swift/stdlib/public/core/StringObject.swift. The highest four bits tell the form: 1110 and 1010 are small
-    // strings, which hold up to 15 bytes themselves, with their count in the next four bits; 0000 and 1000 are large ones,
-    // on the heap or in the program, whose bytes follow 32 bytes after the address when bit 60 of the first word is set.
-    /// Returns where the bytes of the string at an address are; nil for strings of another form. Only where `isLayoutKnown`.
+    // SPEC: swift/stdlib/public/core/StringObject.swift. The highest four bits are the form. 1110 and 1010 are small strings,
+    // which contain up to 15 bytes and have their count in the next four bits. 0000 and 1000 are large strings, on the heap
+    // or in the program; if bit 60 of the first word is set, their bytes begin 32 bytes after the address.
+    /// Returns the bytes of the string at an address, or nil for strings of another form. Requires `isLayoutKnown`.
     @inline(__always)
     static func find(_ string: UnsafeRawPointer) -> (start: UnsafeRawPointer, count: Int)? {
         // SAFETY: a string has 16 bytes. The bytes of a large one live as long as the string at the address does.
@@ -24,7 +24,7 @@ enum StringBytes {
         return unsafe (start + 32, Int(first & countBits))
     }
 
-    /// Returns whether the optional string at an address is nil. Only where `isLayoutKnown`.
+    /// Returns whether the optional string at an address is nil. Requires `isLayoutKnown`.
     @inline(__always)  // PERF: SQLite/insert; once a cell.
     static func isNil(_ string: UnsafeRawPointer) -> Bool {
         // SAFETY: an optional string has 16 bytes.
@@ -48,7 +48,7 @@ enum StringBytes {
         }
         guard strings.allSatisfy(agrees) else { return false }
         var none: String?
-        // SAFETY: the pointer is to an optional string, and does not leave the closure.
+        // SAFETY: the pointer refers to an optional string and doesn't leave the closure.
         return unsafe withUnsafeBytes(of: &none) { bytes in
             guard let start = bytes.baseAddress else { return false }
             return unsafe isNil(start)
@@ -58,7 +58,7 @@ enum StringBytes {
         #endif
     }
 
-    /// Returns whether the bytes of a string are where `find` says.
+    /// Returns whether `find` returns the actual bytes of a string.
     private static func agrees(_ string: String) -> Bool {
         var string = string
         let count = string.utf8.count
@@ -127,7 +127,7 @@ extension StringBytes: SelfTesting {
 
     private static func testLeavesOtherFormsAlone() throws {
         guard isLayoutKnown else { return }
-        // The forms that strings of other libraries have: 0100 and 0101, and large ones whose bytes are elsewhere.
+        // The forms of strings of other libraries: 0100 and 0101, and large ones whose bytes are elsewhere.
         for words: [UInt64] in [
             [0xF000_0000_0000_0014, 0x4000_0000_0000_1000], [0x1000_0000_0000_0014, 0x5000_0000_0000_1000],
             [0xC000_0000_0000_0014, 0x0000_0000_0000_1000], [0xF000_0000_0000_0014, 0xC000_0000_0000_1000],

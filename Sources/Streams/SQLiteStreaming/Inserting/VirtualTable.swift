@@ -1,17 +1,18 @@
-// What the virtual tables of this library have in common: rows in this process's memory, which are read from the first to the
-// last. What the rows are is told by who makes a table, in the functions of the module that are left to it.
+// The common part of this library's virtual tables: rows in this process's memory, which are read from the first to the last.
+// Each table supplies the functions of the module that return its rows.
 // Source: https://sqlite.org/vtab.html
 
 import CSystemSQLite
 
-/// Virtual tables on SQLite's side: tables and cursors begin with the structure that SQLite has of them.
+/// Virtual tables as SQLite sees them: tables and cursors begin with SQLite's own structures.
 package enum VirtualTable {
-    /// The module of a table that has all its rows in order; `xConnect`, `xOpen` and what a cursor does are missing.
+    /// Makes the module of a table that returns all its rows in order, without `xConnect`, `xOpen` and the functions of
+    /// cursors.
     package static func makeModule() -> sqlite3_module {
         var module = sqlite3_module()
         module.iVersion = 1
-        // Without xCreate the table is there in every connection that has the module, and in no schema.
-        // SAFETY: SQLite passes back what `connect` and `open` made, once.
+        // Without xCreate, the table exists in every connection with the module, and in no schema.
+        // SAFETY: SQLite passes back the results of `connect` and `open` once.
         unsafe module.xDisconnect = { table in
             unsafe UnsafeMutableRawPointer(table)?.deallocate()
             return SQLITE_OK
@@ -20,7 +21,7 @@ package enum VirtualTable {
             unsafe UnsafeMutableRawPointer(cursor)?.deallocate()
             return SQLITE_OK
         }
-        // Statements name the table first, and so read it once.
+        // Statements name this table first, so SQLite reads it once.
         unsafe module.xBestIndex = { _, plan in
             unsafe plan?.pointee.estimatedCost = 1_000_000
             unsafe plan?.pointee.estimatedRows = 1_000
@@ -29,7 +30,7 @@ package enum VirtualTable {
         return module
     }
 
-    /// Gives SQLite a table with columns; what it has of Swift must need no end.
+    /// Creates a table with columns for SQLite. Its Swift part must be trivial, since it isn't deinitialized.
     package static func connect<Table: BitwiseCopyable>(
         _ table: @autoclosure () -> Table, columns: [String], _ connection: OpaquePointer?,
         _ result: UnsafeMutablePointer<UnsafeMutablePointer<sqlite3_vtab>?>?
@@ -43,7 +44,7 @@ package enum VirtualTable {
         return SQLITE_OK
     }
 
-    /// Gives SQLite a cursor; what it has of Swift must need no end.
+    /// Creates a cursor for SQLite. Its Swift part must be trivial, since it isn't deinitialized.
     package static func open<Cursor: BitwiseCopyable>(
         _ cursor: Cursor, _ result: UnsafeMutablePointer<UnsafeMutablePointer<sqlite3_vtab_cursor>?>?
     ) -> Int32 {

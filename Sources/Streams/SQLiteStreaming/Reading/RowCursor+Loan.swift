@@ -1,16 +1,18 @@
-// Rows straight into the memory that a builder lends: a cell that has the type of its member is stored there, any other one as
-// the message that it would be. What cannot be stored goes as messages from its column on, with equal results and errors.
+// Stores rows directly in the memory that a builder lends. A cell that has the type of its member is stored as it is, any
+// other cell as its message. If a cell can't be stored, the row is sent as messages from that column on, with equal results
+// and errors.
 
 import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
 extension RowCursor {
-    /// What becomes of a row: nothing yet, nothing more, or the cells from a column on.
+    /// Special values of `rest`: the row hasn't been tried, or it is complete. Other values are the first column left to
+    /// send.
     @usableFromInline static var untried: Int { -2 }
     @usableFromInline static var done: Int { -1 }
 
-    /// Stores rows in the memory behind a handle.
+    /// Stores rows in the memory that a port refers to.
     @usableFromInline
     func borrow(_ port: RecordPort) {
         let rows = unsafe UnsafeMutableBufferPointer(start: state.pointee.columns, count: state.pointee.columnCount)
@@ -23,7 +25,7 @@ extension RowCursor {
         unsafe leave(0, 0, port.records)
     }
 
-    /// What is stored of the cells of a column.
+    /// Returns how the cells of a column are stored.
     private static func kind(of kind: FastKind, _ column: RowState.Column) -> FastKind {
         switch kind {
         case .bool, .optionalBool, .columnBool: unsafe column.isBoolean ? kind : .value
@@ -31,8 +33,8 @@ extension RowCursor {
         }
     }
 
-    // PERF: SQLite/reading; inlinable, so that it specialises for sinks of other modules.
-    /// Gives back what a sink has lent, if it has lent anything.
+    // PERF: SQLite/reading; inlinable, so that it is specialised for sinks of other modules.
+    /// Returns the memory that a sink has lent, if any.
     @inlinable
     func endLoan<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
         guard unsafe state.pointee.isLent else { return }
@@ -40,18 +42,18 @@ extension RowCursor {
         try sink.endLoan()
     }
 
-    // PERF: SQLite/reading; one call for a row, which stores what has the type of its member at once.
-    /// Stores the row in lent memory; false when something is left to do, which `rest` tells.
+    // PERF: SQLite/reading; one call per row, which directly stores each value that has the type of its member.
+    /// Stores the row in lent memory. Returns false if a part of the row is left, which `rest` describes.
     @usableFromInline
     func fillRow() -> Bool {
-        // SAFETY: the builder has made the state for rows that lie in its memory; what is trusted of it is that each member
-        // with a kind has memory for that kind at its offset from each of the rows there is room for.
+        // SAFETY: the builder made the state for rows in its memory. Each member with a kind must have memory for that kind
+        // at its offset, in each of the rows that fit.
         guard let records = unsafe state.pointee.loan.records else { return false }
         let doneCount = unsafe records.pointee.doneCount
         if doneCount > 0 { unsafe state.pointee.loan.advance(records) }
         let (values, base, count) = unsafe (state.pointee.values, state.pointee.loan.base, state.pointee.columnCount)
         let isInitialized = unsafe records.pointee.isInitialized
-        // PERF: SQLite/reading; by address, since only some of a column is looked at.
+        // PERF: SQLite/reading; by address, since only a part of each column is read.
         let columns = unsafe state.pointee.loan.columns.baseAddress.unsafelyUnwrapped
         var seen: UInt64 = 0
         for index in 0..<count {
@@ -103,7 +105,7 @@ extension RowCursor {
         return hasNext
     }
 
-    /// Leaves the rest of the row to messages, from a column on.
+    /// Leaves the rest of the row to messages, beginning with a column.
     @inline(never)
     @discardableResult
     private func leave(_ index: Int, _ seen: UInt64, _ records: UnsafeMutablePointer<RecordState>) -> Bool {
@@ -112,19 +114,19 @@ extension RowCursor {
         return false
     }
 
-    /// Returns whether a cell that no one wants could be sent.
+    /// Returns whether the cell of an unused column could be sent.
     @inline(never)
     private func isValid(_ index: Int) -> Bool {
         if case nil = try? unsafe cell(at: index) { false } else { true }
     }
 
-    /// Stores the text of a value; false when it is not UTF-8, or SQLite has no memory.
+    /// Stores the text of a value. Returns false if it isn't UTF-8 or SQLite has no memory.
     @inline(__always)  // PERF: SQLite/reading; once a string.
     private func storeText(
         _ value: OpaquePointer?, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
         _ isInitialized: Bool
     ) -> Bool {
-        // SAFETY: the bytes are those of the value, which stays until the next row; the kind says what the memory is for.
+        // SAFETY: the bytes belong to the value, which stays valid until the next row; the memory is for the column's kind.
         guard let address = unsafe sqlite3_value_text(value) else { return false }
         let text = unsafe UnsafeRawBufferPointer(start: address, count: Int(sqlite3_value_bytes(value)))
         guard unsafe TextCheck.isUTF8(text) else { return false }
@@ -138,7 +140,7 @@ extension RowCursor {
         return true
     }
 
-    /// Stores a cell that is not of the commonest kinds; false when that takes a message.
+    /// Stores a cell of a less common kind. Returns false if it has to be sent as a message.
     @inline(never)
     private func storeOther(
         _ value: OpaquePointer?, _ type: Int32, _ column: UnsafeMutablePointer<RowLoan.Column>,
@@ -158,7 +160,7 @@ extension RowCursor {
             if unsafe column.pointee.kind == .optionalBool {
                 unsafe place.initializeMemory(as: Bool?.self, to: integer == 1)
             } else {
-                // One byte a row, where the address counts eight.
+                // A column of Booleans has one byte per row; the address counts eight.
                 unsafe (place - 7 * row).storeBytes(of: integer == 1, as: Bool.self)
             }
         case (.optionalString, SQLITE_TEXT), (.columnString, SQLITE_TEXT):
@@ -180,7 +182,7 @@ extension RowCursor {
         return true
     }
 
-    /// Stores what the member's type reads of the message that a cell would be.
+    /// Stores the value that the member's type reads from the cell's message.
     private func storeMessage(
         _ index: Int, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
         _ isInitialized: Bool

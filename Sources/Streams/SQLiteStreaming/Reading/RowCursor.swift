@@ -1,10 +1,10 @@
-// Reads the rows of a statement for `send`: not generic, so that only the loop over messages is specialised by sinks.
+// Reads the rows of a statement for `send`. It isn't generic, so that only the loop over messages is specialised for sinks.
 
 import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
-/// The columns of rows, as the statement that gives them has them.
+/// The names and declared types of a statement's columns.
 struct RowColumns: Equatable {
     let names: [String]
     let declaredTypes: [String?]
@@ -14,14 +14,14 @@ struct RowColumns: Equatable {
         declaredTypes = names.indices.map { statement.declaredType(at: $0) }
     }
 
-    /// Columns of which no declared type matters.
+    /// Creates columns whose declared types don't matter.
     init(names: [String]) {
         self.names = names
         declaredTypes = Array(repeating: nil, count: names.count)
     }
 }
 
-/// What the loop over rows needs, behind one address.
+/// The state of the loop over rows, accessed by address.
 @usableFromInline @unsafe
 struct RowState {
     /// A column of the rows.
@@ -29,43 +29,44 @@ struct RowState {
     struct Column {
         /// The UTF-8 of the key.
         @usableFromInline let key: UnsafeRawBufferPointer
-        /// A Boolean value that indicates whether cells are mapped to other values than the stored ones, and whether these are
-        /// Booleans.
+        /// A Boolean value that indicates whether cells are mapped to values other than the stored ones, and one that
+        /// indicates whether these are Booleans.
         let isMapped: Bool
         let isBoolean: Bool
     }
 
     let handle: OpaquePointer
-    /// The cells of the row, when SQLite hands them over to a function; nil for those of the row that the statement is on.
+    /// The cells of the row if SQLite passes them to a function; nil if they are those of the statement's current row.
     var values: UnsafeMutablePointer<OpaquePointer?>?
     /// The number of the row, from 0; -1 before the first.
     @usableFromInline var row = -1
-    /// The number of columns; known from the first row on.
+    /// The number of columns, known from the first row on.
     @usableFromInline var columnCount = 0
     @usableFromInline var columns: UnsafeMutablePointer<Column>
-    /// A Boolean value that indicates whether the sink may lend memory for rows, and whether it has.
+    /// A Boolean value that indicates whether the sink may lend memory for rows, and one that indicates whether it has.
     @usableFromInline var mayBorrow = true
     @usableFromInline var isLent = false
-    /// What is left of a row that was to be stored in lent memory.
+    /// The part of a row that is left after storing it in lent memory.
     @usableFromInline var rest = RowCursor.untried
     var loan = unsafe RowLoan()
 }
 
-/// The rows of a statement, one after another.
+/// The rows of a statement, read one after another.
 ///
-/// A class, since a compiler crashes on the deinitializer of a noncopyable structure in a function that is inlined elsewhere.
+/// It is a class because a compiler crashes on the deinitializer of a noncopyable structure in a function that is inlined
+/// elsewhere.
 @usableFromInline @safe
 final class RowCursor {
     /// The keys of the columns.
     @usableFromInline private(set) var keys: [String] = []
-    // PERF: SQLite/reading; by address, since each access of a variable of a class is checked while the program runs.
+    // PERF: SQLite/reading; by address, since each access to a variable of a class is checked at run time.
     @usableFromInline let state: UnsafeMutablePointer<RowState>
     @usableFromInline let omitsNulls: Bool
     let statement: SQLiteStatement
     private let options: SQLiteReadingOptions
     private var mappings: [(mapping: SQLiteReadingOptions.ColumnMapping, isRequired: Bool)] = []
 
-    /// Begins at the first row, with the values that the parameters have.
+    /// Begins before the first row, with the current values of the parameters.
     @usableFromInline
     init(_ statement: SQLiteStatement, _ options: SQLiteReadingOptions) throws(StreamError) {
         do throws(SQLiteError) { try statement.beginSending() } catch { throw error.streamError(.cannotRead) }
@@ -73,7 +74,7 @@ final class RowCursor {
         self.options = options
         omitsNulls = options.nulls == .omit
         unsafe state = .allocate(capacity: 1)
-        // The columns come with the first row.
+        // The columns are made with the first row.
         unsafe state.initialize(to: RowState(handle: statement.handle, columns: .allocate(capacity: 0)))
     }
 
@@ -84,11 +85,11 @@ final class RowCursor {
         unsafe state.deallocate()
     }
 
-    /// Leaves the statement, wherever it is.
+    /// Resets the statement, regardless of its position.
     @usableFromInline
     func end() { statement.endSending() }
 
-    /// Moves to the next row; false after the last.
+    /// Moves to the next row, or returns false after the last row.
     @usableFromInline
     func next() throws(StreamError) -> Bool {
         let code = unsafe statement.connection.cancellation.step(state.pointee.handle)
@@ -97,28 +98,28 @@ final class RowCursor {
             throw statement.makeError(code).streamError(.cannotRead)
         }
         unsafe state.pointee.row &+= 1
-        // Here and not before: the first step compiles the statement again when the schema has changed.
+        // Not earlier: the first step recompiles the statement if the schema has changed.
         if unsafe state.pointee.row == 0 { try makeColumns(RowColumns(statement)) }
         return true
     }
 
-    /// Moves to a row of which SQLite hands over the cells.
+    /// Moves to a row whose cells SQLite passes to the function.
     @inline(__always)  // PERF: SQLite/reading; once a row.
     func take(_ values: UnsafeMutablePointer<OpaquePointer?>) {
         unsafe state.pointee.values = values
         unsafe state.pointee.row &+= 1
     }
 
-    /// A cell of the row as SQLite has it.
+    /// Returns SQLite's value for a cell of the current row.
     @inline(__always)  // PERF: SQLite/reading; once a cell.
     static func value(_ state: UnsafeMutablePointer<RowState>, _ index: Int) -> OpaquePointer? {
         // SAFETY: the statement is on a row, or SQLite is calling a function with its cells; the loops stay below the number
-        // of columns. A value is used by this thread only, as the whole connection is.
+        // of columns. Only this thread uses the value and the whole connection.
         if let values = unsafe state.pointee.values { return unsafe values[index] }
         return unsafe sqlite3_column_value(state.pointee.handle, Int32(truncatingIfNeeded: index))
     }
 
-    /// Prepares for the columns that all rows have.
+    /// Prepares the columns that all rows have.
     func makeColumns(_ columns: RowColumns) throws(StreamError) {
         keys = try options.keys(for: columns.names)
         unsafe state.pointee.columns.deallocate()
@@ -135,11 +136,11 @@ final class RowCursor {
         }
     }
 
-    // PERF: SQLite/reading; a cell costs one call that checks where it is, and one or two that do not.
-    /// A cell of the row as its message; bytes are valid until the next one is read.
+    // PERF: SQLite/reading; a cell costs one call that checks its position, and one or two calls that don't.
+    /// Returns a cell of the row as its message, whose bytes are valid until the next cell is read.
     @usableFromInline
     func cell(at index: Int) throws(StreamError) -> ScalarMessage {
-        // SAFETY: see value; the row is left by `next` and `take` only.
+        // SAFETY: see value; only `next` and `take` leave the row.
         let value = unsafe Self.value(state, index)
         let cell: ScalarMessage
         switch unsafe sqlite3_value_type(value) {
@@ -193,10 +194,10 @@ final class RowCursor {
         throw StreamError(.typeMismatch, "expected \(expected), found another value", path: path(index))
     }
 
-    // PERF: SQLite/reading; inlinable, so that it specialises for sinks of other modules.
+    // PERF: SQLite/reading; inlinable, so that it is specialised for sinks of other modules.
     /// Sends the row as a dictionary, or stores it in memory that the sink lends.
     ///
-    /// Lent memory goes back by `endLoan` when there are no more rows.
+    /// `endLoan` returns the memory after the last row.
     @inlinable @inline(__always)
     func sendRow<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         var first = 0
@@ -231,7 +232,7 @@ final class RowCursor {
 
     private func noMemory() -> StreamError { statement.makeError(SQLITE_NOMEM).streamError(.cannotRead) }
 
-    /// The path of a cell.
+    /// Returns the path of a cell.
     @usableFromInline
     func path(_ index: Int) -> StreamPath {
         let key = unsafe String(decoding: state.pointee.columns[index].key, as: UTF8.self)

@@ -1,29 +1,29 @@
-// Queries that are likely to read whole tables, run through `RowFunction`. All others, and those that cannot be run so, are
-// stepped row by row, with equal results and errors.
+// Queries that probably read whole tables, run with `RowFunction`. All other queries are stepped row by row, with equal
+// results and errors.
 
 import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
-/// A query whose rows SQLite hands over to a function.
+/// A query whose rows SQLite passes to a function.
 @usableFromInline @safe
 final class RowScan {
     @usableFromInline let cursor: RowCursor
-    /// Calls the function with all rows.
+    /// The statement that calls the function with all rows.
     private let caller: SQLiteStatement
     private let function: RowFunction
     private let columns: RowColumns
-    /// The statement that gives the rows when it is stepped.
+    /// The statement that returns the rows when it is stepped.
     private let plain: () throws(SQLiteError) -> SQLiteStatement
     /// A Boolean value that indicates whether names and types of columns may change with the schema.
     private let isChecked: Bool
-    /// What is called with each row, while the query runs, and what it threw.
+    /// The closure that is called with each row while the query runs, and the error it threw.
     private var body: (() throws(StreamError) -> Void)?
     private var failure: StreamError?
 
-    /// Prepares to read the rows of a statement by the function; nil when it is to be stepped.
+    /// Prepares to read the rows of a statement with the function. Returns nil if the statement has to be stepped.
     ///
-    /// - Parameter parameters: What is bound to the statement.
+    /// - Parameter parameters: The values bound to the statement.
     @usableFromInline
     init?(_ statement: SQLiteStatement, _ parameters: SQLiteParameters, _ options: SQLiteReadingOptions) {
         let connection = statement.connection
@@ -33,7 +33,7 @@ final class RowScan {
         do {
             let function = try connection.scans.function(of: connection)
             let names = columns.names.indices.map { "c\($0)" }.joined(separator: ", ")
-            // Its names are those of the function, which nothing else has. The end of the line ends a comment.
+            // The table expression has the function's name, which nothing else has. The line break ends a comment.
             caller = try connection.cachedStatement(
                 "WITH \(function.name) (\(names)) AS (\(statement.sql)\n) SELECT \(function.name)(\(names)) FROM "
                     + function.name)
@@ -53,7 +53,7 @@ final class RowScan {
     /// Prepares to read the columns of a table.
     ///
     /// - Parameters:
-    ///   - source: What follows the columns in the query, without an order.
+    ///   - source: The part of the query after the columns, without an order.
     ///   - plain: Makes the query as a statement that is stepped.
     init?(
         _ connection: SQLiteConnection, _ columnNames: [String], _ source: String, _ parameters: SQLiteParameters,
@@ -78,7 +78,7 @@ final class RowScan {
         guard begin() else { return nil }
     }
 
-    /// Prepares for the columns, which is repeated with the first row when the statement is stepped.
+    /// Prepares the columns. If the statement is stepped, this is repeated with the first row.
     private func begin() -> Bool {
         do throws(StreamError) {
             try cursor.makeColumns(columns)
@@ -97,8 +97,9 @@ final class RowScan {
 
     /// Calls a closure with the cursor on each row.
     ///
-    /// - Returns: Whether the rows were read; if not, none was handed over, and the statement is to be stepped.
-    /// - Throws: What SQLite and the closure throw.
+    /// - Returns: A Boolean value that indicates whether the rows were read. If it is false, the closure wasn't called, and
+    ///   the statement has to be stepped.
+    /// - Throws: The errors of SQLite and of the closure.
     @usableFromInline
     func run(_ body: () throws(StreamError) -> Void) throws(StreamError) -> Bool {
         defer {
@@ -117,21 +118,21 @@ final class RowScan {
             }
             return true
         }
-        // What is wrong with the statement itself is said of the statement, not of the one around it.
+        // An error in the statement itself is reported by stepping it, not for the enclosing statement.
         let isBeforeRows = unsafe cursor.state.pointee.row < 0
         if isBeforeRows && (code & 0xFF == SQLITE_ERROR || code & 0xFF == SQLITE_SCHEMA) { return false }
         let error = caller.makeError(code)
         throw error.replacingSQL(by: (try? plain())?.shownSQL).streamError(.cannotRead)
     }
 
-    /// Takes a row of which SQLite hands over the cells; returns whether there may be more.
+    /// Receives a row whose cells SQLite passes. Returns whether more rows may follow.
     @inline(__always)  // PERF: SQLite/reading; once a row.
     func take(_ values: UnsafeMutablePointer<OpaquePointer?>, _ count: Int32) -> Bool {
         // Before the first row, so that the statement is stepped instead.
         if unsafe cursor.state.pointee.row < 0 && !isCurrent() { return false }
         guard unsafe Int(count) == cursor.state.pointee.columnCount else { return false }
         unsafe cursor.take(values)
-        // PERF: SQLite/reading; a closure costs 100 instructions of a row, which one for lent memory does not need.
+        // PERF: SQLite/reading; calling the closure takes 100 instructions per row, and isn't needed for lent memory.
         if unsafe cursor.state.pointee.isLent, cursor.fillRow() { return true }
         do throws(StreamError) {
             try body?()
@@ -142,17 +143,17 @@ final class RowScan {
         }
     }
 
-    /// Returns whether the columns are still those that were prepared for, in the schema that the rows are read with.
+    /// Returns whether the schema that the rows are read with still gives the prepared columns.
     private func isCurrent() -> Bool {
         guard isChecked else { return true }
         guard let statement = try? cursor.statement.connection.prepare(cursor.statement.sql) else { return false }
         return RowColumns(statement) == columns
     }
 
-    // PERF: SQLite/reading; inlinable, so that it specialises for sinks of other modules.
+    // PERF: SQLite/reading; inlinable, so that it is specialised for sinks of other modules.
     /// Sends the rows as an array of dictionaries.
     ///
-    /// - Returns: Whether they were sent; if not, nothing was.
+    /// - Returns: A Boolean value that indicates whether they were sent. If it is false, nothing was sent.
     @inlinable
     func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) -> Bool {
         var isBegun = false

@@ -1,16 +1,16 @@
-// Which queries of a connection are worth a second statement and a call of `RowFunction`: those that read whole tables, of
-// more than a few rows.
+// Selects the queries of a connection that run faster with a second statement and `RowFunction`: those that read whole tables
+// with more than a few rows.
 
 import CSystemSQLite
 import PlistStreaming
 
-/// What a connection knows of its queries, and the function that takes their rows.
+/// The record of a connection's queries, and the function that receives their rows.
 struct RowScanChoice {
-    /// The function, made when it is first needed.
+    /// The function, created on first use.
     private(set) var function: RowFunction?
-    /// How often a query is stepped before a scan of it is tried again; `never` for those that are no whole scans.
+    /// The number of times that each query is stepped before a scan is tried again, or `never` if it isn't a whole scan.
     private var pauses: [String: UInt8] = [:]
-    /// A query with fewer rows is stepped for a while.
+    /// The number of rows below which a query is stepped for a while.
     var fewRowCount = 256
 
     private static let never = UInt8.max
@@ -31,12 +31,12 @@ struct RowScanChoice {
         return false
     }
 
-    /// Takes note of how many rows a query gave.
+    /// Records the number of rows that a query returned.
     mutating func note(_ rowCount: Int, of sql: String) {
         if rowCount < fewRowCount { set(Self.pause, for: sql) } else { set(0, for: sql) }
     }
 
-    /// Takes note that a query cannot be scanned.
+    /// Records that a query can't be scanned.
     mutating func refuse(_ sql: String) { set(Self.never, for: sql) }
 
     private mutating func set(_ pause: UInt8, for sql: String) {
@@ -44,7 +44,7 @@ struct RowScanChoice {
         pauses[sql] = pause
     }
 
-    /// The function of a connection.
+    /// Returns the function of a connection.
     mutating func function(of connection: SQLiteConnection) throws(SQLiteError) -> RowFunction {
         if let function { return function }
         let made = try RowFunction(connection)
@@ -52,15 +52,15 @@ struct RowScanChoice {
         return made
     }
 
-    /// Words with which a query has an order of its own, or likely few rows, which are not worth a second statement.
+    /// Words of queries that have an order of their own or probably few rows, which don't justify a second statement.
     private static let excludedWords: Set<String> = [
         "WHERE", "ORDER", "LIMIT", "GROUP", "HAVING", "DISTINCT", "UNION", "INTERSECT", "EXCEPT", "VALUES", "WINDOW",
         "OVER", "WITH", "COUNT", "SUM", "TOTAL", "AVG", "MIN", "MAX",
     ]
 
-    /// Returns whether a query reads a whole table, or several, and in no order that must be kept.
+    /// Returns whether a query reads one or more whole tables in an order that doesn't have to be kept.
     ///
-    /// The words may as well be within strings or names: then the statement is stepped without need.
+    /// The words are also found in strings and names; such a statement is stepped unnecessarily.
     static func isWholeScan(_ sql: String) -> Bool {
         var word: [UInt8] = []
         var (isFirst, hasFrom) = (true, false)

@@ -1,4 +1,4 @@
-// Rows as values of types that are `Decodable` and not bound to streams.
+// Decodes rows as values of `Decodable` types that aren't bound to streams.
 
 import PlistBuilding
 import PlistCoding
@@ -11,11 +11,11 @@ extension SQLiteConnection {
     /// struct Album: Decodable { var id: Int; var title: String; var year: Int? }
     /// let albums = try connection.fetchAll("SELECT id, title, year FROM albums", as: Album.self)
     /// ```
-    /// Null is what `decodeIfPresent` finds no value for; Booleans and dates follow the mappings of the options. A type that is
-    /// bound to streams as well is read by its binding, which is many times faster.
-    /// - Throws: ``SQLiteError`` for what SQLite refuses; `DecodingError` with the row and the column in its path, or what the
-    ///   type throws.
-    /// - Complexity: O(cells); all cells are kept until the last value is made.
+    /// For null, `decodeIfPresent` returns nil. Booleans and dates follow the mappings of the options. A type that is also
+    /// bound to streams is read by its binding, which is many times faster.
+    /// - Throws: ``SQLiteError`` for errors of SQLite; `DecodingError` with the row and the column in its path, or the type's
+    ///   own error.
+    /// - Complexity: O(cells); all cells are kept until the last value is decoded.
     @_disfavoredOverload
     public func fetchAll<Row: Decodable>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
@@ -27,15 +27,15 @@ extension SQLiteConnection {
         return try tape.decode([Row].self, options: options.decoding(decodingOptions))
     }
 
-    /// Runs a statement and returns its rows as values of a `Decodable` type, each decoded when it is asked for.
+    /// Runs a statement and returns its rows as values of a `Decodable` type, each decoded on request.
     ///
     /// ```swift
     /// let rows = try connection.fetchCursor("SELECT id, title, year FROM albums", as: Album.self)
     /// while let album = try rows.next() { print(album.title) }
     /// ```
-    /// If the type refuses a row, ``SQLiteRows/next()`` throws an error whose `streamError` has the `DecodingError` as its
+    /// If the type rejects a row, ``SQLiteRows/next()`` throws an error whose `streamError` has the `DecodingError` as its
     /// cause.
-    /// - Throws: A syntax error; what binding the values throws; `misuse` for a statement that changes rows.
+    /// - Throws: A syntax error; an error of binding the values; `misuse` for a statement that changes rows.
     @_disfavoredOverload
     public func fetchCursor<Row: Decodable>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
@@ -47,9 +47,9 @@ extension SQLiteConnection {
         }
     }
 
-    /// Runs a statement and decodes its first row as a value of a `Decodable` type, or returns nil if there is no row.
+    /// Runs a statement and decodes its first row as a value of a `Decodable` type, or returns nil if it has no rows.
     ///
-    /// - Throws: What ``fetchAll(_:_:as:options:decodingOptions:)`` throws; `misuse` for a statement that changes rows.
+    /// - Throws: The errors of ``fetchAll(_:_:as:options:decodingOptions:)``; `misuse` for a statement that changes rows.
     @_disfavoredOverload
     public func fetchOne<Row: Decodable>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
@@ -81,7 +81,7 @@ private final class RowDecoder<Row: Decodable> {
 }
 
 extension SQLiteReadingOptions {
-    /// The options for decoding what is read with these ones.
+    /// Returns the options for decoding messages that are read with these options.
     fileprivate func decoding(_ options: DecodingOptions) -> DecodingOptions {
         var copy = options
         if numericDates == .secondsSince1970 { copy.nativeDateOrigin = -secondsFrom1970To2001 }
@@ -154,7 +154,7 @@ extension DecodingTests: SelfTesting {
         expectThrows(DecodingError.self, "another type") {
             _ = try connection.fetchOne("SELECT title AS id FROM albums", as: Album.self)
         }
-        // The statement is over, so that others may change the table.
+        // The statement has ended, so other statements can change the table.
         try connection.execute("DROP TABLE albums")
     }
 
@@ -185,7 +185,7 @@ extension DecodingTests: SelfTesting {
             expectTrue(refused?.streamError?.cause is DecodingError, "the cause of \(refused as Any)")
             expectEqual(refused?.streamError?.path?.description, "$[0]", "the row")
         }
-        // What it changes is kept or refused behind its last row only.
+        // The changes are committed or rejected only after the last row.
         for change in ["DELETE FROM albums RETURNING *", "UPDATE albums SET id = id RETURNING *"] {
             let errors = [
                 expectThrows(SQLiteError.self, change) { _ = try connection.fetchCursor(change, as: Album.self) },
@@ -201,7 +201,7 @@ extension DecodingTests: SelfTesting {
 }
 
 extension SQLiteReadingOptions {
-    /// Of columns with one name, the last one counts.
+    /// If columns have the same name, the last one is used.
     fileprivate static var keeping: SQLiteReadingOptions { SQLiteReadingOptions(duplicateNames: .keep) }
 }
 #endif

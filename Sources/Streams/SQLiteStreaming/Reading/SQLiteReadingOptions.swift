@@ -4,53 +4,53 @@ import PlistBuilding
 import PlistStreaming
 import StringTables
 
-/// How the rows of a query become messages.
+/// Options for converting the rows of a query to messages.
 public struct SQLiteReadingOptions: Sendable {
-    /// What a column holds when its cells say less.
+    /// The type of a column's values, if it can't be seen from its cells.
     public enum ColumnMapping: Sendable, Hashable {
         /// Booleans: the integers 0 and 1.
         case boolean
         /// Dates.
         case date(SQLiteDateFormat)
-        /// What is stored, whatever type is declared.
+        /// The stored values, regardless of the declared type.
         case stored
     }
 
-    /// What to do with a name that two columns of a query have.
+    /// Policies for columns of a query with the same name.
     public enum DuplicateNames: Sendable {
-        /// Number the second and later ones as SQLite does in subqueries: `id`, `id:1`, `id:2`.
+        /// Number the second and later columns as SQLite does in subqueries: `id`, `id:1`, `id:2`.
         case number
-        /// Send them as they are; most sinks keep the last value.
+        /// Send the names unchanged; most sinks keep the last value.
         case keep
         /// Throw `duplicateKey`.
         case reject
     }
 
-    /// What to send for null.
+    /// Policies for null.
     public enum Nulls: Sendable {
-        /// The key and null.
+        /// Send the key and null.
         case write
-        /// Neither key nor value.
+        /// Send neither key nor value.
         case omit
     }
 
-    /// What columns hold, by name; a value that does not fit is an error.
+    /// The types of columns by name. A value that doesn't fit its type is an error.
     public var mappings: [String: ColumnMapping]
     /// A Boolean value that indicates whether 0 and 1 in a column declared `BOOL` or `BOOLEAN` are sent as Booleans.
     public var mapsDeclaredBooleans: Bool
-    /// How text and numbers in columns declared `DATETIME` or `TIMESTAMP` are read as dates; nil sends what is stored.
+    /// How text and numbers in columns declared `DATETIME` or `TIMESTAMP` are read as dates; nil sends the stored value.
     ///
     /// Functions that return values of a type read text and numbers of any column as dates if the type has a `Date` for them:
     /// numbers as Unix time, or as seconds since 2001 if this is ``SQLiteDateFormat/secondsSince2001``.
     public var declaredDates: SQLiteDateFormat?
-    /// What to do with a name that two columns have.
+    /// The policy for columns with the same name.
     public var duplicateNames: DuplicateNames
-    /// What to send for null.
+    /// The policy for null.
     public var nulls: Nulls
-    /// The keys of columns that are read as dates, if they are numbers, unless a mapping says how.
+    /// The keys of columns whose numbers are read as dates, unless there is a mapping for them.
     private var dateKeys = DateKeys.some([])
 
-    /// Makes options.
+    /// Creates options.
     public init(
         mappings: [String: ColumnMapping] = [:], mapsDeclaredBooleans: Bool = true,
         declaredDates: SQLiteDateFormat? = nil, duplicateNames: DuplicateNames = .number, nulls: Nulls = .write
@@ -62,7 +62,7 @@ public struct SQLiteReadingOptions: Sendable {
         self.nulls = nulls
     }
 
-    /// The options for reading values of a type.
+    /// Returns the options for reading values of a type.
     @usableFromInline
     func reading<Row: StreamValue>(_ type: Row.Type, _ options: BuilderOptions) -> SQLiteReadingOptions {
         var copy = self
@@ -70,15 +70,15 @@ public struct SQLiteReadingOptions: Sendable {
         return copy
     }
 
-    /// The format of numbers that are read as dates where no mapping says how.
+    /// The format of numbers that are read as dates without a mapping.
     var numericDates: SQLiteDateFormat { declaredDates == .secondsSince2001 ? .secondsSince2001 : .secondsSince1970 }
 
-    /// What a column holds.
+    /// Returns the mapping of a column.
     ///
-    /// - Returns: The mapping, and whether it must hold for every value.
+    /// - Returns: The mapping, and a Boolean value that indicates whether every value must fit it.
     func mapping(of name: String, declaredType: String?) -> (ColumnMapping, isRequired: Bool) {
         let mapping = mappings[name]
-        // Text stays text, which is read as a date as well.
+        // Text stays text, which is also read as a date.
         if mapping == nil || mapping == .stored, dateKeys.contains(name) { return (.date(numericDates), false) }
         if let mapping { return (mapping, true) }
         switch declaredType?.uppercased() {
@@ -90,7 +90,7 @@ public struct SQLiteReadingOptions: Sendable {
 
     /// Returns the keys for the columns of a query.
     func keys(for names: [String]) throws(StreamError) -> [String] {
-        // By bytes: a composed and a decomposed "é" are two names.
+        // By bytes: a composed and a decomposed "é" are different names.
         var used = KeySet()
         if duplicateNames == .number { used = KeySet(names) }
         var seen = KeySet()

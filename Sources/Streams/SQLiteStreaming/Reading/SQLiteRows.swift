@@ -1,10 +1,10 @@
-// The rows of a query as values, one at a time: the caller asks for each, and stops where it likes.
+// Reads the rows of a query as values, one at a time. The caller requests each row and can stop at any time.
 
 import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
-/// The rows of a query as values of a type, each read when it is asked for.
+/// The rows of a query as values of a type, each read on request.
 ///
 /// ```swift
 /// let open = try tasks.fetchCursor(where: \.done == false)
@@ -13,31 +13,31 @@ import PlistStreaming
 /// }
 /// for try await task in try tasks.fetchCursor(orderedBy: .ascending(\.title)) { print(task.title) }
 /// ```
-/// Rows are no `Sequence`, since its iterators have no way to throw: an error, as of a disk or a cancelled task, would look like
-/// the last row. So there is a ``next()`` that throws, as that of GRDB's cursors, and a sequence that is asynchronous, of
-/// which the compiler wants `try`. Neither hides an error, even from those who go on: after one each call throws it again.
+/// Rows don't conform to `Sequence` because its iterators can't throw: an error, for example of the disk or of a cancelled
+/// task, would look like the last row. Instead, there is a throwing ``next()``, as in GRDB's cursors, and an asynchronous
+/// sequence, for which the compiler requires `try`. Neither hides an error: after an error, each call throws it again.
 ///
-/// Rows go once from the first to the last. Only one of them is in memory. Other statements of the connection may run
-/// meanwhile; whether rows that they insert, delete or change are seen is not defined. The query ends with the last row, with an
-/// error, and when these rows are gone, as after `break`; until then it is a reader of the database, and the connection
-/// cannot be closed. Like their connection, rows are for one thread or task at a time.
+/// Rows can be read once, from the first to the last, and only one of them is in memory. Other statements of the connection
+/// may run meanwhile, but it isn't defined whether rows that they insert, delete or change are seen. The query ends after the
+/// last row, after an error, or when this object is released, for example after `break`. Until then it is a reader of the
+/// database, and the connection can't be closed. Like their connection, rows are for one thread or task at a time.
 public final class SQLiteRows<Row> {
-    /// What reads the rows; nil when there are no more.
+    /// The cursor that reads the rows, or nil after the last row.
     private var cursor: RowCursor?
-    /// Makes what reads a value of a row, with the first one.
+    /// Makes the function that reads a value from a row, at the first row.
     private let makeReader: () throws(StreamError) -> Reader
     private var reader: Reader?
-    /// A Boolean value that indicates whether a row is being read: the user's own code may be asked for a part of it.
+    /// A Boolean value that indicates whether a row is being read. The user's own code may run meanwhile.
     private var isReading = false
     private var failure: SQLiteError?
 
     typealias Reader = (RowCursor) throws(StreamError) -> Row
 
-    /// Begins before the first row, with the values that the parameters have.
+    /// Begins before the first row, with the current values of the parameters.
     ///
     /// - Parameters:
-    ///   - statement: One that nobody else uses.
-    ///   - makeReader: Makes what reads a value of a row.
+    ///   - statement: A statement that isn't used otherwise.
+    ///   - makeReader: Makes the function that reads a value from a row.
     init(
         _ statement: SQLiteStatement, _ options: SQLiteReadingOptions,
         makeReader: @escaping () throws(StreamError) -> Reader
@@ -48,11 +48,11 @@ public final class SQLiteRows<Row> {
 
     deinit { cursor?.end() }
 
-    /// Returns the next row; nil after the last one.
+    /// Returns the next row, or nil after the last one.
     ///
-    /// - Throws: What SQLite throws; the error of a row that is no such value, with its path, as `streamError`. After an error
-    ///   each call throws the same one.
-    /// - Complexity: O(columns) and what SQLite does for the row.
+    /// - Throws: The errors of SQLite; for a row that can't be read as a value, the error with its path as `streamError`.
+    ///   After an error, each call throws the same one.
+    /// - Complexity: O(columns) plus SQLite's work for the row.
     public func next() throws(SQLiteError) -> Row? {
         if let failure { throw failure }
         guard !isReading else {
@@ -62,7 +62,7 @@ public final class SQLiteRows<Row> {
         isReading = true
         defer { isReading = false }
         do throws(StreamError) {
-            // PERF: SQLite/reading; not a row that may be none, of which the type would be looked up each time.
+            // PERF: SQLite/reading; not an optional row, whose type would be looked up each time.
             if let reader = try reader(of: cursor) { return try reader(cursor) }
         } catch {
             throw fail(SQLiteError(error))
@@ -71,11 +71,11 @@ public final class SQLiteRows<Row> {
         return nil
     }
 
-    /// Goes to the next row, and returns what reads a value of it; nil behind the last one.
+    /// Moves to the next row and returns the function that reads a value from it, or nil after the last row.
     private func reader(of cursor: RowCursor) throws(StreamError) -> Reader? {
         let isFirst = unsafe cursor.state.pointee.row < 0
         if isFirst {
-            // The transaction in which the rows were asked for may be gone.
+            // The rows may have been requested in a transaction that has ended.
             do throws(SQLiteError) {
                 try cursor.statement.connection.checkIsRolledBack()
             } catch {
@@ -94,7 +94,7 @@ public final class SQLiteRows<Row> {
         return error
     }
 
-    /// Gives the statement back to the connection.
+    /// Returns the statement to the connection.
     private func end() {
         reader = nil
         cursor?.end()
@@ -103,7 +103,7 @@ public final class SQLiteRows<Row> {
 }
 
 extension SQLiteRows where Row: StreamValue {
-    /// Begins before the first row of values that are bound.
+    /// Begins before the first row of bound values.
     convenience init(
         _ statement: SQLiteStatement, _ options: SQLiteReadingOptions, _ builderOptions: BuilderOptions
     ) throws(SQLiteError) {
@@ -114,9 +114,9 @@ extension SQLiteRows where Row: StreamValue {
     }
 }
 
-/// Makes values of rows.
+/// Builds values from rows.
 private final class RowBuilder {
-    // PERF: SQLite/reading; of a type that is known, so that what sends a row is specialised.
+    // PERF: SQLite/reading; of a known type, so that the function that sends a row is specialised.
     private var builder: ObjectBuilder<Int>
 
     init<Row: StreamValue>(building type: Row.Type, _ options: BuilderOptions) throws(StreamError) {
@@ -128,7 +128,7 @@ private final class RowBuilder {
             try cursor.sendRow(to: &builder)
             return try builder.takeResult(of: type)
         } catch {
-            // The builder knows of one row only.
+            // The builder only knows about one row.
             if case .index? = error.path?.steps.first { throw error }
             throw error.under([.index(unsafe cursor.state.pointee.row)])
         }
@@ -136,24 +136,24 @@ private final class RowBuilder {
 }
 
 extension SQLiteRows: AsyncSequence {
-    /// The rows that are left, as what `for try await` asks for them.
+    /// The iterator over the remaining rows, for `for try await`.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let rows: SQLiteRows
 
-        /// Returns the next row; nil after the last one.
+        /// Returns the next row, or nil after the last one.
         ///
-        /// - Throws: What ``SQLiteRows/next()`` throws; `interrupt` when the task is cancelled.
+        /// - Throws: The errors of ``SQLiteRows/next()``; `interrupt` if the task is cancelled.
         public mutating func next() async throws(SQLiteError) -> Row? { try rows.nextUnlessCancelled() }
 
-        /// Returns the next row, where the loop runs; nil after the last one.
+        /// Returns the next row on the loop's actor, or nil after the last one.
         ///
-        /// - Throws: What ``SQLiteRows/next()`` throws; `interrupt` when the task is cancelled.
+        /// - Throws: The errors of ``SQLiteRows/next()``; `interrupt` if the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(SQLiteError) -> Row? {
             try rows.nextUnlessCancelled()
         }
     }
 
-    /// Makes an iterator of the rows that are left; all iterators share them.
+    /// Makes an iterator over the remaining rows, which all iterators share.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rows: self) }
 
     private func nextUnlessCancelled() throws(SQLiteError) -> Row? {
@@ -163,15 +163,16 @@ extension SQLiteRows: AsyncSequence {
 }
 
 extension SQLiteConnection {
-    /// Runs a statement and returns its rows as values of a type, each read when it is asked for.
+    /// Runs a statement and returns its rows as values of a type, each read on request.
     ///
     /// ```swift
     /// let rows = try connection.fetchCursor("SELECT * FROM artists WHERE born < ?", [1900], as: Artist.self)
     /// while let artist = try rows.next() { print(artist.name) }
     /// ```
     /// ``fetchAll(_:_:as:options:builderOptions:)`` returns all of them at once, which is faster.
-    /// - Throws: A syntax error; what binding the values throws; `misuse` for a statement that changes rows and returns them,
-    ///   whose changes are kept or refused behind its last row only. The statement runs when the first row is asked for.
+    /// - Throws: A syntax error; an error of binding the values; `misuse` for a statement that changes rows and returns them,
+    ///   because its changes are committed or rejected only after its last row. The statement runs when the first row is
+    ///   requested.
     public func fetchCursor<Row: StreamValue>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
@@ -193,12 +194,13 @@ extension SQLiteConnection {
         return statement
     }
 
-    /// Runs a statement and returns its first row as a value of a type, or nil if there is no row.
+    /// Runs a statement and returns its first row as a value of a type, or nil if it has no rows.
     ///
     /// ```swift
     /// let oldest = try connection.fetchOne("SELECT * FROM artists ORDER BY born", as: Artist.self)
     /// ```
-    /// - Throws: What ``fetchCursor(_:_:as:options:builderOptions:)`` throws, and the error of a row that is no such value.
+    /// - Throws: The errors of ``fetchCursor(_:_:as:options:builderOptions:)``, and the error of a row that can't be read as
+    ///   a value.
     public func fetchOne<Row: StreamValue>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
@@ -283,7 +285,7 @@ extension SQLiteRowsTests: SelfTesting {
         let table = try items(2)
         let rows = try table.fetchCursor()
         for id in [0, 1, nil, nil] { expectEqual(try rows.next()?.id, id, "row") }
-        // Though it is held still.
+        // Although the rows object still exists.
         try table.connection.execute("DROP TABLE items")
         try table.connection.close()
         expectNil(try rows.next(), "a row of a closed connection")
@@ -301,7 +303,7 @@ extension SQLiteRowsTests: SelfTesting {
                 expectThrows(SQLiteError.self, "dropping what is read") { try connection.execute("DROP TABLE items") }
             }
             rows = nil
-            // The statement is there for the next ones, at its beginning.
+            // The statement is available for the next rows, before its first row.
             expectEqual(try table.fetchCursor().next()?.id, 0, "the first row after \(end) rows")
         }
         try connection.execute("DROP TABLE items")
@@ -366,7 +368,7 @@ extension SQLiteRowsTests: SelfTesting {
                 throw Refusal()
             }
         }
-        // A change of the schema that is undone ends what reads.
+        // Undoing a schema change ends the open readers.
         expectEqual(expectThrows(SQLiteError.self, "rows") { _ = try rows[0].next() }?.code, .abort, "code")
         expectEqual(try all(rows[1]).count, 5, "rows that were not begun")
     }

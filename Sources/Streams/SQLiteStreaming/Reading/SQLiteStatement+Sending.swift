@@ -1,17 +1,18 @@
-// Rows out: the rows of a statement as messages to any sink, with nothing in between.
+// Sends the rows of a statement directly to any sink.
 
 import PlistBuilding
 import PlistStreaming
 
 extension SQLiteStatement {
-    // PERF: SQLite/reading; inlinable, so that the loop specialises for sinks of other modules.
-    /// Sends all rows to a sink, as an array of dictionaries, with the values that the parameters have.
+    // PERF: SQLite/reading; inlinable, so that the loop is specialised for sinks of other modules.
+    /// Sends all rows to a sink as an array of dictionaries, with the current values of the parameters.
     ///
-    /// Integers, reals, text and blobs go by the messages of their types; Booleans and dates by the options' mapping. The
-    /// sink may run other statements of the same connection meanwhile, not this one.
-    /// - Throws: An error of SQLite as `cannotRead` with the ``SQLiteError`` as its cause; `invalidText` for text that is not
-    ///   UTF-8; what the sink throws, a request to stop included. Nothing is sent after an error, and the statement is reset.
-    /// - Complexity: O(cells); no memory but that of SQLite.
+    /// Integers, reals, text and blobs are sent as the messages of their types; Booleans and dates follow the options'
+    /// mapping. Meanwhile the sink may run other statements of the same connection, but not this one.
+    /// - Throws: An error of SQLite as `cannotRead` with the ``SQLiteError`` as its cause; `invalidText` for text that isn't
+    ///   UTF-8; the errors of the sink, including a request to stop. After an error, nothing more is sent, and the statement
+    ///   is reset.
+    /// - Complexity: O(cells); allocates no memory except in SQLite.
     @inlinable
     public func send<Sink: PlistSink & ~Copyable>(
         to sink: inout Sink, options: SQLiteReadingOptions = SQLiteReadingOptions()
@@ -35,11 +36,11 @@ extension SQLiteStatement {
         }
     }
 
-    // PERF: SQLite/reading; inlinable, so that structures are moved into their array without a look at their metadata.
-    /// Returns all rows as values of a type, with the values that the parameters have.
+    // PERF: SQLite/reading; inlinable, so that structures are moved into their array without reading their metadata.
+    /// Returns all rows as values of a type, with the current values of the parameters.
     ///
-    /// - Throws: What SQLite throws; the error of a row that is no such value, with its path, as `streamError`.
-    /// - Complexity: O(cells), one allocation for each text of more than 15 bytes.
+    /// - Throws: The errors of SQLite; for a row that can't be read as a value, the error with its path as `streamError`.
+    /// - Complexity: O(cells), and one allocation for each text of more than 15 bytes.
     @inlinable
     public func values<Row: StreamValue>(
         as type: Row.Type, options: SQLiteReadingOptions = SQLiteReadingOptions(),
@@ -49,7 +50,7 @@ extension SQLiteStatement {
     }
 
     // PERF: see above.
-    /// Returns all rows as values of a type, read by a scan if there is one and it can.
+    /// Returns all rows as values of a type, read by a scan if possible.
     @inlinable
     func values<Row: StreamValue>(
         as type: Row.Type, scan: RowScan?, options: SQLiteReadingOptions, builderOptions: BuilderOptions
@@ -60,7 +61,7 @@ extension SQLiteStatement {
 
 extension RowScan {
     // PERF: see above.
-    /// Returns rows as values of a type, read by a scan if there is one and it can, else by stepping a statement.
+    /// Returns rows as values of a type, read by a scan if possible, otherwise by stepping a statement.
     @inlinable
     static func values<Row: StreamValue>(
         as type: Row.Type, _ scan: RowScan?, _ options: SQLiteReadingOptions, _ builderOptions: BuilderOptions,
@@ -86,9 +87,9 @@ extension SQLiteConnection {
     /// var writer = JSONWriter()
     /// try connection.query("SELECT * FROM artists WHERE name LIKE ?", ["A%"], into: &writer)
     /// ```
-    /// The rows of whole tables, a SELECT without WHERE, ORDER BY, LIMIT and aggregates, are taken by a function that SQLite calls
-    /// for each row, which is faster than stepping; all else about them is the same.
-    /// - Throws: What ``SQLiteStatement/send(to:options:)`` throws; errors of SQL and parameters as `cannotRead` with the
+    /// If a query reads whole tables (a SELECT without WHERE, ORDER BY, LIMIT and aggregates), SQLite calls a function for
+    /// each row. This is faster than stepping, with the same results.
+    /// - Throws: The errors of ``SQLiteStatement/send(to:options:)``; errors of SQL and parameters as `cannotRead` with the
     ///   ``SQLiteError`` as their cause, before anything is sent.
     @inlinable
     public func query<Sink: PlistSink & ~Copyable>(
@@ -105,7 +106,7 @@ extension SQLiteConnection {
     /// ```swift
     /// let artists = try connection.fetchAll("SELECT * FROM artists", as: Artist.self)
     /// ```
-    /// - Throws: What SQLite throws; the error of a row that is no such value, with its path, as `streamError`.
+    /// - Throws: The errors of SQLite; for a row that can't be read as a value, the error with its path as `streamError`.
     @inlinable
     public func fetchAll<Row: StreamValue>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
@@ -269,7 +270,7 @@ extension SendingTests: SelfTesting {
         let connection = try artists()
         try connection.execute("CREATE TABLE bad (id, name TEXT)")
         try connection.execute("INSERT INTO bad VALUES (7, 'x'), (8, CAST(x'ff' AS TEXT))")
-        // By a scan of the table, and by steps.
+        // With a scan of the table, and with steps.
         for bad in ["SELECT * FROM bad", "SELECT * FROM bad WHERE id > 0"] {
             var tree = PropertyListBuilder()
             let error = expectThrows(StreamError.self, bad) { try connection.query(bad, into: &tree) }
@@ -285,7 +286,7 @@ extension SendingTests: SelfTesting {
 
     private static func testAbandonsWhateverRowFails() throws {
         let connection = try artists()
-        // By steps and by a scan of the table; the row that fails.
+        // With steps and with a scan of the table, and the row that fails.
         for (end, row) in [("", 1), ("", 2), (" ORDER BY id", 1), (" ORDER BY id", 2)] {
             let sql = "SELECT id + 10 AS id, CASE id WHEN \(row) THEN json('{') END AS name FROM artists\(end)"
             for isQuery in [false, true] {
@@ -315,7 +316,7 @@ extension SendingTests: SelfTesting {
         }
         expectTrue(error?.isStopRequest ?? false, "a stop request")
         expectEqual(log.text, "1 ", "values")
-        // No statement is left open: the table can be changed and the connection closed.
+        // All statements have ended: the table can be changed and the connection closed.
         try connection.execute("DROP TABLE artists")
         try connection.close()
     }

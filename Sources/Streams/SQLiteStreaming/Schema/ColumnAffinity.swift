@@ -1,15 +1,15 @@
-// What the affinity of a column does to values that are put into it, and so which of them it keeps.
+// Determines how the affinity of a column changes inserted values, and so which values it stores unchanged.
 
 import PlistBuilding
 import PlistStreaming
 
-// SPEC: https://sqlite.org/datatype3.html section 3. Of text SQLite makes a number when all of it is one; of a real with an
-// integer's value an integer, which is equal; of numbers text, of reals with 15 digits.
+// SPEC: https://sqlite.org/datatype3.html section 3. SQLite converts text to a number if all of it is one, a real with an
+// integer's value to the equal integer, and numbers to text, reals with 15 digits.
 extension SQLiteColumn.Affinity {
-    /// What is wrong with a value that would not come back as it is; nil when it would.
+    /// Describes a value that would be changed by storing it; nil if it would be read back unchanged.
     ///
-    /// A number of equal value is the same, and so are an integer and its digits: the text `7`, but not `007`, in a column of
-    /// integers. A number that comes by its text is asked for as what is kept of it.
+    /// Numbers of equal value are the same, and so are an integer and its digits: in a column of integers, the text `7` is
+    /// the same, but not `007`. For a number sent as text, the caller passes the number that is kept of it.
     func change(of message: ScalarMessage) -> String? {
         switch unsafe (self, message) {
         case (.blob, _):
@@ -32,18 +32,18 @@ extension SQLiteColumn.Affinity {
         }
     }
 
-    /// What a column is to hold.
+    /// The kind of values that a column has to store.
     package enum Content {
         case integers, reals, text
-        /// Dates as text, which is no number.
+        /// Dates as text that isn't a number.
         case dates
         case blobs
-        /// Values of all kinds, each in its own.
+        /// Values of all kinds, each stored as its own kind.
         case anything
     }
 
-    /// Returns whether all such values come back as equal ones; a column of numbers is none of dates as text, though it would
-    /// keep them.
+    /// Returns whether all values of a kind are read back as equal ones. A column of numbers isn't accepted for dates as
+    /// text, although it would store them unchanged.
     package func keeps(_ content: Content) -> Bool {
         switch content {
         case .integers: self != .text && self != .real
@@ -56,22 +56,22 @@ extension SQLiteColumn.Affinity {
     }
 }
 
-/// Texts that SQLite takes for numbers.
+/// Texts that SQLite reads as numbers.
 package enum NumericText {
-    /// Returns whether a text is an integer of 64 bits the way SQLite writes it.
+    /// Returns whether a text is an integer of 64 bits in SQLite's own notation.
     static func isInteger(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= 20, let value = unsafe Int64(String(decoding: text, as: UTF8.self)) else { return false }
         return unsafe text.elementsEqual("\(value)".utf8)
     }
 
-    /// Returns whether SQLite takes all of a text for a number.
+    /// Returns whether SQLite reads a whole text as a number.
     package static func isNumber(_ text: String) -> Bool {
         // SAFETY: the bytes do not leave the closure.
         text.withUTF8Span { span in unsafe span.withUnsafeBytes { unsafe isNumber($0) } }
     }
 
     // SPEC: sqlite3AtoF of sqlite/src/util.c: spaces, a sign, digits with a point among them, an exponent, spaces.
-    /// Returns whether SQLite takes all of a text for a number.
+    /// Returns whether SQLite reads a whole text as a number.
     static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {
         var index = text.startIndex
         func isAt(_ bytes: StaticString) -> Bool {
@@ -117,7 +117,7 @@ extension NumericText: SelfTesting {
         ]
     }
 
-    /// Texts of all ways to write numbers, and of such that are almost numbers.
+    /// Texts with all notations of numbers, and texts that are almost numbers.
     private static var samples: [String] {
         var samples = [
             "", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "0x1",
@@ -158,7 +158,7 @@ extension NumericText: SelfTesting {
             let rule = try requireNotNil(try connection.columns(ofTable: "t").first?.affinity, affinity)
             let statement = try connection.prepare(
                 "INSERT INTO t VALUES (?) RETURNING CAST(a AS TEXT) = CAST(?1 AS TEXT)")
-            // Text is kept when the text of what was stored is the same.
+            // Text is kept unchanged if the stored value has the same text.
             for text in samples {
                 try statement.bind([text])
                 try requireTrue(try statement.step(), text)

@@ -1,29 +1,29 @@
-// The table that rows are put into: which one its name means, decided once, and what its schema says that inserting depends
-// on, asked anew when a schema has changed.
+// The table that rows are inserted into. Its name is resolved once. The facts about its schema that inserting depends on are
+// read again after a schema has changed.
 
 import CSystemSQLite
 import PlistStreaming
 
-/// A table or view of one schema, into which rows are put.
+/// A table or view of one schema, as the target of insertions.
 final class InsertTarget {
     let connection: SQLiteConnection
-    /// The name of the schema: `main`, `temp`, or one that was attached.
+    /// The name of the schema: `main`, `temp`, or that of an attached database.
     let schema: String
     let name: String
-    /// Both names in quotes. So a table of the same name that is made later in another schema is never taken for this one.
+    /// Both names in quotes, so that a table of the same name that is created later in another schema is never used instead.
     let qualifiedName: String
-    /// The columns when the target was made, those that are computed among them.
+    /// The columns when the target was made, including computed ones.
     let columns: [SQLiteColumn]
-    /// The columns of the primary key, and those without an affinity, by their folded names.
+    /// The folded names of the primary key's columns, and of the columns without an affinity.
     let primaryKey: Set<SQLiteName.Folded>
     let untyped: Set<SQLiteName.Folded>
-    /// A Boolean value that indicates whether it is a table that SQLite itself stores.
+    /// A Boolean value that indicates whether the target is a table that SQLite itself stores.
     let isOrdinary: Bool
     private let versionQuery: String
     private var known: (facts: InsertFacts, versions: [Int64])?
     private var comparisons: (names: [[String]: [String]], versions: [Int64]) = ([:], [])
 
-    /// Finds the table that a name without a schema means; nil when there is none.
+    /// Finds the table for a name without a schema, or returns nil if it doesn't exist.
     init?(_ connection: SQLiteConnection, _ name: String) throws(SQLiteError) {
         guard let place = try connection.place(ofTable: name) else { return nil }
         self.connection = connection
@@ -37,12 +37,12 @@ final class InsertTarget {
         untyped = Set(columns.filter { $0.affinity == .blob }.map { SQLiteName.folded($0.name) })
     }
 
-    /// The names of columns in quotes, each with the collation by which the unique index of exactly these columns tells rows
-    /// apart; that of the primary key, where there are several.
+    /// Returns the names of columns in quotes, each with its collation in the unique index of exactly these columns. If there
+    /// are several indexes, that of the primary key is used.
     ///
-    /// By its own collation, a column may be equal in rows that the index tells apart, or the other way round. What others have
-    /// changed since is not asked for in a transaction that has only begun.
-    /// - Throws: `misuse` when several indexes tell rows apart in different ways, and none of them is of the primary key.
+    /// With the column's own collation, two values may be equal that are different in the index, or the other way round. In a
+    /// transaction that has only begun, changes by other connections since then are ignored.
+    /// - Throws: `misuse` if several indexes use different collations and none of them belongs to the primary key.
     func comparedNames(_ columns: [String]) throws(SQLiteError) -> [String] {
         if try !isComparedAsBefore() { comparisons = ([:], try versions()) }
         if let made = comparisons.names[columns] { return made }
@@ -56,7 +56,7 @@ final class InsertTarget {
         }
         var made = names
         let primary = indexes.first { $0.isPrimary }
-        // The row id comes first, also where it has an index besides.
+        // The row id takes precedence, even if the column also has an index.
         let integerKey = try primary != nil ? nil : connection.columns(ofTable: name, inSchema: schema).integerKey
         let isRowID = integerKey.map { [SQLiteName.folded($0.name)] == folded } ?? false
         if !isRowID, let chosen = primary ?? indexes.first {
@@ -73,27 +73,27 @@ final class InsertTarget {
         return made
     }
 
-    /// Returns whether the schema says what it said when names were compared last.
+    /// Returns whether the schema is unchanged since names were last compared.
     private func isComparedAsBefore() throws(SQLiteError) -> Bool {
         guard let count = comparisons.versions.first else { return false }
-        // To ask for the version is to read, and a transaction that reads first is refused when others write meanwhile.
+        // Querying the version is a read, and if a transaction reads first, its write fails if others write meanwhile.
         if hasOnlyBegun { return try connection.schemaExpirationCount() == count }
         return try versions() == comparisons.versions
     }
 
-    /// A Boolean value that indicates whether a transaction is open that has neither read nor written the schema yet.
+    /// A Boolean value that indicates whether the open transaction has neither read nor written the schema.
     private var hasOnlyBegun: Bool {
         connection.isInTransaction && transactionState == SQLITE_TXN_NONE
     }
 
-    /// A Boolean value that indicates whether the open transaction writes to the schema already.
+    /// A Boolean value that indicates whether the open transaction has already written to the schema.
     var isBeingWritten: Bool { transactionState == SQLITE_TXN_WRITE }
 
     private var transactionState: Int32? {
         unsafe connection.handle.map { handle in unsafe sqlite3_txn_state(handle, schema) }
     }
 
-    /// What the schema says now.
+    /// Returns the current facts about the schema.
     func facts() throws(SQLiteError) -> InsertFacts {
         let versions = try versions()
         if let known, known.versions == versions { return known.facts }
@@ -102,10 +102,10 @@ final class InsertTarget {
         return facts
     }
 
-    /// Numbers of which one changes with the schema, and with the temporary one, which may have triggers for the table.
+    /// Returns numbers that change with the schema or with the temporary one, which may have triggers for the table.
     ///
-    /// Other processes change the version of the schema and nothing else. What is undone within this one brings a version back,
-    /// and so does a database that is attached instead; all that this connection does is counted.
+    /// Other processes change only the version of the schema. Undoing a change in this process restores an earlier version,
+    /// and attaching another database may also set it back, so all changes by this connection are counted.
     func versions() throws(SQLiteError) -> [Int64] {
         let statement = try connection.cachedStatement(versionQuery)
         defer { statement.reset() }
@@ -113,21 +113,21 @@ final class InsertTarget {
     }
 }
 
-/// What a schema says of putting rows into a table.
+/// The facts about a schema that inserting rows depends on.
 struct InsertFacts: Equatable {
-    /// A Boolean value that indicates whether it is an ordinary table without triggers, in which nothing but the statement
-    /// decides what becomes of a row that has the same unique values as another one.
+    /// A Boolean value that indicates whether it is an ordinary table without triggers, where only the statement decides how
+    /// a row with the same unique values as another one is handled.
     private(set) var isPlain = false
-    /// A Boolean value that indicates whether a foreign key of the table is to the table itself.
+    /// A Boolean value that indicates whether a foreign key of the table refers to the table itself.
     private(set) var refersToItself = false
-    /// A Boolean value that indicates whether the table has foreign keys, or is referred to by some.
+    /// A Boolean value that indicates whether the table has foreign keys or is referred to by some.
     private(set) var hasForeignKeys = false
-    /// The column that is the row id, if inserting a row without it does nothing but to choose the largest id plus one.
+    /// The column that is the row id, if inserting a row without it only chooses the largest id plus one.
     private(set) var rowIDColumn: String?
 
     init(_ target: InsertTarget) throws(SQLiteError) {
         guard target.isOrdinary else { return }
-        // A word that is part of a name only costs time.
+        // If the word is a part of a name, this only costs time.
         let sql = try target.connection.creationSQL(ofTable: target.name, inSchema: target.schema)
         isPlain = !sql.contains("TRIGGER") && !sql.contains("CONFLICT")
         let name = SQLiteName.folded(target.name)
@@ -142,12 +142,13 @@ struct InsertFacts: Equatable {
                 hasForeignKeys = try Self.references(of: try others.text(at: 0) ?? "", target).contains(name)
             }
         }
-        // A trigger would see that there is no id.
+        // A trigger could detect that the id is missing.
         guard isPlain, !sql.contains("AUTOINCREMENT") else { return }
         rowIDColumn = try Self.rowIDColumn(target)
     }
 
-    // A primary key of the type INTEGER is the row id unless it has an index of its own, as with DESC or WITHOUT ROWID.
+    // A primary key of the type INTEGER is the row id unless it has an index of its own, for example with DESC or WITHOUT
+    // ROWID.
     private static func rowIDColumn(_ target: InsertTarget) throws(SQLiteError) -> String? {
         let columns = try target.connection.columns(ofTable: target.name, inSchema: target.schema)
         guard let key = columns.integerKey else { return nil }
@@ -155,7 +156,7 @@ struct InsertFacts: Equatable {
         return indexes.contains { $0.isPrimaryKey } ? nil : key.name
     }
 
-    /// The tables that a table of the target's schema refers to, folded.
+    /// Returns the folded names of the tables that a table of the target's schema refers to.
     private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [SQLiteName.Folded]
     {
         try target.connection.rows(ofPragma: "foreign_key_list", table, inSchema: target.schema) {
@@ -163,9 +164,10 @@ struct InsertFacts: Equatable {
         }
     }
 
-    /// Returns whether one statement for many rows does the same as one for each of them, up to the first row that is refused.
+    /// Returns whether one statement for many rows has the same effect as one statement for each row, up to the first
+    /// rejected row.
     ///
-    /// SQLite checks foreign keys at the end of a statement: of many rows one may mend what another one broke.
+    /// SQLite checks foreign keys at the end of a statement, so a later row could repair a violation by an earlier one.
     func allowsManyRows(_ conflict: SQLiteConflict) -> Bool {
         switch conflict {
         case .abort, .ignore: isPlain && !refersToItself
@@ -271,7 +273,7 @@ extension InsertTarget: SelfTesting {
         expectTrue(words.hasPrefix("SEARCH"), "the plan \(words)")
     }
 
-    // What has read cannot write where others have written meanwhile.
+    // A transaction that has read can't write if others have written meanwhile.
     private static func testReadsNothingInATransactionThatHasOnlyBegun() throws {
         let file = try TemporaryDatabase()
         let connection = try file.open()
@@ -330,7 +332,7 @@ extension InsertTarget: SelfTesting {
         expectFalse(try target.facts().isPlain, "a table with a trigger")
     }
 
-    // A change that is undone gives the version back, and the next one has the same.
+    // Undoing a change restores the version, and the next change gets the same number.
     private static func testSeesChangesAfterOthersWereUndone() throws {
         let changes = [
             "CREATE TABLE u (a)", "CREATE TRIGGER o.i AFTER INSERT ON s BEGIN SELECT 1; END",

@@ -1,11 +1,11 @@
-// The steps that bring a database to its newest version, each a transaction of its own. `user_version` says how many of them
-// a database has had.
+// Runs the steps that migrate a database to its newest version, each in a transaction of its own. `user_version` is the
+// number of steps that a database has had.
 
 import CSystemSQLite
 import PlistStreaming
 
 extension SQLiteConnection {
-    /// Brings a database to its newest version: runs those of the steps that it has not had, in order.
+    /// Migrates a database to its newest version by running, in order, the steps that it hasn't had.
     ///
     /// ```swift
     /// try connection.migrate([
@@ -13,18 +13,18 @@ extension SQLiteConnection {
     ///     { try $0.execute("ALTER TABLE tasks ADD COLUMN done BOOLEAN NOT NULL DEFAULT 0") },
     /// ])
     /// ```
-    /// `PRAGMA user_version` is the number of steps that a database has had, 0 for a new one: a step that was published stays
-    /// what it is and where it is, and new ones come after it. Each step is one transaction with its version. One that fails, or
-    /// a process that ends within it, leaves everything as it was before that step, and the next call begins with it. Of
-    /// several processes that do so at once, one runs a step, and the others wait as long as the busy timeout lets them.
+    /// `PRAGMA user_version` is the number of steps that a database has had, 0 for a new one. So don't change or reorder
+    /// published steps; add new ones after them. Each step runs in one transaction together with its version. If a step fails
+    /// or the process ends within it, the database stays as it was before that step, and the next call begins with it. If
+    /// several processes migrate at once, one of them runs a step, and the others wait up to the busy timeout.
     ///
-    /// Foreign keys are not enforced within a step, so that a table can be replaced by another one without deleting what
-    /// refers to it. They are checked when the step is done, if the connection enforces them: none may lead nowhere
-    /// that did not before. A step must not end its transaction; what it does behind that cannot be undone.
+    /// Foreign keys aren't enforced within a step, so that you can replace a table without deleting rows that refer to it. If
+    /// the connection enforces foreign keys, they are checked after the step: it must not add references to rows that don't
+    /// exist. A step must not end its transaction, since later changes in the step couldn't be undone.
     /// - Returns: The number of steps that were run.
-    /// - Throws: `schema` for a database to whose version the steps do not lead, such as one of a newer program, and nothing is
-    ///   run; `constraintForeignKey` for a step that leaves a foreign key which leads nowhere; `misuse` within a transaction; what a
-    ///   step throws.
+    /// - Throws: `schema` if the database has a version that the steps don't produce, for example from a newer program; then no
+    ///   step runs. `constraintForeignKey` if a step leaves a foreign key that refers to a missing row. `misuse` within a
+    ///   transaction. The error of a step.
     /// - Complexity: That of the steps, and O(rows of tables with foreign keys) for each.
     @discardableResult
     public func migrate(_ steps: [(SQLiteConnection) throws -> Void]) throws -> Int {
@@ -32,23 +32,24 @@ extension SQLiteConnection {
             throw SQLiteError(.misuse, "expected no open transaction, since each step of a migration is one")
         }
         var version = try version(upTo: steps.count)
-        // Also a connection that is read-only may find that there is nothing to do.
+        // A read-only connection is allowed if there is nothing to do.
         guard version < steps.count else { return 0 }
         let isEnforcing = try value("PRAGMA foreign_keys") == 1
-        // Within a transaction the pragma would do nothing.
+        // Within a transaction, the pragma has no effect.
         try setEnforcesForeignKeys(false)
         defer { try? setEnforcesForeignKeys(isEnforcing) }
         var count = 0
         while version < steps.count {
             version = try transaction {
-                // Another process may have been faster.
+                // Another process may have run the step already.
                 let version = try self.version(upTo: steps.count)
                 guard version < steps.count else { return version }
                 let scope = openScopes.last
                 let before = isEnforcing ? try danglingReferences() : []
                 try steps[version](self)
                 guard openScopes.last == scope, isInTransaction else {
-                    // Neither the step nor its version can be undone, but nothing more is done as if it were within it.
+                    // The step and its version can't be undone, but no more statements run as if they were in its
+                    // transaction.
                     if isInTransaction { try rollBack() }
                     throw SQLiteError(
                         .abort, "the transaction of step \(version + 1) was ended within it, and undone or not")
@@ -62,7 +63,7 @@ extension SQLiteConnection {
         return count
     }
 
-    /// The version of the database, which is no other than those of so many steps.
+    /// Returns the version of the database, which must not exceed the number of steps.
     private func version(upTo count: Int) throws(SQLiteError) -> Int {
         let version = Int(try value("PRAGMA user_version")?.integer ?? 0)
         guard 0...count ~= version else {
@@ -87,7 +88,7 @@ extension SQLiteConnection {
         )
     }
 
-    /// A foreign key that leads nowhere, as `PRAGMA foreign_key_check` tells it.
+    /// A foreign key that refers to a missing row, as reported by `PRAGMA foreign_key_check`.
     private struct DanglingReference: Hashable {
         let database: String
         let table: String
@@ -96,7 +97,7 @@ extension SQLiteConnection {
         let number: Int64
     }
 
-    /// The foreign keys that lead nowhere, in all databases of the connection.
+    /// Returns the foreign keys that refer to missing rows, in all databases of the connection.
     private func danglingReferences() throws(SQLiteError) -> Set<DanglingReference> {
         var names: [String] = []
         let databases = try prepare("PRAGMA database_list")
@@ -190,7 +191,7 @@ extension MigrationTests: SelfTesting {
                 try connection.execute("PRAGMA user_version = 9; DROP TABLE t")
                 throw Refusal()
             },
-            // Whoever ends the transaction does not get a version for it.
+            // A step that ends its transaction doesn't get a version.
             { try $0.execute("UPDATE t SET a = 7; ROLLBACK") },
         ]
         for failure in failures {
@@ -245,7 +246,7 @@ extension MigrationTests: SelfTesting {
         }
     }
 
-    /// What led nowhere before is no fault of a step; what does so in an attached database is.
+    /// References that were missing before aren't the fault of a step; new ones in an attached database are.
     private static func testKnowsTheForeignKeysOfEachDatabase() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(

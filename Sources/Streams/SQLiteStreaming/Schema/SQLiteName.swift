@@ -1,10 +1,10 @@
-// Names of tables and columns in SQL, quoted, so that every name is possible and none is a keyword.
+// Quotes the names of tables and columns in SQL, so that every name is possible and none is read as a keyword.
 
 /// Names in SQL.
 package enum SQLiteName {
-    /// A name in double quotes; those inside are doubled.
+    /// Returns a name in double quotes, with quotes in the name doubled.
     ///
-    /// - Throws: `misuse` for a name with NUL or none at all.
+    /// - Throws: `misuse` for a name with NUL or an empty one.
     static func quoted(_ name: String) throws(SQLiteError) -> String {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw SQLiteError(.misuse, "expected a name of a table or column, found an empty one or one with NUL")
@@ -12,9 +12,10 @@ package enum SQLiteName {
         return inQuotes(name)
     }
 
-    /// A name in double quotes, of which the caller knows that it can be one; those inside are doubled.
+    /// Returns a name in double quotes, with quotes in the name doubled. The caller must pass a valid name.
     package static func inQuotes(_ name: String) -> String {
-        // By scalars: a quote with a combining mark is one character, which is no quote, and would yet end the name.
+        // By scalars: a quote with a combining mark is one character that doesn't equal a quote, but it would end the name in
+        // SQL.
         var text = "\""
         for scalar in name.unicodeScalars {
             text.unicodeScalars.append(scalar)
@@ -24,31 +25,31 @@ package enum SQLiteName {
         return text
     }
 
-    /// A name with 128 random bits, which neither a database nor who made it can know.
+    /// Returns a name with 128 random bits, which neither a database nor its author can know.
     package static func random(_ prefix: String) -> String {
         let words = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
         return prefix + words.joined(separator: "_")
     }
 
-    /// A name as SQLite compares names: by its bytes, with small letters in ASCII, and only there.
+    /// A name as SQLite compares it: by its bytes, with ASCII letters in lower case.
     package struct Folded: Hashable {
         private let bytes: [UInt8]
 
         fileprivate init(_ name: String) { bytes = name.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 } }
     }
 
-    /// A name in the form in which names that are the same to SQLite are equal, and no others.
+    /// Returns the folded form of a name. Two names are equal for SQLite exactly if their folded forms are equal.
     package static func folded(_ name: String) -> Folded { Folded(name) }
 
-    /// Names in double quotes, with commas between.
+    /// Returns names in double quotes, separated by commas.
     ///
-    /// - Throws: As `quoted`.
+    /// - Throws: The errors of `quoted`.
     static func list(_ names: [String]) throws(SQLiteError) -> String {
         for name in names { _ = try quoted(name) }
         return listInQuotes(names)
     }
 
-    /// Names in double quotes, with commas between, of which the caller knows that they can be names.
+    /// Returns names in double quotes, separated by commas. The caller must pass valid names.
     package static func listInQuotes(_ names: [String]) -> String {
         names.map(inQuotes).joined(separator: ", ")
     }

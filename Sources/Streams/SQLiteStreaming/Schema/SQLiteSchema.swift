@@ -1,38 +1,38 @@
-// What a database says of its tables and their columns.
+// Reads the schema of a database: its tables, columns and indexes.
 
 import CSystemSQLite
 import PlistStreaming
 
-/// A column of a table, as the schema has it.
+/// A column of a table in the schema.
 public struct SQLiteColumn: Sendable, Hashable {
-    /// The type that values are turned to when they are stored; see https://sqlite.org/datatype3.html.
+    /// The conversion of values that are stored in a column; see https://sqlite.org/datatype3.html.
     public enum Affinity: String, Sendable {
         /// Numbers become text.
         case text
         /// Text that is a number becomes one; a real without a fraction becomes an integer.
         case numeric
-        /// As `numeric`, except in casts.
+        /// Like `numeric`, except in casts.
         case integer
-        /// As `numeric`, but integers become reals.
+        /// Like `numeric`, but integers become reals.
         case real
-        /// Nothing is turned.
+        /// Values aren't converted.
         case blob
     }
 
     /// The name, without quotes.
     public let name: String
-    /// The declared type; empty when there is none.
+    /// The declared type, or an empty text if there is none.
     public let declaredType: String
-    /// A Boolean value that indicates whether null is refused.
+    /// A Boolean value that indicates whether null is rejected.
     public let isNotNull: Bool
-    /// The SQL of the default; nil when that is null.
+    /// The SQL of the default value, or nil if it is null.
     public let defaultExpression: String?
-    /// The place in the primary key from 1; 0 outside.
+    /// The position in the primary key from 1, or 0 if the column isn't a part of it.
     public let primaryKeyIndex: Int
     /// A Boolean value that indicates whether the value is computed, so that it cannot be inserted.
     public let isGenerated: Bool
-    /// A Boolean value that indicates whether the table is STRICT, so that the column holds its declared type only, or anything
-    /// when that is `ANY`.
+    /// A Boolean value that indicates whether the table is STRICT: the column then only accepts its declared type, or any
+    /// value if the type is `ANY`.
     public internal(set) var isStrict: Bool = false
 
     // SPEC: https://sqlite.org/datatype3.html section 3.1, in this order; https://sqlite.org/stricttables.html for ANY.
@@ -50,32 +50,33 @@ public struct SQLiteColumn: Sendable, Hashable {
 
 extension [SQLiteColumn] {
     // SPEC: https://sqlite.org/lang_createtable.html section 5.
-    /// The only column of the primary key, when its type is INTEGER: the row id, unless the key has an index of its own.
+    /// The column that is the whole primary key and has the type INTEGER. It is the row id unless the key has an index of its
+    /// own.
     package var integerKey: SQLiteColumn? {
         let keys = filter { $0.primaryKeyIndex > 0 }
         return keys.count == 1 && keys[0].declaredType.uppercased() == "INTEGER" ? keys[0] : nil
     }
 }
 
-/// An index of a table, as the schema has it.
+/// An index of a table in the schema.
 package struct SQLiteIndex {
     package let isUnique: Bool
-    /// A Boolean value that indicates whether it is the one that the primary key needs.
+    /// A Boolean value that indicates whether the index exists for the primary key.
     package let isPrimaryKey: Bool
     package let isPartial: Bool
-    /// The columns that are compared, each with its collation; an expression has an empty name.
+    /// The compared columns, each with its collation; an expression has an empty name.
     package let columns: [(name: SQLiteName.Folded, collation: String)]
 }
 
 extension SQLiteConnection {
-    /// Returns the names of the tables in the order in which they were created, those of SQLite itself excepted.
+    /// Returns the names of the tables in the order of their creation, without SQLite's own tables.
     ///
-    /// - Throws: What reading the schema throws, such as `notADatabase` or `busy`; here and below.
+    /// - Throws: The errors of reading the schema, such as `notADatabase` or `busy`.
     public func tableNames() throws(SQLiteError) -> [String] {
         try names("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
     }
 
-    /// Returns the names of the tables and views in the order in which they were created, those of SQLite excepted.
+    /// Returns the names of the tables and views in the order of their creation, without SQLite's own tables.
     public func tableAndViewNames() throws(SQLiteError) -> [String] {
         try names(
             "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
@@ -88,14 +89,14 @@ extension SQLiteConnection {
         return names
     }
 
-    /// Returns the columns of a table or view in order; none when there is no such table.
+    /// Returns the columns of a table or view in order, or an empty array if it doesn't exist.
     ///
-    /// - Throws: What reading the schema throws.
+    /// - Throws: The errors of reading the schema.
     public func columns(ofTable table: String) throws(SQLiteError) -> [SQLiteColumn] {
         try columns(ofTable: table, inSchema: nil)
     }
 
-    /// Returns the columns of a table or view in a schema, in the first one that has the table without a name.
+    /// Returns the columns of a table or view in a schema. Without a schema, the first one with such a table is used.
     package func columns(ofTable table: String, inSchema schema: String?) throws(SQLiteError) -> [SQLiteColumn] {
         let isStrict = try place(ofTable: table, inSchema: schema)?.isStrict ?? false
         return try rows(ofPragma: "table_xinfo", table, inSchema: schema) {
@@ -124,16 +125,15 @@ extension SQLiteConnection {
         }
     }
 
-    /// Returns what a pragma tells of a table or index, row by row, without the rows that give nil; none when there is no such
-    /// table.
+    /// Returns the rows of a pragma for a table or index, without those for which the closure returns nil. The array is empty
+    /// if the table or index doesn't exist.
     ///
-    /// The function of the same name, such as `pragma_table_xinfo`, is hidden by any table or view that is named so; the pragma
-    /// itself is not.
+    /// A table or view can hide the function of the same name, such as `pragma_table_xinfo`, but not the pragma itself.
     package func rows<Row>(
         ofPragma pragma: String, _ name: String, inSchema schema: String? = nil,
         _ make: (SQLiteStatement) throws(SQLiteError) -> Row?
     ) throws(SQLiteError) -> [Row] {
-        // No table has such a name, nor would SQLite read behind the NUL.
+        // No table has such a name, and SQLite would ignore the text after the NUL.
         if name.utf8.contains(0) { return [] }
         let prefix = try schema.map { (name) throws(SQLiteError) in "\(try SQLiteName.quoted(name))." } ?? ""
         let statement = try prepare("PRAGMA \(prefix)\(pragma)(\(SQLiteName.inQuotes(name)))")
@@ -144,8 +144,9 @@ extension SQLiteConnection {
         return rows
     }
 
-    // SPEC: https://sqlite.org/lang_naming.html: the temporary tables come first, then main, then others as they were attached.
-    /// Returns the schema in which a table or view is, and what it is; nil when there is none.
+    // SPEC: https://sqlite.org/lang_naming.html: temporary tables come first, then those of main, then those of attached
+    // databases in the order of attachment.
+    /// Returns the schema of a table or view and its kind, or nil if it doesn't exist.
     package func place(
         ofTable table: String, inSchema schema: String? = nil
     ) throws(SQLiteError) -> (schema: String, isOrdinary: Bool, isStrict: Bool)? {
@@ -155,13 +156,13 @@ extension SQLiteConnection {
                 isStrict: row.integer(at: 5) != 0
             )
         }
-        // They come in the order of the schemas, the temporary one second.
+        // They are in the order of the schemas, with the temporary one second.
         return places.first { $0.schema == "temp" } ?? places.first
     }
 
-    /// Returns what creates a table and its triggers, in capitals.
+    /// Returns the SQL that creates a table and its triggers, in capitals.
     ///
-    /// Temporary triggers may be of any schema's table: those of another table of the same name count as well.
+    /// Temporary triggers can belong to a table of any schema, so those of other tables with the same name are included.
     package func creationSQL(ofTable table: String, inSchema schema: String) throws(SQLiteError) -> String {
         let statement = try prepare(
             """
@@ -175,9 +176,9 @@ extension SQLiteConnection {
         return sql
     }
 
-    /// Returns whether there is a table or view with this name, in which ASCII case does not count.
+    /// Returns whether a table or view with this name exists, ignoring ASCII case.
     ///
-    /// - Throws: What reading the schema throws.
+    /// - Throws: The errors of reading the schema.
     public func hasTable(_ name: String) throws(SQLiteError) -> Bool { try !columns(ofTable: name).isEmpty }
 }
 
@@ -265,7 +266,7 @@ extension SQLiteColumn: SelfTesting {
         expectTrue(try connection.place(ofTable: "nothing") == nil, "no such table")
     }
 
-    /// What is asked of schemas, in words.
+    /// Returns the results of schema queries as text.
     private static func answers(_ connection: SQLiteConnection) throws -> String {
         var answers: [String] = []
         for name in ["parent", "child", "PARENT", "v", "nothing"] {
@@ -276,7 +277,7 @@ extension SQLiteColumn: SelfTesting {
         return answers.joined(separator: "\n")
     }
 
-    /// Tables and views with the names of the functions of pragmas, and what creates each.
+    /// Tables and views with the names of pragma functions, and the SQL that creates each.
     package static var shadowsOfPragmas: [(name: String, creation: String)] {
         let pragmas = [
             "table_xinfo", "table_list", "database_list", "index_list", "index_xinfo", "foreign_key_list",
@@ -287,7 +288,7 @@ extension SQLiteColumn: SelfTesting {
         }
     }
 
-    // SPEC: https://sqlite.org/pragma.html#pragfunc: a table or view of the same name hides a function of pragmas.
+    // SPEC: https://sqlite.org/pragma.html#pragfunc: a table or view of the same name hides the function of a pragma.
     private static func testLooksPastTablesWithNamesOfPragmas() throws {
         let script = """
             CREATE TABLE parent (id INTEGER PRIMARY KEY, a UNIQUE);

@@ -1,17 +1,18 @@
-// SQL text with any number of statements, prepared one after another, since each may need what the one before did.
+// Splits SQL text into statements and prepares them one after another, since each may depend on the changes of an earlier
+// one.
 
 import CSystemSQLite
 import PlistStreaming
 
-/// The statements of a text.
+/// The statements of an SQL text.
 struct SQLiteScript {
     private let text: String
-    /// With a NUL at the end: SQLite copies text that has none, all of it for each statement.
+    /// The UTF-8 with a NUL at the end. For each statement, SQLite would copy all of a text without NUL.
     private let bytes: [UInt8]
     /// The number of bytes before the next statement.
     private(set) var byteOffset = 0
 
-    /// - Throws: `misuse` for a text with NUL, behind which SQLite would see nothing.
+    /// - Throws: `misuse` for a text with NUL, where SQLite would stop reading.
     init(_ text: String) throws(SQLiteError) {
         self.text = text
         var bytes: [UInt8] = []
@@ -24,21 +25,22 @@ struct SQLiteScript {
         }
     }
 
-    /// Prepares the next statement; nil at the end.
+    /// Prepares the next statement, or returns nil at the end.
     mutating func next(of connection: SQLiteConnection) throws(SQLiteError) -> SQLiteStatement? {
         let start = byteOffset
         guard let handle = try unsafe nextHandle(of: connection) else { return nil }
         return unsafe SQLiteStatement(connection, handle, sql: text, isKept: false, baseOffset: start)
     }
 
-    /// Prepares the next statement, which the caller has to finalize; nil at the end.
+    /// Prepares the next statement, which the caller has to finalize, or returns nil at the end.
     mutating func nextHandle(of connection: SQLiteConnection) throws(SQLiteError) -> OpaquePointer? {
         let database = try unsafe connection.requireHandle()
         while byteOffset < bytes.count - 1 {
             let start = byteOffset
             var statement: OpaquePointer?
             var next = start
-            // SAFETY: SQLite reads up to the count it is told, which is that of the NUL; the end of the statement lies in the same buffer.
+            // SAFETY: SQLite reads up to the passed count, which includes the NUL; the end of the statement is in the same
+            // buffer.
             let code = unsafe bytes.withUnsafeBytes { buffer in
                 guard let base = buffer.baseAddress else { return SQLITE_MISUSE }
                 let first = unsafe (base + start).assumingMemoryBound(to: CChar.self)
@@ -52,7 +54,7 @@ struct SQLiteScript {
                 throw unsafe SQLiteError.make(code, database, sql: text, baseOffset: start)
             }
             byteOffset = next > start ? next : bytes.count - 1
-            // Space and comments give no statement.
+            // For spaces and comments, SQLite returns no statement.
             if let statement = unsafe statement { return unsafe statement }
         }
         return nil
@@ -112,7 +114,7 @@ extension SQLiteScript: SelfTesting {
     }
 
     private static func testReadsEachStatementOnce() throws {
-        // The bound is that of what SQLite looks at for one statement, or copies for it.
+        // The limit applies to the text that SQLite reads or copies for one statement.
         let connection = try SQLiteConnection.inMemory()
         connection.setLimit(.sqlLength, to: 60)
         for separator in ["", "\n", " -- a comment\n"] {

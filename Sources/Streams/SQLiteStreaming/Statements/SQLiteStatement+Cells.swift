@@ -1,4 +1,4 @@
-// The cells of the row that a statement is on, each as the type that the caller asks for or as the one it has.
+// Reads the cells of a statement's current row, as a requested type or in their storage class.
 
 import CSystemSQLite
 import PlistStreaming
@@ -18,9 +18,9 @@ extension SQLiteStatement {
         case null
     }
 
-    /// The name of a column, as SQLite gives it: that of the AS clause, or of the column without quotes.
+    /// Returns the name of a column: that of the AS clause, or of the column without quotes.
     ///
-    /// - Parameter column: From 0.
+    /// - Parameter column: The index from 0.
     public func columnName(at column: Int) -> String {
         precondition(column >= 0 && column < columnCount, "column out of range")
         // SAFETY: nil only without memory; copied before the next call.
@@ -36,7 +36,8 @@ extension SQLiteStatement {
     /// let title = try statement.column(named: "title")
     /// while try statement.step() { print(try statement.text(at: title) ?? "-") }
     /// ```
-    /// - Throws: `misuse` when no column has exactly this name, with the names that there are, or when several have it.
+    /// - Throws: `misuse` with the names of all columns if no column has exactly this name; `misuse` if several columns have
+    ///   it.
     /// - Complexity: O(columns); look it up once, before the rows.
     public func column(named name: String) throws(SQLiteError) -> Int {
         let names = columnNames
@@ -50,14 +51,14 @@ extension SQLiteStatement {
                 : "expected the name of one column, found \(name), which \(found.count) columns have; \(all)", sql: sql)
     }
 
-    /// A cell in its storage class, by the name of its column.
+    /// Returns a cell in its storage class, by the name of its column.
     ///
-    /// - Throws: What ``column(named:)`` and ``value(at:)`` throw.
+    /// - Throws: The errors of ``column(named:)`` and ``value(at:)``.
     public func value(named name: String) throws(SQLiteError) -> SQLiteValue { try value(at: column(named: name)) }
 
-    /// The type that the table declares for a column; nil for expressions.
+    /// Returns the type that the table declares for a column, or nil for expressions.
     ///
-    /// - Parameter column: From 0.
+    /// - Parameter column: The index from 0.
     public func declaredType(at column: Int) -> String? {
         precondition(column >= 0 && column < columnCount, "column out of range")
         // SAFETY: see columnName.
@@ -70,7 +71,7 @@ extension SQLiteStatement {
         return Int32(truncatingIfNeeded: column)
     }
 
-    /// The storage class of a cell.
+    /// Returns the storage class of a cell.
     public func type(at column: Int) -> CellType {
         unsafe CellType(rawValue: sqlite3_column_type(handle, cell(column))) ?? .null
     }
@@ -78,15 +79,15 @@ extension SQLiteStatement {
     /// Returns whether a cell is null.
     public func isNull(at column: Int) -> Bool { type(at: column) == .null }
 
-    /// A cell as an integer, by SQLite's conversion: text is read as far as it is a number, null is 0.
+    /// Returns a cell as an integer with SQLite's conversion: the leading number of a text, 0 for null.
     public func integer(at column: Int) -> Int64 { unsafe sqlite3_column_int64(handle, cell(column)) }
 
-    /// A cell as a real, by SQLite's conversion: text is read as far as it is a number, null is 0.
+    /// Returns a cell as a real with SQLite's conversion: the leading number of a text, 0 for null.
     public func real(at column: Int) -> Double { unsafe sqlite3_column_double(handle, cell(column)) }
 
-    /// A cell as text, numbers by SQLite's conversion; nil for null.
+    /// Returns a cell as text, or nil for null. Numbers are converted by SQLite.
     ///
-    /// - Throws: `mismatch` when the text is not valid UTF-8; `noMemory`.
+    /// - Throws: `mismatch` for text that isn't valid UTF-8; `noMemory`.
     public func text(at column: Int) throws(SQLiteError) -> String? {
         guard !isNull(at: column) else { return nil }
         var result: String?
@@ -94,7 +95,7 @@ extension SQLiteStatement {
         return result
     }
 
-    /// A cell as bytes; nil for null. Text is its UTF-8.
+    /// Returns a cell as bytes, or nil for null. For text, these are its UTF-8.
     ///
     /// - Throws: `noMemory`.
     public func blob(at column: Int) throws(SQLiteError) -> [UInt8]? {
@@ -104,9 +105,9 @@ extension SQLiteStatement {
         return result
     }
 
-    /// A cell in its storage class.
+    /// Returns a cell in its storage class.
     ///
-    /// - Throws: What ``text(at:)`` and ``blob(at:)`` throw.
+    /// - Throws: The errors of ``text(at:)`` and ``blob(at:)``.
     public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
         switch type(at: column) {
         case .null: .null
@@ -117,25 +118,25 @@ extension SQLiteStatement {
         }
     }
 
-    /// All cells of the row.
+    /// Returns all cells of the row.
     ///
-    /// - Throws: What ``text(at:)`` and ``blob(at:)`` throw.
+    /// - Throws: The errors of ``text(at:)`` and ``blob(at:)``.
     public func values() throws(SQLiteError) -> [SQLiteValue] {
         var values: [SQLiteValue] = []
         for column in 0..<columnCount { values.append(try value(at: column)) }
         return values
     }
 
-    /// Calls a closure with the UTF-8 of a cell without a copy; null is empty text.
+    /// Calls a closure with the UTF-8 of a cell without copying it. For null, the text is empty.
     ///
     /// - Precondition: The closure does not step, run or reset the statement, nor clear its parameters.
-    /// - Throws: `mismatch` when the text is not valid UTF-8; `noMemory`; what the closure throws.
+    /// - Throws: `mismatch` for text that isn't valid UTF-8; `noMemory`; the error of the closure.
     public func withText(at column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
         let index = cell(column)
-        // Of a blob that is being read SQLite would make text in other memory.
+        // For a blob that is being read, SQLite would create the text in other memory.
         if lentColumns.contains(column), type(at: column) == .blob { return try withLentBlobAsText(column, body) }
-        // SAFETY: SQLite keeps the text until the next step, reset or conversion of the cell; the span stays in the closure, during
-        // which the cell is lent.
+        // SAFETY: SQLite keeps the text until the next step, reset or conversion of the cell. The span stays in the closure,
+        // and the cell is lent meanwhile.
         let address = unsafe sqlite3_column_text(handle, index)
         let count = unsafe Int(sqlite3_column_bytes(handle, index))
         guard let address = unsafe address else {
@@ -161,13 +162,14 @@ extension SQLiteStatement {
         }
     }
 
-    /// Calls a closure with the bytes of a cell without a copy; null is empty.
+    /// Calls a closure with the bytes of a cell without copying them. For null, there are no bytes.
     ///
     /// - Precondition: The closure does not step, run or reset the statement, nor clear its parameters.
-    /// - Throws: `noMemory`; what the closure throws.
+    /// - Throws: `noMemory`; the error of the closure.
     public func withBlob(at column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
         let index = cell(column)
-        // SAFETY: see withText. An empty blob has no address; of text SQLite would give the bytes that a database in UTF-16 has.
+        // SAFETY: see withText. An empty blob has no address. For text in a UTF-16 database, SQLite would return UTF-16
+        // bytes.
         let address =
             unsafe type(at: column) == .text
             ? UnsafeRawPointer(sqlite3_column_text(handle, index)) : sqlite3_column_blob(handle, index)

@@ -1,4 +1,4 @@
-// The parameters of a statement: by position, by name, and by type without a value in between.
+// Binds values to the parameters of a statement by position, by name, or directly by type.
 
 import CSystemSQLite
 import PlistStreaming
@@ -7,17 +7,17 @@ extension SQLiteStatement {
     /// The largest index of a parameter.
     public var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(handle)) }
 
-    /// The name of a parameter with its prefix, such as `:id`; nil for `?`.
+    /// Returns the name of a parameter with its prefix, such as `:id`, or nil for `?`.
     ///
-    /// - Parameter index: From 1, as in SQL.
+    /// - Parameter index: The index from 1, as in SQL.
     public func parameterName(at index: Int) -> String? {
         // SAFETY: SQLite returns nil for an index out of range; the name lives as long as the statement.
         unsafe sqlite3_bind_parameter_name(handle, Int32(clamping: index)).map { unsafe String(cString: $0) }
     }
 
-    /// The index of a named parameter, from 1; nil when there is none.
+    /// Returns the index of a named parameter, from 1, or nil if it doesn't exist.
     ///
-    /// - Parameter name: With the prefix it has in the SQL, or without.
+    /// - Parameter name: The name with or without its prefix in the SQL.
     public func parameterIndex(named name: String) -> Int? {
         guard !name.isEmpty, !name.utf8.contains(0) else { return nil }
         let prefixes = ":@$?".contains(name.first ?? " ") ? [""] : [":", "@", "$"]
@@ -28,18 +28,18 @@ extension SQLiteStatement {
         return nil
     }
 
-    /// Sets all parameters to null, and leaves the row that the statement is on, whose cells may be values of parameters.
+    /// Sets all parameters to null and resets the statement, since the cells of its row may be values of parameters.
     ///
     /// - Precondition: The statement is not sending its rows, and no cell of it is read in a closure.
     public func clearBindings() {
-        // SQLite copies neither into the row: it would go on with memory that is gone.
+        // SQLite copies neither text nor blobs into the row, so it would use memory that is freed.
         reset()
         unsafe sqlite3_clear_bindings(handle)
     }
 
     /// Binds values to all parameters.
     ///
-    /// - Throws: `range` when a parameter gets no value or a value no parameter; what binding a value throws.
+    /// - Throws: `range` if the numbers of parameters and values or their names don't match; the errors of binding a value.
     public func bind(_ parameters: SQLiteParameters) throws(SQLiteError) {
         switch parameters.content {
         case .positional(let values):
@@ -70,8 +70,8 @@ extension SQLiteStatement {
 
     /// Binds a value to the parameter at an index, from 1.
     ///
-    /// - Throws: `range`; `tooBig` beyond the limit of the connection; `mismatch` for text with NUL, which SQL functions
-    ///   would cut, and for NaN, which SQLite does not have.
+    /// - Throws: `range`; `tooBig` for values above the connection's limit; `mismatch` for text with NUL, which SQL functions
+    ///   would cut, and for NaN, which SQLite doesn't support.
     public func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteError) {
         switch value {
         case .null: try bindNull(at: index)
@@ -99,7 +99,7 @@ extension SQLiteStatement {
 
     /// Binds a real to the parameter at an index, from 1.
     ///
-    /// - Throws: `range`; `misuse` while the statement is on a row; `mismatch` for NaN, which SQLite does not have.
+    /// - Throws: `range`; `misuse` while the statement is on a row; `mismatch` for NaN, which SQLite doesn't support.
     public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
         guard !value.isNaN else {
             throw SQLiteError(.mismatch, SQLiteValue.foundNaN, sql: sql)
@@ -109,20 +109,21 @@ extension SQLiteStatement {
 
     /// Binds a text to the parameter at an index, from 1.
     ///
-    /// - Throws: `range`; `misuse` while the statement is on a row; `tooBig` beyond the limit of the connection; `mismatch` for
-    ///   text with NUL.
+    /// - Throws: `range`; `misuse` while the statement is on a row; `tooBig` for text above the connection's limit;
+    ///   `mismatch` for text with NUL.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         try value.withUTF8Span { (span) throws(SQLiteError) in try bind(text: span, at: index) }
     }
 
-    /// Binds a text to the parameter at an index, from 1; the bytes, which must be valid UTF-8, are copied.
+    /// Binds a text to the parameter at an index, from 1. The bytes must be valid UTF-8 and are copied.
     ///
-    /// - Throws: As for a `String`.
+    /// - Throws: The same errors as for a `String`.
     public func bind(text: RawSpan, at index: Int) throws(SQLiteError) {
         if let offset = TextCheck.firstNUL(in: text) {
             throw SQLiteError(.mismatch, TextCheck.foundNUL(at: offset).message, sql: sql)
         }
-        // SAFETY: SQLite copies the bytes during the call; an empty span may have no address, which would mean null.
+        // SAFETY: SQLite copies the bytes during the call. An empty span may have no address, which SQLite would read as
+        // null.
         let code = unsafe text.withUnsafeBytes { buffer in
             let address = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
             return unsafe sqlite3_bind_text64(
@@ -134,7 +135,7 @@ extension SQLiteStatement {
 
     /// Binds a blob to the parameter at an index, from 1; the bytes are copied.
     ///
-    /// - Throws: `range`; `misuse` while the statement is on a row; `tooBig` beyond the limit of the connection.
+    /// - Throws: `range`; `misuse` while the statement is on a row; `tooBig` for a blob above the connection's limit.
     public func bind(blob: RawSpan, at index: Int) throws(SQLiteError) {
         // SAFETY: see above.
         let code = unsafe blob.withUnsafeBytes { buffer in

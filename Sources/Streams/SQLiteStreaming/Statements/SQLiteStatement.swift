@@ -1,9 +1,9 @@
-// A prepared statement: its parameters are in `+Parameters`, its cells in `+Cells`.
+// A prepared statement. Its parameters are in `+Parameters`, its cells in `+Cells`.
 
 import CSystemSQLite
 import PlistStreaming
 
-/// A prepared statement of a connection: values are bound to its parameters, then it is stepped from row to row.
+/// A prepared statement of a connection. Bind values to its parameters, then step from row to row.
 ///
 /// ```swift
 /// let statement = try connection.prepare("SELECT title FROM tasks WHERE done = :done")
@@ -11,24 +11,25 @@ import PlistStreaming
 /// while try statement.step() { print(try statement.text(at: 0) ?? "-") }
 /// ```
 ///
-/// It keeps its connection alive, and is finalized when it is gone. It is for the thread or task that its connection is for.
+/// It retains its connection and is finalized when it is released. Use it only from the thread or task of its connection.
 @safe
 public final class SQLiteStatement {
-    /// The connection it was prepared by.
+    /// The connection that prepared the statement.
     public let connection: SQLiteConnection
-    /// The SQL it was prepared from, with what came before and after in the same script.
+    /// The SQL of the statement. For a statement of a script, this is the whole script.
     public let sql: String
-    // SAFETY: valid as long as this object, which alone finalizes it, or gives it back to the connection.
+    // SAFETY: valid as long as this object, which alone finalizes it or returns it to the connection.
     package let handle: OpaquePointer
-    /// A Boolean value that indicates whether the connection keeps the handle when this object is gone.
+    /// A Boolean value that indicates whether the connection keeps the handle when this object is released.
     private let isKept: Bool
-    /// The bytes of `sql` before this statement.
+    /// The number of bytes of `sql` before this statement.
     let baseOffset: Int
-    /// A Boolean value that indicates whether there is a row whose cells can be read.
+    /// A Boolean value that indicates whether the statement is on a row whose cells can be read.
     public private(set) var isOnRow = false
-    /// A Boolean value that indicates whether `send` is going through the rows.
+    /// A Boolean value that indicates whether `send` is reading the rows.
     private var isSending = false
-    /// The cells that closures are reading, whose memory stays until they return: each may be there more than once.
+    /// The cells that closures are reading. Their memory stays valid until the closures return. A cell can occur more than
+    /// once.
     private(set) var lentColumns: [Int] = []
 
     init(
@@ -49,16 +50,17 @@ public final class SQLiteStatement {
         }
     }
 
-    /// The number of columns of its rows; 0 for statements that give none.
+    /// The number of columns of its rows, or 0 for statements without rows.
     public var columnCount: Int { unsafe Int(sqlite3_column_count(handle)) }
 
-    /// A Boolean value that indicates whether the statement changes nothing in the database file by itself.
+    /// A Boolean value that indicates whether the statement itself changes nothing in the database file.
     public var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
 
     /// Moves to the next row.
     ///
-    /// - Returns: Whether there is one; after the last row the statement is reset, and can be stepped again.
-    /// - Throws: The error of SQLite, such as `busy`, `interrupt` or a constraint; the statement is reset then.
+    /// - Returns: A Boolean value that indicates whether there is another row. After the last row, the statement is reset and
+    ///   can be stepped again.
+    /// - Throws: The error of SQLite, such as `busy`, `interrupt` or a constraint; the statement is then reset.
     public func step() throws(SQLiteError) -> Bool {
         checkMayMove()
         if !isOnRow { try connection.checkIsRolledBack() }
@@ -77,20 +79,20 @@ public final class SQLiteStatement {
         throw error
     }
 
-    /// Goes back before the first row. Parameters keep their values.
+    /// Moves back before the first row. Parameters keep their values.
     ///
-    /// A statement that changes rows and returns them, by `RETURNING`, is to be stepped to its end: what it did is kept or
-    /// refused only there, when there is no other transaction, and here no error can be told.
+    /// Step a statement that changes rows and returns them with `RETURNING` to its end. Outside a transaction, its changes
+    /// are committed or rejected only there, and this function can't report an error.
     public func reset() {
         checkMayMove()
         isOnRow = false
         unsafe sqlite3_reset(handle)
     }
 
-    /// Runs the statement to its end with values for its parameters, and ignores the rows it gives.
+    /// Runs the statement to its end with values for its parameters and ignores the rows it returns.
     ///
-    /// - Returns: The number of rows that it inserted, updated or deleted, without those that triggers changed.
-    /// - Throws: What ``bind(_:)`` and ``step()`` throw.
+    /// - Returns: The number of rows that it inserted, updated or deleted, excluding those changed by triggers.
+    /// - Throws: The errors of ``bind(_:)`` and ``step()``.
     @discardableResult
     public func run(_ parameters: SQLiteParameters = .none) throws(SQLiteError) -> Int {
         reset()
@@ -98,10 +100,10 @@ public final class SQLiteStatement {
         return try execute()
     }
 
-    /// Runs the statement to its end with the values that its parameters have, and ignores the rows it gives.
+    /// Runs the statement to its end with the current values of its parameters and ignores the rows it returns.
     ///
-    /// - Returns: The number of rows that it inserted, updated or deleted, without those that triggers changed.
-    /// - Throws: What ``step()`` throws.
+    /// - Returns: The number of rows that it inserted, updated or deleted, excluding those changed by triggers.
+    /// - Throws: The errors of ``step()``.
     @discardableResult
     public func execute() throws(SQLiteError) -> Int {
         let before = connection.totalChangeCount
@@ -115,14 +117,14 @@ public final class SQLiteStatement {
         precondition(lentColumns.isEmpty, "a cell of the statement is being read in a closure")
     }
 
-    /// Calls a closure that reads the memory of a cell, from which the statement must not move meanwhile.
+    /// Calls a closure that reads the memory of a cell. Meanwhile the statement must stay on the row.
     func lend(_ column: Int, _ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         lentColumns.append(column)
         defer { lentColumns.removeLast() }
         try body()
     }
 
-    /// Begins to go through the rows for `send`.
+    /// Begins to read the rows for `send`.
     func beginSending() throws(SQLiteError) {
         guard !isSending else { throw SQLiteError(.misuse, "the statement is sending its rows already", sql: sql) }
         guard lentColumns.isEmpty else {
@@ -133,7 +135,7 @@ public final class SQLiteStatement {
         isSending = true
     }
 
-    /// Ends it, wherever it is.
+    /// Ends reading the rows for `send`, regardless of the position.
     func endSending() {
         isSending = false
         unsafe sqlite3_reset(handle)
@@ -146,7 +148,7 @@ public final class SQLiteStatement {
         return error
     }
 
-    /// The SQL in errors: without bound values, unless the connection's options want them.
+    /// The SQL for errors. It doesn't contain bound values unless the connection's options enable this.
     var shownSQL: String {
         guard connection.options.showsBoundValues, let text = unsafe sqlite3_expanded_sql(handle) else { return sql }
         defer { unsafe sqlite3_free(text) }
@@ -215,7 +217,7 @@ extension SQLiteStatement: SelfTesting {
         }
     }
 
-    /// What a closure does with the statement while it reads a cell.
+    /// The actions on the statement while a closure reads a cell.
     private static var moves: [(String, (SQLiteStatement) throws(SQLiteError) -> Void)] {
         [
             ("step", { (statement) throws(SQLiteError) in _ = try statement.step() }), ("reset", { $0.reset() }),
@@ -252,7 +254,7 @@ extension SQLiteStatement: SelfTesting {
             expectEqual(try other.text(at: 0), longText, "text")
             expectEqual(String(validating: bytes), longText, "the UTF-8 of text in UTF-16")
         }
-        // Of a blob SQLite makes text in other memory, unless it is asked for by the bytes.
+        // SQLite converts a blob to text in other memory, unless the text is requested as bytes.
         let statement = try statementOnRow()
         try statement.withBlob(at: 1) { (bytes) throws(SQLiteError) in
             expectEqual(try statement.text(at: 1), longText, "a blob as text")

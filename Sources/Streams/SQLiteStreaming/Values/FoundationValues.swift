@@ -1,4 +1,4 @@
-// The types of Foundation that parameters often are: dates, data, addresses and identifiers.
+// Makes the types of Foundation that are often used as parameters bindable: dates, data, URLs and UUIDs.
 
 import PlistStreaming
 
@@ -9,7 +9,8 @@ public import Foundation
 #endif
 
 extension Date: SQLiteBindable {
-    /// The text in UTC, as ``SQLiteDateFormat/text`` says; bind `timeIntervalSince1970` where dates are stored as numbers.
+    /// The text in UTC, as in ``SQLiteDateFormat/text``. If dates are stored as numbers, bind `timeIntervalSince1970`
+    /// instead.
     /// - Throws: `mismatch` for a date outside the years 0 to 9999.
     public var sqliteValue: SQLiteValue {
         get throws(SQLiteError) { try SQLiteClause.value(.date(timeIntervalSinceReferenceDate), .text) }

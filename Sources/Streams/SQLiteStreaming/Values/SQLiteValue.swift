@@ -1,4 +1,4 @@
-// A value of a cell or a parameter, and the Swift types that are one.
+// The values of cells and parameters, and the Swift types that can be bound as values.
 
 import PlistStreaming
 
@@ -15,14 +15,14 @@ public enum SQLiteValue: Sendable, Hashable {
     /// Bytes.
     case blob([UInt8])
 
-    /// What is wrong with NaN.
+    /// The error message for NaN.
     package static let foundNaN = "expected a number, found NaN, which SQLite has not"
 
     /// A Boolean value that indicates whether the value is null.
     public var isNull: Bool { self == .null }
-    /// The integer; nil for other values.
+    /// The integer, or nil for other values.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-    /// The number; nil for values that are neither real nor integer.
+    /// The number, or nil for values that are neither real nor integer.
     public var real: Double? {
         switch self {
         case .real(let value): value
@@ -30,13 +30,13 @@ public enum SQLiteValue: Sendable, Hashable {
         default: nil
         }
     }
-    /// The text; nil for other values.
+    /// The text, or nil for other values.
     public var text: String? { if case .text(let value) = self { value } else { nil } }
-    /// The bytes; nil for other values.
+    /// The bytes, or nil for other values.
     public var blob: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
 }
 
-// Not by nil: in an expression of `SQLiteValue?` that would be taken for "no value".
+// Not expressible by nil, which would mean "no value" in an expression of the type `SQLiteValue?`.
 extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByBooleanLiteral
 {
@@ -53,10 +53,10 @@ extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
 /// A type whose values can be bound to parameters and compared with columns.
 ///
 /// Integers, floating-point numbers, strings, Booleans, arrays of bytes, Foundation's `Date`, `Data`, `URL` and `UUID`,
-/// optionals of them and ``SQLiteValue`` conform; an
-/// enumeration with such raw values conforms by `extension Color: SQLiteBindable {}`.
+/// optionals of them and ``SQLiteValue`` conform. An enumeration with such raw values conforms with `extension Color:
+/// SQLiteBindable {}`.
 public protocol SQLiteBindable {
-    /// The value in one of SQLite's storage classes, or an error when it fits none.
+    /// The value in one of SQLite's storage classes, or an error if it fits none of them.
     var sqliteValue: SQLiteValue { get throws(SQLiteError) }
 }
 
@@ -66,7 +66,7 @@ extension SQLiteValue: SQLiteBindable {
 }
 
 extension FixedWidthInteger where Self: SQLiteBindable {
-    /// The integer; one above 2^63 - 1 is an error, since SQLite would make it a real.
+    /// The integer. A value above 2^63 - 1 is an error, since SQLite would convert it to a real.
     public var sqliteValue: SQLiteValue {
         get throws(SQLiteError) {
             guard let value = Int64(exactly: self) else {
@@ -89,7 +89,7 @@ extension UInt32: SQLiteBindable {}
 extension UInt64: SQLiteBindable {}
 
 extension BinaryFloatingPoint where Self: SQLiteBindable {
-    /// The real; NaN is an error, since SQLite would make it null.
+    /// The real. NaN is an error, since SQLite would convert it to null.
     public var sqliteValue: SQLiteValue {
         get throws(SQLiteError) {
             guard !isNaN else { throw SQLiteError(.mismatch, SQLiteValue.foundNaN) }
@@ -138,8 +138,8 @@ extension RawRepresentable where Self: SQLiteBindable, RawValue: SQLiteBindable 
 /// try connection.run("UPDATE tasks SET done = :done WHERE id = :id", ["done": true, "id": 1])
 /// ```
 ///
-/// A name may have the prefix of the statement (`:`, `@` or `$`) or none. Each parameter needs a value, and each value a
-/// parameter.
+/// A name can include the prefix of the statement's parameter (`:`, `@` or `$`). Each parameter needs a value, and each value
+/// a parameter.
 public struct SQLiteParameters: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
     enum Content {
         case positional([(any SQLiteBindable)?])

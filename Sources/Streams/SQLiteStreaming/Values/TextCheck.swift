@@ -1,4 +1,4 @@
-// What is checked of text between SQLite and streams: NUL on the way in, UTF-8 on the way out.
+// Checks text between SQLite and streams: for NUL when it is inserted, for valid UTF-8 when it is read.
 
 import CSystemSQLite
 import PlistStreaming
@@ -13,7 +13,7 @@ import Glibc
 
 /// Checks of text.
 package enum TextCheck {
-    /// The offset of the first NUL, or nil.
+    /// Returns the offset of the first NUL, or nil.
     @inline(__always)  // PERF: SQLite/insert; once a text.
     package static func firstNUL(in text: RawSpan) -> Int? {
         // SAFETY: the pointer does not leave the closure.
@@ -23,7 +23,7 @@ package enum TextCheck {
         }
     }
 
-    /// The error that text has a NUL.
+    /// Makes the error for text with a NUL.
     @inline(never)
     package static func foundNUL(at offset: Int) -> StreamError {
         StreamError(
@@ -38,8 +38,8 @@ package enum TextCheck {
     }
 }
 
-/// An address for empty text and blobs: SQLite takes none for null.
-// SAFETY: one byte that lives as long as the process and is never written.
+/// An address for empty text and blobs, since SQLite reads a null pointer as null.
+// SAFETY: one byte that exists as long as the process and is never written.
 nonisolated(unsafe) package let emptyText: UnsafePointer<CChar> = {
     let memory = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
     unsafe memory.initialize(to: 0)
@@ -65,7 +65,7 @@ extension TextCheck: SelfTesting {
     }
 
     private static func testAgreesWithTheStandardLibrary() {
-        // Every pair of bytes at boundaries, after ASCII of every length up to two words.
+        // All pairs of boundary bytes, after ASCII of every length up to two words.
         let edges: [UInt8] = [
             0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
             0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,

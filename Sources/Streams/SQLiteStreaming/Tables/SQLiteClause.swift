@@ -1,13 +1,13 @@
-// From conditions, orders and assignments to SQL with parameters.
+// Converts conditions, orders and assignments to SQL with parameters.
 
 import PlistBuilding
 import PlistStreaming
 
-/// A property by the place where it is stored, which unlike its key path crosses tasks.
+/// A property identified by its storage. Unlike its key path, this can be sent to another task.
 struct SQLiteMember: Sendable {
-    /// The offset from the start of the members; nil for a property without storage.
+    /// The offset from the start of the members, or nil for a property without storage.
     let offset: Int?
-    /// The type of the property: a part of a stored property may have the same offset, but not the same type.
+    /// The type of the property. A part of a stored property can have the same offset but not the same type.
     let type: ObjectIdentifier
     let description: String
 
@@ -23,12 +23,12 @@ struct SQLiteMember: Sendable {
         }
     }
 
-    /// The offset of a property in the memory of an object, or some other number when it has no storage there.
+    /// Returns the offset of a property in the memory of an object, or an unrelated number for a property without storage.
     private static func objectOffset<Row: StreamObject, Value>(_ property: ReferenceWritableKeyPath<Row, Value>) -> Int?
     {
         let row = Row()
         let object = row as AnyObject
-        // SAFETY: only the address is used, as a number.
+        // SAFETY: the address is used only as a number.
         let start = unsafe UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
         return withExtendedLifetime(object) {
             unsafe withUnsafeMutablePointer(to: &row[keyPath: property]) { unsafe UnsafeRawPointer($0) - start }
@@ -36,13 +36,13 @@ struct SQLiteMember: Sendable {
     }
 }
 
-/// A sink that takes one scalar.
+/// A sink that accepts one scalar.
 struct CellSink: ScalarSink, CellsOnly {
     private(set) var value: ScalarValue?
 
     /// Returns the scalar that a value is sent as.
     ///
-    /// - Throws: `typeMismatch` for containers, what sending the value throws.
+    /// - Throws: `typeMismatch` for containers; errors of sending the value.
     static func scalar(of value: some StreamValue) throws(StreamError) -> ScalarValue {
         var sink = CellSink()
         try sink.write(cell: value)
@@ -98,7 +98,8 @@ struct SQLiteClause {
         sql += ")"
     }
 
-    /// Appends a chain of one operator without brackets between its parts: SQLite's parser takes about a hundred.
+    /// Appends a chain of one operator without parentheses between its parts, since SQLite's parser supports only about a
+    /// hundred levels.
     private mutating func append<Row>(chain node: SQLiteCondition<Row>.Node, ofAnd isAnd: Bool) throws(SQLiteError) {
         var waiting = [node]
         var isFirst = true
@@ -114,7 +115,7 @@ struct SQLiteClause {
         }
     }
 
-    /// Appends a condition without brackets around it.
+    /// Appends a condition without enclosing parentheses.
     private mutating func appendBare<Row>(_ node: SQLiteCondition<Row>.Node) throws(SQLiteError) {
         switch node {
         case .compare(let member, let symbol, let value):
@@ -152,7 +153,7 @@ struct SQLiteClause {
         }
     }
 
-    /// The value that SQLite has for a scalar.
+    /// Returns SQLite's value for a scalar.
     static func value(_ scalar: ScalarValue, _ dateFormat: SQLiteDateFormat) throws(SQLiteError) -> SQLiteValue {
         switch scalar {
         case .null: return .null

@@ -1,13 +1,13 @@
-// Conditions of rows in Swift: key paths and operators, whose values are bound as parameters.
+// Conditions for rows in Swift: key paths and operators, whose values are bound as parameters.
 
 import PlistBuilding
 import PlistStreaming
 
-/// A condition of the rows of a type, such as `\.age > 30 && \.name == "Ada"`.
+/// A condition for the rows of a type, such as `\.age > 30 && \.name == "Ada"`.
 ///
-/// A key path stands for the column of its property, which must be stored and a member of the type. Values are bound as
-/// parameters, and dates are compared as the table stores them. `==` and `!=` treat nil like any other value, as in Swift; the
-/// other operators are never true for nil. Text is compared by its UTF-8 bytes, so by Unicode scalars.
+/// A key path represents the column of its property, which must be stored and a member of the type. Values are bound as
+/// parameters, and dates are compared in the table's format. `==` and `!=` treat nil like any other value, as in Swift; the
+/// other operators are never true for nil. Text is compared by its UTF-8 bytes, and so by Unicode scalars.
 public struct SQLiteCondition<Row: StreamObject>: Sendable {
     indirect enum Node: Sendable {
         case compare(SQLiteMember, String, ScalarValue)
@@ -18,18 +18,18 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         case or(Node, Node)
         case not(Node)
         case sql(String, [SQLiteValue])
-        /// A value that cannot be bound, which is thrown when the condition is used.
+        /// A value that can't be bound. Using the condition throws the error.
         case invalid(StreamError)
     }
 
     let node: Node
     private let depth: Int
-    /// SQLite's own limit, by default; beyond it a condition is invalid.
+    /// SQLite's own default limit. A condition that exceeds it is invalid.
     private static var depthLimit: Int { 1_000 }
 
     init(_ node: Node) { (self.node, depth) = (node, 1) }
 
-    /// Joins conditions, of which the deepest has so many levels.
+    /// Joins conditions whose maximum depth is given.
     private init(_ node: Node, over depth: Int) {
         let isTooDeep = depth >= Self.depthLimit
         let error = StreamError(.limitExceeded, "conditions are nested deeper than \(Self.depthLimit)")
@@ -45,12 +45,12 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         }
     }
 
-    /// Makes a condition of values that may be none that can be bound.
+    /// Makes a condition from values that may not be bindable.
     private init(_ node: () throws(StreamError) -> Node) {
         do throws(StreamError) { self.init(try node()) } catch { self.init(.invalid(error)) }
     }
 
-    /// A condition in SQL, with values for its `?`; the escape for everything that has no operator.
+    /// Makes a condition from SQL with values for its `?`, for everything that has no operator.
     ///
     /// ```swift
     /// try tasks.fetchAll(where: .sql("length(title) > ?", [20]))
@@ -59,18 +59,17 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         SQLiteCondition(.sql(text, values))
     }
 
-    /// Returns whether a column matches a pattern of SQL, in which `%` is any text and `_` any character; ASCII case is
-    /// ignored.
+    /// Returns whether a column matches an SQL pattern, where `%` is any text and `_` any character. ASCII case is ignored.
     public static func like(_ property: KeyPath<Row, String>, _ pattern: String) -> SQLiteCondition {
         SQLiteCondition(.like(SQLiteMember(property), pattern))
     }
 
-    /// Returns whether a column matches a pattern of SQL; never for nil.
+    /// Returns whether a column matches an SQL pattern; never true for nil.
     public static func like(_ property: KeyPath<Row, String?>, _ pattern: String) -> SQLiteCondition {
         SQLiteCondition(.like(SQLiteMember(property), pattern))
     }
 
-    /// Returns whether the value of a column is one of some; each is a parameter.
+    /// Returns whether the value of a column is equal to one of several values, each of which is a parameter.
     public static func isIn<Value: StreamValue>(
         _ property: KeyPath<Row, Value>, _ values: some Sequence<Value>
     ) -> SQLiteCondition {
@@ -81,7 +80,7 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         }
     }
 
-    /// Returns whether the value of a column is within a range, ends included.
+    /// Returns whether the value of a column is within a range, including its ends.
     public static func between<Value: StreamValue & Comparable>(
         _ property: KeyPath<Row, Value>, _ range: ClosedRange<Value>
     ) -> SQLiteCondition {
@@ -97,78 +96,78 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
         SQLiteCondition(.and(left.node, right.node), over: max(left.depth, right.depth))
     }
 
-    /// Returns whether one of the conditions holds.
+    /// Returns whether at least one of the conditions holds.
     public static func || (left: SQLiteCondition, right: SQLiteCondition) -> SQLiteCondition {
         SQLiteCondition(.or(left.node, right.node), over: max(left.depth, right.depth))
     }
 
-    /// Returns whether the condition does not hold; for values that are nil, neither may.
+    /// Returns whether the condition doesn't hold. For nil, a condition and its negation can both be false.
     public static prefix func ! (condition: SQLiteCondition) -> SQLiteCondition {
         SQLiteCondition(.not(condition.node), over: condition.depth)
     }
 }
 
-/// Returns whether a column has a value; nil is a value like any other.
+/// Returns whether a column is equal to a value; nil is a value like any other.
 public func == <Row: StreamObject, Value: StreamValue>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "IS", value) }
 
-/// Returns whether a column has another value; nil is a value like any other.
+/// Returns whether a column is different from a value; nil is a value like any other.
 public func != <Row: StreamObject, Value: StreamValue>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "IS NOT", value) }
 
-/// Returns whether a column has a smaller value.
+/// Returns whether a column is less than a value.
 public func < <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<", value) }
 
-/// Returns whether a column has a smaller value or this one.
+/// Returns whether a column is less than or equal to a value.
 public func <= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<=", value) }
 
-/// Returns whether a column has a greater value.
+/// Returns whether a column is greater than a value.
 public func > <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">", value) }
 
-/// Returns whether a column has a greater value or this one.
+/// Returns whether a column is greater than or equal to a value.
 public func >= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">=", value) }
 
-/// Returns whether a column has a smaller value; never for nil.
+/// Returns whether a column is less than a value; never true for nil.
 public func < <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<", value) }
 
-/// Returns whether a column has a smaller value or this one; never for nil.
+/// Returns whether a column is less than or equal to a value; never true for nil.
 public func <= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, "<=", value) }
 
-/// Returns whether a column has a greater value; never for nil.
+/// Returns whether a column is greater than a value; never true for nil.
 public func > <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">", value) }
 
-/// Returns whether a column has a greater value or this one; never for nil.
+/// Returns whether a column is greater than or equal to a value; never true for nil.
 public func >= <Row: StreamObject, Value: StreamValue & Comparable>(
     property: KeyPath<Row, Value?>, value: Value
 ) -> SQLiteCondition<Row> { SQLiteCondition(property, ">=", value) }
 
-/// The order of rows by one column.
+/// The sort order of rows by one column.
 public struct SQLiteOrder<Row: StreamObject>: Sendable {
     let member: SQLiteMember
     let isDescending: Bool
 
-    /// From the smallest value up; nil comes first.
+    /// Sorts from the smallest value to the largest; nil comes first.
     public static func ascending<Value: StreamValue>(_ property: KeyPath<Row, Value>) -> SQLiteOrder {
         SQLiteOrder(member: SQLiteMember(property), isDescending: false)
     }
 
-    /// From the largest value down; nil comes last.
+    /// Sorts from the largest value to the smallest; nil comes last.
     public static func descending<Value: StreamValue>(_ property: KeyPath<Row, Value>) -> SQLiteOrder {
         SQLiteOrder(member: SQLiteMember(property), isDescending: true)
     }

@@ -1,4 +1,4 @@
-// Putting rows into a table: values, objects, dictionaries, and the sink for messages.
+// Inserts rows into a table: values, objects, dictionaries, and the messages of a sink.
 
 import PlistBuilding
 import PlistStreaming
@@ -6,18 +6,18 @@ import PlistStreaming
 extension SQLiteTable {
     // MARK: Rows in
 
-    /// Makes a sink that inserts dictionaries: those of a reader, of a query, or of anything else that sends messages.
+    /// Makes a sink that inserts dictionaries sent by a reader, a query or any other sender.
     ///
-    /// Values are checked as if the type were read from the same messages, and members that do not come get the values that
-    /// `init()` gives them, so that the rows are those that reading and inserting values would give.
-    /// - Throws: `mismatch` for a default that SQLite cannot hold; what preparing the insertion throws.
+    /// Values are checked as if the type were read from the same messages, and missing members get their values in `init()`.
+    /// So the rows are the same as after reading values and inserting them.
+    /// - Throws: `mismatch` for a default that SQLite can't store; errors of preparing the insertion.
     public func makeWriter() throws(SQLiteError) -> SQLiteTableWriter { try makeWriter(idColumn: nil) }
 
     private func makeWriter(idColumn: String?) throws(SQLiteError) -> SQLiteTableWriter {
         var writer = try SQLiteTableWriter(
             target, members: members, options: options, idColumn: idColumn,
             columns: members.columns.map { column in
-                // The plan knows what a small integer or an enumeration holds.
+                // The plan knows which values a small integer or an enumeration can have.
                 SQLiteTableWriter.Column(
                     name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .none,
                     isConverted: column.storage == .none && !Self.keepsValues(column.type), affinity: .blob,
@@ -29,8 +29,8 @@ extension SQLiteTable {
         return writer
     }
 
-    // PERF: others are read and written again, which takes longer than to check that they can be read.
-    /// Returns whether all values of a type are those of the messages that it is read from.
+    // PERF: values of other types are read and written again, which takes longer than checking that they can be read.
+    /// Returns whether all values of a type are equal to the messages that they are read from.
     private static func keepsValues(_ type: ObjectIdentifier) -> Bool {
         let types: [Any.Type] = [
             String.self, Bool.self, Double.self, Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self,
@@ -63,7 +63,7 @@ extension SQLiteTable {
         buffer.endRow()
     }
 
-    /// Sets a cell to the value of a column, which may be that of a property that is computed.
+    /// Sets a cell to the value of a column, which may belong to a computed property.
     private func fill(_ buffer: inout RowBuffer, _ index: Int, ofValueAt address: UnsafeRawPointer) throws(StreamError)
     {
         guard members.columns[index].storage == .none else {
@@ -71,27 +71,28 @@ extension SQLiteTable {
         }
         let (changes, isInTransaction) = (connection.totalChangeCount, connection.isInTransaction)
         try unsafe members.send(index, ofValueAt: address, to: &buffer)
-        // Rows that it inserts would be undone with those before, and an end of the transaction would keep them.
+        // If an earlier row fails, rows inserted by the property would be undone. If the property ends the transaction, rows
+        // would be kept.
         guard connection.totalChangeCount == changes, connection.isInTransaction == isInTransaction else {
             throw StreamError(
                 .misuse, "expected a property that changes nothing in the database, while its row is inserted")
         }
     }
 
-    /// Inserts values, all or none, by the fastest way there is for so many.
+    /// Inserts all values or none, in the fastest way for their number.
     ///
-    /// They are one transaction, or a savepoint when one is open. An id that is nil is chosen by SQLite; `insert(&rows)` reads
-    /// it back. A type that writes itself is asked to.
-    /// - Returns: How many rows were inserted, and which way was taken.
-    /// - Throws: The error of the first row that is refused, with its path, such as `$[3].title`.
+    /// They are inserted in one transaction, or in a savepoint if a transaction is open. For an id that is nil, SQLite
+    /// chooses one; `insert(&rows)` reads it back. A type with its own function for writing is written with that function.
+    /// - Returns: The number of inserted rows, and the insertion path that was used.
+    /// - Throws: The error of the first rejected row, with its path, such as `$[3].title`.
     @discardableResult
     public func insert(_ rows: [Row]) throws(SQLiteError) -> InsertResult { try insert(rows) { _ in } }
 
-    /// Inserts values, all or none.
+    /// Inserts all values or none.
     ///
     /// - Parameters:
     ///   - idColumn: The column whose values are read back.
-    ///   - completion: Gets these values before the rows are there for good.
+    ///   - completion: Called with these values before the insertion is committed.
     private func insert(
         _ rows: [Row], idColumn: String? = nil, _ completion: ([Int64?]) throws(SQLiteError) -> Void
     ) throws(SQLiteError) -> InsertResult {
@@ -108,7 +109,7 @@ extension SQLiteTable {
         let inserter = try RowInserter(target, columns: columnNames, conflict: options.conflict, idColumn: idColumn)
         try connection.atomically { () throws(SQLiteError) in
             do throws(RowInserter.Failure) {
-                // What only the plan of a member knows may be the user's own code.
+                // A value that only the plan of a member can read may be computed by the user's own code.
                 if members.columns.contains(where: { $0.storage == .none }) {
                     try insertBuffered(rows, inserter)
                 } else {
@@ -127,24 +128,24 @@ extension SQLiteTable {
 
     /// Inserts one value.
     ///
-    /// - Throws: Its error, with the path from `$[0]`.
+    /// - Throws: The error of the value, with its path from `$[0]`.
     @discardableResult
     public func insert(_ row: Row) throws(SQLiteError) -> InsertResult { try insert([row]) }
 
-    /// Inserts a value and sets its id, when it is nil and SQLite chooses it.
+    /// Inserts a value and sets its id if it is nil and SQLite chooses it.
     ///
-    /// - Throws: Its error, with the path from `$[0]`; the id stays nil then.
+    /// - Throws: The error of the value, with its path from `$[0]`; the id then stays nil.
     public func insert(_ row: inout Row) throws(SQLiteError) {
         var rows = [row]
         try insert(&rows)
         row = rows[0]
     }
 
-    /// Inserts values, all or none, and sets the ids that are nil to those of the rows that they have become.
+    /// Inserts all values or none, and sets the ids that are nil to those of their rows.
     ///
-    /// The ids are those of the row id column: one that is the whole primary key and holds integers. SQLite chooses them; with
-    /// `update` a value may as well become a row that is there. A row that is ignored leaves its id nil, and after an error,
-    /// which is that of ``insert(_:)``, no id is set.
+    /// The ids are those of the row id column, a column of integers that is the whole primary key. SQLite chooses them; with
+    /// `upsert`, a value may also become an existing row. If a row is ignored, its id stays nil. After an error, which is the
+    /// same as in ``insert(_:)``, no id is set.
     @discardableResult
     public func insert(_ rows: inout [Row]) throws(SQLiteError) -> InsertResult {
         guard let rowID = Self.rowIDColumn(members, primaryKey),
@@ -164,7 +165,7 @@ extension SQLiteTable {
         return report
     }
 
-    /// The scalar that a column of a row is sent as.
+    /// Returns the scalar that a column of a row is sent as.
     func scalar(_ index: Int, of row: Row) throws(SQLiteError) -> ScalarValue {
         var sink = CellSink()
         // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
@@ -185,9 +186,9 @@ extension SQLiteTable {
         }
     }
 
-    /// Inserts dictionaries, all or none, with the columns that each has.
+    /// Inserts all dictionaries or none, each with its own columns.
     ///
-    /// - Throws: The error of the first one that is refused, with its path, such as `$[3].title`.
+    /// - Throws: The error of the first rejected dictionary, with its path, such as `$[3].title`.
     @discardableResult
     public func insert(dictionaries: [[String: (any SQLiteBindable)?]]) throws(SQLiteError) -> InsertResult {
         var writer = try makeWriter()
@@ -214,7 +215,7 @@ extension SQLiteTable {
         return writer.report
     }
 
-    /// Inserts rows that write themselves.
+    /// Inserts rows of a type with its own function for writing.
     private func insertMessages(
         of rows: [Row], _ idColumn: String?
     ) throws(SQLiteError) -> (InsertResult, ids: [Int64?]) {
@@ -227,14 +228,14 @@ extension SQLiteTable {
         return (writer.report, writer.ids)
     }
 
-    /// Inserts rows of which values are computed, which are read before, some rows at a time.
+    /// Inserts rows with computed values, which are read in advance for some rows at a time.
     private func insertBuffered(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
         var buffer = makeBuffer()
         var first = 0
         let scope = connection.openScopes.last
         func insertRows() throws(RowInserter.Failure) {
             guard buffer.rowCount > 0 else { return }
-            // Outside the transaction that a property has ended, rows would be kept one by one.
+            // If a property has ended the transaction, each row would be committed on its own.
             guard connection.openScopes.last == scope, connection.isInTransaction else {
                 throw RowInserter.Failure(error: SQLiteConnection.Scope.endedByOthers, row: first, column: nil)
             }
@@ -250,7 +251,7 @@ extension SQLiteTable {
             do throws(StreamError) {
                 try fill(&buffer, with: row)
             } catch {
-                // A row before it may be refused as well.
+                // An earlier row may be rejected as well.
                 try insertRows()
                 throw RowInserter.Failure(error: SQLiteError(error), row: number, column: nil)
             }
@@ -263,7 +264,7 @@ extension SQLiteTable {
 
     private func insertArray(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
         let columns = unsafe members.columns.map { unsafe SourceColumn(storage: $0.storage, offset: max(0, $0.offset)) }
-        // SAFETY: both arrays live longer than the closures, and SQLite keeps nothing of them.
+        // SAFETY: both arrays outlive the closures, and SQLite keeps no reference to them.
         try unsafe columns.withUnsafeBufferPointer { (columns) throws(RowInserter.Failure) in
             try unsafe rows.withUnsafeBufferPointer { (values) throws(RowInserter.Failure) in
                 guard let first = values.baseAddress, let columns = columns.baseAddress else { return }
@@ -274,7 +275,7 @@ extension SQLiteTable {
         }
     }
 
-    /// The error of a row, with its path.
+    /// Returns the error of a row, with its path.
     private func located(_ failure: RowInserter.Failure) -> SQLiteError {
         if failure.error.isOfFile { return failure.error }
         var steps: [StreamPath.Step] = [.index(failure.row)]

@@ -1,4 +1,4 @@
-// The rows of a table by their primary key: finding, saving, changing and deleting one.
+// Finds, saves, changes and deletes rows of a table by their primary key.
 
 import PlistBuilding
 import PlistStreaming
@@ -6,16 +6,16 @@ import PlistStreaming
 extension SQLiteTable {
     // MARK: Rows by their key
 
-    /// Returns the row with a primary key; nil when there is none.
+    /// Returns the row with a primary key, or nil if it doesn't exist.
     ///
     /// ```swift
     /// let task = try tasks.fetch(key: 3)
     /// let membership = try memberships.fetch(key: "editors", 7)
     /// ```
-    /// - Parameter key: A value for each column of ``primaryKey``, in that order. nil finds no row, also where a key may be
-    ///   NULL: SQL has no value equal to it. Text is compared as the key tells rows apart, by the collation of its index.
-    /// - Throws: `misuse` for a table without a primary key, and for another number of values than it has columns; `mismatch`
-    ///   for a value of another kind than the column's; what ``fetchAll(where:orderedBy:limit:offset:)`` throws.
+    /// - Parameter key: A value for each column of ``primaryKey``, in that order. nil finds no row, even if a key can be
+    ///   NULL, since in SQL no value is equal to NULL. Text is compared with the collation of the key's index.
+    /// - Throws: `misuse` for a table without a primary key, or if the number of values isn't that of the key's columns;
+    ///   `mismatch` for a value of another kind than the column's; the errors of ``fetchAll(where:orderedBy:limit:offset:)``.
     /// - Complexity: O(log rows), and O(columns).
     public func fetch(key: any StreamValue...) throws(SQLiteError) -> Row? {
         var clause = SQLiteClause(members, options.dateFormat)
@@ -28,36 +28,38 @@ extension SQLiteTable {
 
     /// Inserts a value, or updates the row with its primary key.
     ///
-    /// A row that is there keeps its place and its key, so nothing that refers to it is touched, and of its columns are set those
-    /// that differ, if any. Whatever ``SQLiteTableOptions/conflict`` says of other unique columns is an error here, unless the
-    /// table's own `ON CONFLICT` says otherwise. It is an upsert, so that what a row that is inserted has to fulfil counts, too:
-    /// `CHECK`s, with the defaults of columns that are no members, and triggers before an insert. A row whose key is NULL, where
-    /// a table lets that be, is inserted each time.
-    /// - Returns: Whether a row was changed, as the number of changed rows.
-    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)-(Row)->_`` throws.
+    /// An existing row keeps its place and its key, so rows that refer to it aren't affected. Only columns that differ are
+    /// set. A conflict in other unique columns is an error regardless of ``SQLiteTableOptions/conflict``, unless the table's
+    /// own `ON CONFLICT` says otherwise.
+    ///
+    /// The statement is an upsert, so a row must also fulfill the conditions for an inserted row: `CHECK`s, with the defaults
+    /// of columns that aren't members, and triggers before an insert. If a table allows NULL in a key, a row with such a key
+    /// is inserted each time.
+    /// - Returns: The number of changed rows.
+    /// - Throws: `misuse` for a table without a primary key; the errors of ``insert(_:)-(Row)->_``.
     @discardableResult
     public func save(_ row: Row) throws(SQLiteError) -> InsertResult { try saving().insert(row) }
 
-    /// Inserts a value, or updates the row with its primary key, and sets the value's id when SQLite chooses it.
+    /// Inserts a value, or updates the row with its primary key, and sets the value's id if SQLite chooses it.
     ///
-    /// - Throws: `misuse` for a table without a primary key; what inserting throws.
+    /// - Throws: `misuse` for a table without a primary key; the errors of inserting.
     public func save(_ row: inout Row) throws(SQLiteError) { try saving().insert(&row) }
 
-    /// Inserts values, or updates the rows with their primary keys, all or none.
+    /// Inserts all values or none, updating the rows whose primary keys exist.
     ///
-    /// - Returns: How many rows were inserted or changed.
-    /// - Throws: `misuse` for a table without a primary key; what inserting throws.
+    /// - Returns: The number of inserted and changed rows.
+    /// - Throws: `misuse` for a table without a primary key; the errors of inserting.
     @discardableResult
     public func save(_ rows: [Row]) throws(SQLiteError) -> InsertResult { try saving().insert(rows) }
 
-    /// Inserts values, or updates the rows with their primary keys, all or none, and sets the ids that SQLite chooses.
+    /// Inserts all values or none, updating the rows whose primary keys exist, and sets the ids that SQLite chooses.
     ///
-    /// - Returns: How many rows were inserted or changed.
-    /// - Throws: `misuse` for a table without a primary key; what inserting throws.
+    /// - Returns: The number of inserted and changed rows.
+    /// - Throws: `misuse` for a table without a primary key; the errors of inserting.
     @discardableResult
     public func save(_ rows: inout [Row]) throws(SQLiteError) -> InsertResult { try saving().insert(&rows) }
 
-    /// This table as one into which rows are saved.
+    /// Returns this table with the options for saving rows.
     private func saving() throws(SQLiteError) -> SQLiteTable {
         try requirePrimaryKey()
         var table = self
@@ -67,7 +69,7 @@ extension SQLiteTable {
 
     /// Sets all columns of the row with the primary key of a value.
     ///
-    /// - Returns: Whether there is such a row.
+    /// - Returns: A Boolean value that indicates whether such a row exists.
     /// - Throws: `misuse` for a table without a primary key.
     @discardableResult
     public func update(_ row: Row) throws(SQLiteError) -> Bool {
@@ -80,7 +82,7 @@ extension SQLiteTable {
             clause.append(parameter: value)
             isFirst = false
         }
-        // A table of nothing but a key has nothing to set, and yet a row or none.
+        // A table that consists only of a key has nothing to set, but the statement must still report whether the row exists.
         if isFirst {
             clause.append("\(try SQLiteName.quoted(columnNames[0])) = \(try SQLiteName.quoted(columnNames[0]))")
         }
@@ -90,7 +92,7 @@ extension SQLiteTable {
 
     /// Deletes the row with the primary key of a value.
     ///
-    /// - Returns: Whether there was such a row.
+    /// - Returns: A Boolean value that indicates whether such a row existed.
     /// - Throws: `misuse` for a table without a primary key.
     @discardableResult
     public func delete(_ row: Row) throws(SQLiteError) -> Bool {
@@ -105,7 +107,7 @@ extension SQLiteTable {
         throw SQLiteError(.misuse, "the table \(name) has no primary key to find the row by")
     }
 
-    /// Appends WHERE and the condition that a row has the key of another one.
+    /// Appends WHERE and the condition that a row has the key of a row with these values.
     private func appendKey(of values: [SQLiteValue], to clause: inout SQLiteClause) throws(SQLiteError) {
         let key = primaryKey.map { column in columnNames.firstIndex(of: column).map { values[$0] } ?? .null }
         try appendKey(key, to: &clause)
@@ -119,7 +121,7 @@ extension SQLiteTable {
         }
     }
 
-    /// What SQLite has for the values of a key.
+    /// Returns SQLite's values for a key.
     private func values(ofKey key: [any StreamValue]) throws(SQLiteError) -> [SQLiteValue] {
         try requirePrimaryKey()
         guard key.count == primaryKey.count else {
@@ -142,7 +144,7 @@ extension SQLiteTable {
         return values
     }
 
-    /// The values of all columns of a row.
+    /// Returns the values of all columns of a row.
     private func values(of row: Row) throws(SQLiteError) -> [SQLiteValue] {
         try members.columns.indices.map { (index) throws(SQLiteError) in
             try SQLiteClause.value(try scalar(index, of: row), options.dateFormat)
@@ -151,7 +153,7 @@ extension SQLiteTable {
 }
 
 extension MemberColumn.Kind {
-    /// Returns whether a value may be equal to one of a column of this kind.
+    /// Returns whether a value can be equal to one in a column of this kind.
     fileprivate func mayBe(_ value: ScalarValue) -> Bool {
         switch (self, value) {
         case (.any, _), (_, .null): true
@@ -349,7 +351,7 @@ extension SQLiteTableKeyTests: SelfTesting {
         expectEqual(try table.fetchAll(orderedBy: .ascending(\.id)).map(\.title), ["a", "b"], "rows")
     }
 
-    /// Keys of which the columns would say something else than the index.
+    /// Keys that their columns would compare differently than their index.
     private static func testComparesKeysAsTheirIndexDoes() throws {
         func table(_ name: String, _ columns: String) throws -> SQLiteTable<Named> {
             let connection = try SQLiteConnection.inMemory()
@@ -393,7 +395,7 @@ extension SQLiteTableKeyTests: SelfTesting {
         """
     }
 
-    /// What rows with the keys `x` and `X` become in a table whose key has a collation.
+    /// Checks the rows of the keys `x` and `X` in a table whose key has a collation.
     private static func expectKeys(
         _ isCaseless: Bool, in table: SQLiteTable<Named>, _ writer: inout SQLiteTableWriter, _ name: String
     ) throws {

@@ -1,4 +1,4 @@
-// Finding, changing and deleting the rows of a table by conditions. Those by their primary key are in `SQLiteTable+Keys`.
+// Finds, changes and deletes rows of a table by conditions. Access by primary key is in `SQLiteTable+Keys`.
 
 import PlistBuilding
 import PlistStreaming
@@ -6,14 +6,14 @@ import PlistStreaming
 extension SQLiteTable {
     // MARK: Rows out
 
-    // PERF: SQLite/reading; inlinable, so that structures are moved into their array without a look at their metadata.
-    /// Returns the rows for which a condition holds, all without one.
+    // PERF: SQLite/reading; inlinable, so that structures are moved into their array without reading their metadata.
+    /// Returns the rows that satisfy a condition, or all rows without one.
     ///
     /// ```swift
     /// let adults = try people.fetchAll(where: \.age > 17 && \.name != nil, orderedBy: .ascending(\.name), limit: 10)
     /// ```
     /// - Precondition: `limit` and `offset` are not negative.
-    /// - Throws: What SQLite throws; for a row that is no value of the type, its error as `streamError`.
+    /// - Throws: The errors of SQLite; for a row that can't be read as a value, its error as `streamError`.
     @inlinable
     public func fetchAll(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
@@ -25,9 +25,9 @@ extension SQLiteTable {
         }
     }
 
-    /// Returns the first row for which a condition holds; nil when there is none.
+    /// Returns the first row that satisfies a condition, or nil if there isn't one.
     ///
-    /// - Throws: What ``fetchAll(where:orderedBy:limit:offset:)`` throws.
+    /// - Throws: The errors of ``fetchAll(where:orderedBy:limit:offset:)``.
     public func fetchOne(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>...
     ) throws(SQLiteError) -> Row? {
@@ -36,7 +36,7 @@ extension SQLiteTable {
         ).first
     }
 
-    /// Returns the rows for which a condition holds, all without one, each read when it is asked for.
+    /// Returns the rows that satisfy a condition, or all rows without one, each read on request.
     ///
     /// ```swift
     /// let rows = try people.fetchCursor(where: \.age > 17)
@@ -44,8 +44,8 @@ extension SQLiteTable {
     /// ```
     /// ``fetchAll(where:orderedBy:limit:offset:)`` returns all of them at once, which is faster.
     /// - Precondition: `limit` and `offset` are not negative.
-    /// - Throws: `misuse` for a property that is no column; what preparing the query throws, which runs when the first row is
-    ///   asked for.
+    /// - Throws: `misuse` for a property that isn't a column; the errors of preparing the query. The query runs when the
+    ///   first row is requested.
     public func fetchCursor(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
         offset: Int = 0
@@ -54,11 +54,11 @@ extension SQLiteTable {
             try selection(condition, orders, limit, offset), readingOptions, BuilderOptions(keyMapping: keyMapping))
     }
 
-    // PERF: SQLite/reading; inlinable, so that the loop specialises for sinks of other modules.
-    /// Sends the rows for which a condition holds to a sink, as an array of dictionaries.
+    // PERF: SQLite/reading; inlinable, so that the loop is specialised for sinks of other modules.
+    /// Sends the rows that satisfy a condition to a sink, as an array of dictionaries.
     ///
     /// - Precondition: `limit` and `offset` are not negative.
-    /// - Throws: What SQLite and the sink throw.
+    /// - Throws: The errors of SQLite and of the sink.
     @inlinable
     public func send<Sink: PlistSink & ~Copyable>(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
@@ -78,7 +78,7 @@ extension SQLiteTable {
     /// The key mapping of the options, for code that is inlined elsewhere.
     @usableFromInline var keyMapping: KeyMapping { options.keyMapping }
 
-    /// Prepares to read the rows for which a condition holds, in the order in which SQLite finds them, without stepping.
+    /// Prepares a scan for the rows that satisfy a condition, in SQLite's own order.
     @usableFromInline
     func scan(_ condition: SQLiteCondition<Row>?) throws(SQLiteError) -> RowScan? {
         var source = SQLiteClause(members, options.dateFormat)
@@ -111,7 +111,7 @@ extension SQLiteTable {
         return try clause.statement(connection)
     }
 
-    /// How cells become messages: as the members want them.
+    /// The options that convert cells to the messages that the members expect.
     @usableFromInline var readingOptions: SQLiteReadingOptions {
         var mappings: [String: SQLiteReadingOptions.ColumnMapping] = [:]
         for column in members.columns {
@@ -125,9 +125,9 @@ extension SQLiteTable {
         return SQLiteReadingOptions(mappings: mappings)
     }
 
-    /// Returns the number of rows for which a condition holds, of all without one.
+    /// Returns the number of rows that satisfy a condition, or of all rows without one.
     ///
-    /// - Throws: `misuse` for a property that is no column; what SQLite throws.
+    /// - Throws: `misuse` for a property that isn't a column; the errors of SQLite.
     public func count(where condition: SQLiteCondition<Row>? = nil) throws(SQLiteError) -> Int {
         var clause = SQLiteClause(members, options.dateFormat)
         clause.append("SELECT count(*) FROM \(target.qualifiedName)")
@@ -138,10 +138,11 @@ extension SQLiteTable {
 
     // MARK: Changes
 
-    /// Sets columns of the rows for which a condition holds.
+    /// Sets columns of the rows that satisfy a condition.
     ///
     /// - Returns: The number of those rows.
-    /// - Throws: `misuse` for a property that is no column, `mismatch` for a value that SQLite cannot hold; what SQLite throws.
+    /// - Throws: `misuse` for a property that isn't a column; `mismatch` for a value that SQLite can't store; the errors of
+    ///   SQLite.
     @discardableResult
     public func update(
         _ assignments: SQLiteAssignment<Row>..., where condition: SQLiteCondition<Row>
@@ -152,7 +153,7 @@ extension SQLiteTable {
     /// Sets columns of all rows.
     ///
     /// - Returns: The number of rows.
-    /// - Throws: As for rows with a condition.
+    /// - Throws: The same errors as an update with a condition.
     @discardableResult
     public func updateAll(_ assignments: SQLiteAssignment<Row>...) throws(SQLiteError) -> Int {
         try update(assignments, nil)
@@ -177,10 +178,10 @@ extension SQLiteTable {
         return try clause.statement(connection).execute()
     }
 
-    /// Deletes the rows for which a condition holds.
+    /// Deletes the rows that satisfy a condition.
     ///
     /// - Returns: The number of those rows.
-    /// - Throws: `misuse` for a property that is no column; what SQLite throws, such as a foreign key's refusal.
+    /// - Throws: `misuse` for a property that isn't a column; the errors of SQLite, for example of a foreign key.
     @discardableResult
     public func delete(where condition: SQLiteCondition<Row>) throws(SQLiteError) -> Int {
         var clause = SQLiteClause(members, options.dateFormat)
@@ -192,7 +193,7 @@ extension SQLiteTable {
     /// Deletes all rows.
     ///
     /// - Returns: The number of rows.
-    /// - Throws: What SQLite throws, such as a foreign key's refusal.
+    /// - Throws: The errors of SQLite, for example of a foreign key.
     @discardableResult
     public func deleteAll() throws(SQLiteError) -> Int {
         try connection.run("DELETE FROM \(target.qualifiedName)")
@@ -200,7 +201,7 @@ extension SQLiteTable {
 }
 
 extension SQLiteClause {
-    /// Appends WHERE and a condition, if there is one.
+    /// Appends WHERE and a condition, or nothing without a condition.
     mutating func appendWhere<Row>(_ condition: SQLiteCondition<Row>?) throws(SQLiteError) {
         guard let condition else { return }
         append(" WHERE ")

@@ -1,5 +1,5 @@
-// A table whose rows are values of a type: binding, creating and checking it. Putting rows into it is in
-// `SQLiteTable+Inserting`, finding and changing them in `SQLiteTable+Rows`, and by primary key in `SQLiteTable+Keys`.
+// A table whose rows are values of a type: binds, creates and checks it. Inserting is in `SQLiteTable+Inserting`, finding and
+// changing rows in `SQLiteTable+Rows`, and access by primary key in `SQLiteTable+Keys`.
 
 import CSystemSQLite
 import PlistBuilding
@@ -20,12 +20,14 @@ import PlistStreaming
 /// let open = try tasks.fetchAll(where: \.done == false, orderedBy: .ascending(\.title))
 /// ```
 ///
-/// Members are bound as everywhere in `PlistBuilding`: by reflection, or as `streamMembers` declares them. Integers become
-/// `INTEGER`, floating-point numbers `REAL`, Booleans `BOOLEAN` (0 and 1), strings `TEXT`, arrays of bytes and `Data` `BLOB`,
-/// `Date` `DATETIME` (see ``SQLiteDateFormat``), types made from others as what they are made from; members that are not optional
-/// are `NOT NULL`. A table is the one that its name means when it is bound, also when one of the same name is made later in
-/// another schema. SQLite keeps no sign of zero, so -0.0 comes back as 0.0. A table is for the thread or task that its
-/// connection is for. Members that are containers make the type no table: convert them, or leave them out.
+/// Members are bound as usual in `PlistBuilding`: by reflection, or as declared in `streamMembers`. The declared types of
+/// columns are `INTEGER` for integers, `REAL` for floating-point numbers, `BOOLEAN` (0 and 1) for Booleans, `TEXT` for
+/// strings, `BLOB` for arrays of bytes and `Data`, and `DATETIME` for `Date` (see ``SQLiteDateFormat``). A type that is
+/// converted to another type has that type's column. Members that aren't optional are `NOT NULL`. A type with members that
+/// are containers can't be a table: convert the members, or leave them out.
+///
+/// The name of the table is resolved once, so a table with the same name that is created later in another schema isn't used.
+/// SQLite doesn't store the sign of zero, so -0.0 is read as 0.0. Use a table only from the thread or task of its connection.
 @safe
 public struct SQLiteTable<Row: StreamObject> {
     /// The connection to the database.
@@ -34,16 +36,16 @@ public struct SQLiteTable<Row: StreamObject> {
     public let name: String
     /// The names of the columns, in the order of the members.
     public var columnNames: [String] { members.columns.map(\.name) }
-    /// The names of the columns of the primary key; none when the table has no declared one.
+    /// The names of the columns of the primary key, empty if the table doesn't declare one.
     public let primaryKey: [String]
     var options: SQLiteTableOptions
     let members: MemberColumns
     let target: InsertTarget
 
-    /// Binds a type to a table, which is created, or must fit the type when it is there.
+    /// Binds a type to a table. A missing table is created, and an existing one must fit the type.
     ///
-    /// The table's name is that of the type, unless one is given.
-    /// - Throws: `schema` when the table does not fit, with every difference; `misuse` when the type cannot be a table.
+    /// By default, the table has the name of the type.
+    /// - Throws: `schema` with all differences if the table doesn't fit; `misuse` if the type can't be a table.
     public init(
         _ connection: SQLiteConnection, _ name: String? = nil, options: SQLiteTableOptions = SQLiteTableOptions()
     ) throws(SQLiteError) {
@@ -59,7 +61,7 @@ public struct SQLiteTable<Row: StreamObject> {
         if found == nil {
             guard options.missingTable == .create else { throw SQLiteError(.error, "no such table: \(table)") }
             let creation = try Self.creation(table, members, primaryKey, options)
-            // Another process may create it meanwhile: so this one looks again when nobody else can.
+            // Another process may create the table meanwhile, so this process looks again while it holds the lock.
             try connection.atomically { () throws(SQLiteError) in
                 found = try InsertTarget(connection, table)
                 if found != nil { return }
@@ -123,7 +125,7 @@ public struct SQLiteTable<Row: StreamObject> {
         return "CREATE TABLE \(try SQLiteName.quoted(name)) (\(parts.joined(separator: ", ")))"
     }
 
-    /// The column that is the row id: the only one of the primary key, when it is of integers.
+    /// Returns the column that is the row id: the whole primary key, if it is a column of integers.
     static func rowIDColumn(_ members: MemberColumns, _ primaryKey: [String]) -> String? {
         guard primaryKey.count == 1 else { return nil }
         return members.columns.first { $0.name == primaryKey[0] && $0.kind == .integer }?.name
@@ -141,7 +143,7 @@ public struct SQLiteTable<Row: StreamObject> {
         }
     }
 
-    /// Compares the table with the type, and throws all differences at once.
+    /// Compares the table with the type and throws one error with all differences.
     private func check(_ found: [SQLiteColumn]) throws(SQLiteError) {
         var differences: [String] = []
         let rowID = found.integerKey?.name
@@ -181,7 +183,7 @@ public struct SQLiteTable<Row: StreamObject> {
         }
     }
 
-    /// Returns whether values of a kind are stored unchanged in a column.
+    /// Returns whether a column stores values of a kind unchanged.
     private func accepts(_ kind: MemberColumn.Kind, _ affinity: SQLiteColumn.Affinity) -> Bool {
         switch kind {
         case .integer, .bool: affinity.keeps(.integers)

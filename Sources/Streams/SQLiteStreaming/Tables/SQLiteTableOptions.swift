@@ -1,78 +1,81 @@
-// The choices of a table: names, keys, dates, what to do with conflicts. How rows are put into it is no choice of a user,
-// since both ways do the same; what compares them, our tests, fuzzers and benchmarks, imports `@_spi(InsertPaths)`.
+// The options of a table: names, keys, dates and conflicts. Users can't choose how rows are inserted, since both ways give
+// the same result. Tests, fuzzers and benchmarks that compare the ways import `@_spi(InsertPaths)`.
 
 import PlistBuilding
 import PlistStreaming
 
-/// How rows are put into a table.
+/// The ways of inserting rows.
 ///
-/// The way with one statement for many rows is taken only where it does what a statement for each row would do: not for
-/// views, tables with triggers or `ON CONFLICT` clauses, nor for foreign keys of which one row may mend what another one broke.
+/// One statement for many rows is used only if it has the same effect as a statement for each row. It isn't used for views,
+/// for tables with triggers or `ON CONFLICT` clauses, nor for foreign keys that a later row of the same statement could
+/// satisfy.
 @_spi(InsertPaths) public enum SQLiteInsertPath: String, Sendable, CaseIterable {
-    /// The faster one: `bindAndStep` for fewer than 8 rows at a time, and where SQLite was built without virtual tables, else
-    /// `virtualTable`.
+    /// The faster way: `bindAndStep` for fewer than 8 rows at a time, or if SQLite was built without virtual tables;
+    /// otherwise `virtualTable`.
     case automatic
-    /// A statement for each row, to whose parameters the cells are bound.
+    /// A statement for each row, with the cells bound to its parameters.
     case bindAndStep
-    /// One `INSERT … SELECT` from a virtual table, which reads the cells where they are.
+    /// One `INSERT … SELECT` from a virtual table, which reads the cells in place.
     case virtualTable
 }
 
-/// What to do with a row that has the same unique values as another one.
+/// Policies for a row that has the same unique values as another one.
 public enum SQLiteConflict: Sendable, Hashable {
     /// Throw `constraint`, and undo everything.
     case abort
-    /// Keep the row that is there.
+    /// Keep the existing row.
     case ignore
-    /// Delete the rows that are there.
+    /// Delete the existing rows.
     case replace
-    /// Set the columns of the row that is there, found by the values of these unique columns, where they differ.
+    /// Find the existing row by the values of these unique columns, and set its columns that differ.
     ///
-    /// Neither these columns nor those of the primary key are set, and a row whose others are all equal is not written. Several
-    /// unique indexes of these columns with different collations are an error, `misuse`, unless one is that of the primary key.
+    /// Neither these columns nor those of the primary key are set, and a row whose other columns are all equal is not
+    /// written. If several unique indexes of these columns have different collations, the error is `misuse`, unless one of
+    /// them belongs to the primary key.
     case upsert(on: [String])
 }
 
-/// How a type is a table, and how rows are put into it.
+/// Options for binding a type to a table and for inserting rows.
 public struct SQLiteTableOptions: Sendable {
-    /// What to do with a key that is no column.
+    /// Policies for a key that isn't a column.
     public enum UnknownMembers: Sendable {
         /// Throw `unknownMember`.
         case reject
-        /// Skip it, whatever it contains.
+        /// Skip its value, even if it is a container.
         case ignore
     }
 
-    /// What to do when the table is not there.
+    /// Policies for a missing table.
     public enum MissingTable: Sendable {
         /// Create it.
         case create
-        /// Throw.
+        /// Throw an error.
         case reject
     }
 
-    /// How names of properties become names of columns.
+    /// The mapping from names of properties to names of columns.
     public var keyMapping: KeyMapping
-    /// The columns of the primary key; nil takes the integer column `id`, if there is one. Empty for none.
+    /// The columns of the primary key. With nil, it is the integer column `id`, if it exists. An empty array means no primary
+    /// key.
     public var primaryKey: [String]?
-    /// Columns, or groups of them, that no two rows may have equal.
+    /// Columns, or groups of columns, whose values must be unique.
     public var uniqueColumns: [[String]]
-    /// How dates are stored.
+    /// The format of stored dates.
     public var dateFormat: SQLiteDateFormat
-    /// What to do when the table is not there.
+    /// The policy for a missing table.
     public var missingTable: MissingTable
-    /// What to do with a key of a message that is no column.
+    /// The policy for a message key that isn't a column.
     public var unknownMembers: UnknownMembers
-    /// What to do with rows that have the same unique values.
+    /// The policy for rows with the same unique values.
     public var conflict: SQLiteConflict
-    /// How rows are put into the table.
+    /// The way of inserting rows into the table.
     @_spi(InsertPaths) public var insertPath: SQLiteInsertPath = .automatic
-    /// The largest number of rows that are held before they are put into the table.
+    /// The largest number of rows that are buffered before they are inserted.
     @_spi(InsertPaths) public var batchRowCount: Int = 1_024
-    /// The number of bytes of text and blobs from which rows are put into the table.
+    /// The number of bytes of text and blobs that are buffered before rows are inserted.
     @_spi(InsertPaths) public var batchByteCount: Int = 1 << 18
 
-    /// Makes options.
+    /// Creates options.
     public init(
         keyMapping: KeyMapping = .exact, primaryKey: [String]? = nil, uniqueColumns: [[String]] = [],
         dateFormat: SQLiteDateFormat = .text, missingTable: MissingTable = .create,
@@ -87,7 +90,7 @@ public struct SQLiteTableOptions: Sendable {
         self.conflict = conflict
     }
 
-    /// Makes options that choose the way into the table.
+    /// Creates options that choose the way of inserting rows.
     @_spi(InsertPaths) public init(
         primaryKey: [String]? = nil, uniqueColumns: [[String]] = [], dateFormat: SQLiteDateFormat = .text,
         conflict: SQLiteConflict = .abort, insertPath: SQLiteInsertPath, batchRowCount: Int = 1_024,
@@ -99,20 +102,20 @@ public struct SQLiteTableOptions: Sendable {
         self.batchByteCount = batchByteCount
     }
 
-    /// Makes options that choose how many rows are held.
+    /// Creates options with the number of buffered rows.
     @_spi(InsertPaths) public init(batchRowCount: Int) {
         self.init()
         self.batchRowCount = batchRowCount
     }
 }
 
-/// What inserting did.
+/// The result of inserting rows.
 public struct InsertResult: Sendable, Hashable {
-    /// The number of rows that were inserted or updated, without those that were ignored or equal, and without those that triggers
-    /// and foreign keys changed.
+    /// The number of inserted or updated rows. It excludes rows that were ignored or equal, and rows changed by triggers and
+    /// foreign keys.
     public internal(set) var changedRowCount: Int = 0
-    /// The number of rows that came, without those that were undone.
+    /// The number of received rows, excluding those that were undone.
     public internal(set) var rowCount: Int = 0
-    /// The way by which the last of them were put into the table.
+    /// The insertion path of the last of them.
     @_spi(InsertPaths) public internal(set) var path: SQLiteInsertPath = .automatic
 }

@@ -1,36 +1,37 @@
-// The transactions of nested arrays: the outermost one is a transaction, or a savepoint in one, and those in it are savepoints.
+// The transactions of nested arrays. The outermost array is a transaction, or a savepoint in an open one; the arrays in it
+// are savepoints.
 
-/// The open arrays of a stream whose rows are put into a database, all or none of each.
+/// The open arrays of a stream whose rows are inserted into a database, all or none of each array.
 ///
-/// Nothing is begun for an array until a row comes.
+/// A transaction or savepoint begins with the first row of an array.
 struct ArrayTransactions {
     private struct Array {
-        /// nil before the first row.
+        /// The open scope, or nil before the first row.
         var scope: SQLiteConnection.Scope?
-        /// The index of the element to come.
+        /// The index of the next element.
         var index = 0
     }
 
     private let connection: SQLiteConnection
-    /// From the outermost in.
+    /// The arrays from the outermost to the innermost.
     private var arrays: [Array] = []
 
     init(_ connection: SQLiteConnection) { self.connection = connection }
 
     var isEmpty: Bool { arrays.isEmpty }
 
-    /// The index of the element to come in each open array.
+    /// The index of the next element in each open array.
     var indices: [Int] { arrays.map(\.index) }
 
     /// Opens an array in the innermost one.
     mutating func open() { arrays.append(Array()) }
 
-    /// Moves the index of the innermost array.
+    /// Advances the index of the innermost array.
     mutating func advance(by count: Int) { arrays[arrays.count - 1].index &+= count }
 
-    /// Begins what was not begun.
+    /// Begins the missing transactions and savepoints of the open arrays.
     ///
-    /// - Throws: Also `abort` when somebody else has ended what was begun: rows would then be kept one by one.
+    /// - Throws: Also `abort` if other code has ended them, since each row would then be committed on its own.
     mutating func begin() throws(SQLiteError) {
         try arrays.last?.scope?.checkIsOpen()
         for level in arrays.indices where arrays[level].scope == nil {
@@ -38,18 +39,18 @@ struct ArrayTransactions {
         }
     }
 
-    /// Closes the innermost array and keeps its rows; after an error it is still open.
+    /// Closes the innermost array and keeps its rows. After an error, the array is still open.
     mutating func close() throws(SQLiteError) {
         try arrays.last?.scope?.keep()
         arrays.removeLast()
     }
 
-    /// Undoes what the open arrays have begun, from the innermost out.
+    /// Undoes the scopes of the open arrays, from the innermost to the outermost.
     func undo() {
         for array in arrays.reversed() { array.scope?.undo() }
     }
 
-    /// Forgets the open arrays.
+    /// Removes all arrays.
     mutating func removeAll() { arrays = [] }
 }
 
@@ -106,8 +107,8 @@ extension ArrayTransactions: SelfTesting {
         expectTrue(arrays.isEmpty && !connection.isInTransaction, "everything was undone")
     }
 
-    /// Two writers of one connection take turns by a script: `(` and `)` open and close an array, `.` writes a row; the
-    /// first writer's steps are followed by `1`, the other's by `2`.
+    /// Two writers of one connection take turns according to a script: `(` and `)` open and close an array, and `.` writes a
+    /// row. The first writer's steps are followed by `1`, the second one's by `2`.
     private static func interleave(_ script: String, in connection: SQLiteConnection) throws -> [StreamError?] {
         let options = SQLiteTableOptions(batchRowCount: 1)
         var first = try SQLiteTableWriter(connection, table: "t", options: options)
@@ -132,7 +133,7 @@ extension ArrayTransactions: SelfTesting {
     }
 
     private static func testKeepsInterleavedArraysApart() throws {
-        // The rows that are there at the end, and whether each of the two got an error.
+        // The rows at the end, and whether each of the two writers got an error.
         let rows: [(script: String, rows: String, isRefused: [Bool])] = [
             ("(1.1(2.2)2.1)1", "1,2,1", [false, false]), ("(1.1(2.2.2)2)1(2.2)2", "1,2,2,2", [false, false]),
             ("(1(2.2.1)1)2", "2,1", [false, false]), ("(1.1(2.2)1.2)2", "", [true, true]),

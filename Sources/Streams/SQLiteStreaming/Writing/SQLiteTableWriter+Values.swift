@@ -1,5 +1,5 @@
-// The keys and values that a `SQLiteTableWriter` gets: each is checked as the member of its column would be, and stored in
-// the row under construction.
+// The keys and values sent to a `SQLiteTableWriter`: each value is checked like the member of its column, and stored in the
+// row under construction.
 
 import PlistBuilding
 import PlistStreaming
@@ -9,7 +9,7 @@ extension SQLiteTableWriter {
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         guard isInRow, failure == nil else { throw misplaced("a key") }
         if skippedDepth > 0 { return }
-        // PERF: SQLite/messages; keys mostly come in the order of the columns, or of the row before.
+        // PERF: SQLite/messages; keys usually come in the order of the columns or of the previous row.
         if expectedColumn < columns.count, keys.isKey(at: expectedColumn, equalTo: utf8) {
             column = expectedColumn
         } else if let index = keys.index(of: utf8) {
@@ -34,7 +34,7 @@ extension SQLiteTableWriter {
         fail(StreamError(.typeMismatch, "expected a dictionary of columns, found \(found)"))
     }
 
-    /// Prepares the column for a value; false when the value is ignored.
+    /// Prepares the column for a value. Returns false if the value is ignored.
     @inline(__always)  // PERF: SQLite/messages; once a value.
     private mutating func open(_ found: @autoclosure () -> String) throws(StreamError) -> Bool {
         if column >= 0 { return true }
@@ -46,10 +46,11 @@ extension SQLiteTableWriter {
         throw misplaced(found())
     }
 
-    /// Has the plan of the member check a value that its type may not hold, or the affinity of a column without a member.
+    /// Checks a value with the plan of its member, whose type may not accept it, or with the affinity of a column without a
+    /// member.
     ///
-    /// - Returns: Whether the column is set already: to the date or data that the member makes of a text or number, or to what
-    ///   a member of another type makes of a value.
+    /// - Returns: A Boolean value that indicates whether the column is already set: to a date or data that the member reads
+    ///   from a text or number, or to the value that a member of another type reads.
     private mutating func check(_ message: ScalarMessage) throws(StreamError) -> Bool {
         guard let kind = columns[column].kind, let members else {
             if columns[column].affinity == .blob { return false }
@@ -78,10 +79,10 @@ extension SQLiteTableWriter {
                 "expected a value that the column \(columns[column].name) of the type \(type) keeps, found \(found)"))
     }
 
-    /// Sets the column to what a message brings, unless the value is ignored.
+    /// Sets the column to the value of a message, unless the value is ignored.
     ///
     /// - Parameters:
-    ///   - kind: The kind of members that hold all such values.
+    ///   - kind: The kind of members that accept all such values.
     ///   - store: Stores the value in the row.
     @inline(__always)  // PERF: SQLite/messages; once a value.
     private mutating func set(
@@ -91,7 +92,7 @@ extension SQLiteTableWriter {
         guard try unsafe open(message.summary) else { return }
         do throws(StreamError) {
             let isHeld = kind != nil && columns[column].kind == kind && !columns[column].isChecked
-            // PERF: SQLite/messages; text is mostly put into columns of text.
+            // PERF: SQLite/messages; text usually goes into columns of text.
             let isText = kind == .string && columns[column].affinity == .text
             if !isHeld, !isText, try unsafe check(message) { return }
             try store(&self)
@@ -120,7 +121,7 @@ extension SQLiteTableWriter {
         }
     }
 
-    /// Sets the column to an integer, which must be below 2^63.
+    /// Sets the column to an integer, which must be less than 2^63.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try unsafe set(.unsigned(value), nil) { (writer) throws(StreamError) in
             if writer.columns[writer.column].kind == .real {
@@ -131,7 +132,7 @@ extension SQLiteTableWriter {
         }
     }
 
-    /// Sets the column to a real; to an integer where the member is one and the real has no fraction.
+    /// Sets the column to a real, or to an integer if the member is one and the real has no fraction.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         try unsafe set(.real(value), .real) { (writer) throws(StreamError) in
             if writer.columns[writer.column].kind == .integer, let integer = Int64(exactly: value) {
@@ -142,8 +143,9 @@ extension SQLiteTableWriter {
         }
     }
 
-    /// Sets the column to a number: to the nearest real where the member is one, else to the number itself, or to the nearest
-    /// real of a fraction; what would become infinite or zero is refused.
+    /// Sets the column to a number. If the member is a real, the column is set to the nearest real. Otherwise it is set to
+    /// the number itself, or to the nearest real for a number with a fraction. A number that would become infinite or zero is
+    /// rejected.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         let kind = column >= 0 ? columns[column].kind : .any
         if kind == .integer, let integer = NumberText.integer(text, as: Int64.self) { return try writeInteger(integer) }
@@ -159,7 +161,7 @@ extension SQLiteTableWriter {
         }
     }
 
-    /// Sets a column without a member to a number, as if it had come by the message of what is kept of it.
+    /// Sets a column without a member to a number, as if the value that is kept of it had been sent.
     @inline(never)
     private mutating func writeKept(_ text: RawSpan) throws(StreamError) {
         let kept: NumberText.Kept
@@ -170,7 +172,7 @@ extension SQLiteTableWriter {
         }
     }
 
-    /// Sets the column to a text, in which there must be no NUL.
+    /// Sets the column to a text, which must not contain NUL.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in
             try unsafe set(.string(bytes), .string) { (writer) throws(StreamError) in
@@ -191,7 +193,7 @@ extension SQLiteTableWriter {
     /// Sets the column to a date, in the format of the options.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try unsafe set(.date(seconds), nil) { (writer) throws(StreamError) in
-            // What a date of another format is stored as is a real.
+            // In a format other than text, a date is stored as a real.
             let isReal = writer.options.dateFormat != .text && writer.columns[writer.column].kind == nil
             if isReal, try unsafe writer.check(.real(seconds)) { return }
             try writer.buffer.writeDate(secondsSince2001: seconds)

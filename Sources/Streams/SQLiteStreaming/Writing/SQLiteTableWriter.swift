@@ -1,10 +1,11 @@
-// Rows in: a sink that puts the dictionaries it gets into a table, all or none of them. Keys and values are in `+Values`.
+// A sink that inserts the dictionaries it receives into a table, all or none of them. Keys and values are in `+Values`.
 
 import PlistBuilding
 import PlistStreaming
 import StringTables
 
-/// A sink that inserts dictionaries as rows of a table: of a JSON reader, of a query of another database, of objects.
+/// A sink that inserts dictionaries as rows of a table. They can come from a JSON reader, a query of another database, or
+/// objects.
 ///
 /// ```swift
 /// var writer = try SQLiteTableWriter(connection, table: "tasks")
@@ -12,29 +13,30 @@ import StringTables
 /// try writer.finish()
 /// ```
 ///
-/// The outermost array is one transaction, or a savepoint when one is open; arrays in it are savepoints, empty ones cost
-/// nothing. Rows outside any array are one transaction each. Any error undoes the whole outermost array at once, one of the
-/// reader as well, and so does giving up the writer within one. Arrays complete before stay. After an error every message and
-/// ``finish()`` throw it again, until ``rollBack()`` makes the writer begin a new stream. Of writers of one connection that
-/// take turns, an array that was begun within another one's ends before it: else both are undone.
+/// The outermost array is one transaction, or a savepoint if a transaction is open. Arrays in it are savepoints, and empty
+/// arrays have no cost. Each row outside of any array is a transaction of its own. Any error undoes the whole outermost array
+/// at once, including an error of the reader, and so does releasing the writer within an array. Arrays that were complete
+/// before are kept. After an error, every message and ``finish()`` throw it again, until ``rollBack()`` lets the writer begin
+/// a new stream. If writers of one connection take turns, an array that begins within an array of another writer must end
+/// before that one: otherwise both are undone.
 ///
-/// Keys are columns, found once by their bytes, so that also ASCII case counts. A column whose key does not come gets its
-/// default. Of a key that comes twice the last value counts. A value that the type of its column would change is refused, such
-/// as the text `007` in a column of integers; see ``SQLiteColumn/Affinity``.
+/// Keys are the names of columns, compared by bytes and so with ASCII case. A column without a key gets its default. If a key
+/// occurs twice, the last value is used. A value that the type of its column would change is rejected, for example the text
+/// `007` in a column of integers; see ``SQLiteColumn/Affinity``.
 public struct SQLiteTableWriter: PlistSink, ~Copyable {
-    /// A column that rows have.
+    /// A column of the rows.
     struct Column {
         let name: String
-        /// A Boolean value that indicates whether the default is another value than null, so that a missing key is not the same
-        /// as null.
+        /// A Boolean value that indicates whether the default is a value other than null, so that a missing key differs from
+        /// null.
         let hasDefault: Bool
-        /// What messages must bring; nil for anything.
+        /// The kind of values that messages must have, or nil for any kind.
         let kind: MemberColumn.Kind?
         /// A Boolean value that indicates whether the plan of the member checks the value.
         let isChecked: Bool
-        /// A Boolean value that indicates whether the member may hold something else than what a message brings.
+        /// A Boolean value that indicates whether the member may have a value that differs from the message.
         var isConverted = false
-        /// What the column makes of values of any type; `blob` where members decide.
+        /// The conversion of values of any type in the column, or `blob` if members decide.
         let affinity: SQLiteColumn.Affinity
         let declaredType: String
     }
@@ -46,44 +48,44 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     let options: SQLiteTableOptions
     let members: MemberColumns?
     private let inserter: RowInserter
-    /// The inserters for rows without the columns of a mask.
+    /// The inserters for rows that have only the columns of a mask.
     private var partialInserters: [[Bool]: RowInserter] = [:]
     var buffer: RowBuffer
-    /// The values of columns whose key does not come; of a bound type.
+    /// The values for columns without a key, for a bound type.
     private var defaults: RowBuffer?
 
     /// The open arrays, with their transactions.
     private var arrays: ArrayTransactions
-    /// A Boolean value that indicates whether a dictionary is open that is a row.
+    /// A Boolean value that indicates whether a dictionary that is a row is open.
     var isInRow = false
-    /// The column of the value to come: -1 before a key, -2 for one that is ignored.
+    /// The column of the next value: -1 before a key, -2 for an ignored value.
     var column = -1
     var expectedColumn = 0
     /// The number of open containers of an ignored value.
     var skippedDepth = 0
-    /// Which columns of the row have come, and how many.
+    /// The columns of the row that have a value, and their number.
     var isSeen: [Bool]
     var seenCount = 0
-    /// Elements at the root, for paths.
+    /// The number of elements at the root, for paths.
     private var rootIndex = 0
     var failure: StreamError?
-    /// How many rows came and were changed, without those that were undone, and the way that was taken.
+    /// The numbers of received and changed rows, excluding those that were undone, and the insertion path.
     public private(set) var report: InsertResult = InsertResult()
     /// The report before the outermost open array, which is undone as a whole.
     private var reportBefore = InsertResult()
     /// The values that are read back, row by row.
     var ids: [Int64?] { inserter.ids }
 
-    /// Makes a writer for a table that is there, with the columns that it has.
+    /// Makes a writer for an existing table, with all its columns.
     ///
-    /// - Throws: `error` when there is no such table.
+    /// - Throws: `error` if the table doesn't exist.
     public init(
         _ connection: SQLiteConnection, table: String, options: SQLiteTableOptions = SQLiteTableOptions()
     ) throws(SQLiteError) {
         guard let target = try InsertTarget(connection, table) else {
             throw SQLiteError(.error, "no such table: \(table)")
         }
-        // Triggers of views and the modules of virtual tables get the values as they are.
+        // Triggers of views and the modules of virtual tables get the values unchanged.
         try self.init(
             target, members: nil, options: options,
             columns: target.columns.filter { !$0.isGenerated }.map { column in
@@ -114,18 +116,18 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     }
 
     deinit {
-        // What is not complete is undone: also when a sender stopped with an error of which this sink knows nothing.
+        // Incomplete arrays are undone, even if a sender stopped with an error that this sink doesn't know about.
         arrays.undo()
     }
 
-    /// Sets the values of columns whose key does not come.
+    /// Sets the values for columns without a key.
     mutating func setDefaults(_ defaults: consuming RowBuffer) { self.defaults = .some(defaults) }
 
     // MARK: Ends
 
-    /// Says that no more messages come.
+    /// Ends the stream.
     ///
-    /// - Throws: `unexpectedEnd` within an array or a row, all of which is undone then.
+    /// - Throws: `unexpectedEnd` within an array or a row, which is then undone completely.
     public mutating func finish() throws(StreamError) {
         if let failure { throw failure }
         guard arrays.isEmpty, !isInRow else {
@@ -133,7 +135,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Gives up the open arrays and undoes what they inserted; the next message begins a new stream.
+    /// Undoes the rows of the open arrays. The next message begins a new stream.
     public mutating func rollBack() {
         arrays.undo()
         if !arrays.isEmpty {
@@ -147,14 +149,15 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         failure = nil
     }
 
-    /// Undoes what the open arrays inserted, at once, because the sender has ended the stream with an error, which is thrown
-    /// from now on, until ``rollBack()``; an error of this writer stays the one that is thrown.
+    /// Undoes the rows of the open arrays because the sender has ended the stream with an error. Until ``rollBack()``, every
+    /// message throws this error. If the writer already has an error of its own, that one is kept.
     public mutating func cancel(with error: StreamError) {
         guard failure == nil else { return }
         _ = end(with: error)
     }
 
-    /// Undoes everything and remembers why: because of a value, unless a row before it is refused, which is only held yet.
+    /// Undoes all open arrays and records the error. If a buffered row before the value is rejected, its error is recorded
+    /// instead.
     @inline(never)
     mutating func fail(_ error: StreamError) -> StreamError {
         if let failure { return failure }
@@ -181,7 +184,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         return error
     }
 
-    /// The path of the value to come.
+    /// The path of the next value.
     private var path: StreamPath {
         var steps: [StreamPath.Step] = arrays.indices.map { .index($0) }
         if isInRow, column >= 0 { steps.append(.key(columns[column].name)) }
@@ -190,7 +193,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     // MARK: Containers
 
-    /// Begins a transaction, or a savepoint in one, with the first row that comes.
+    /// Begins an array. A transaction, or a savepoint in one, begins with its first row.
     public mutating func beginArray() throws(StreamError) {
         if isInRow { return try beginInRow("an array") }
         if let failure { throw failure }
@@ -199,14 +202,14 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         arrays.open()
     }
 
-    /// Ends what the array began, and so keeps its rows.
+    /// Ends an array and keeps its rows.
     public mutating func endArray() throws(StreamError) {
         if isInRow { return try endInRow() }
         if let failure { throw failure }
         try flush()
         guard !arrays.isEmpty else { throw fail(StreamError(.misuse, "got endArray without an open array")) }
         do throws(SQLiteError) { try arrays.close() } catch {
-            // No row of the array is the cause, but what they are together.
+            // The error isn't caused by a single row but by all rows of the array together.
             let path = StreamPath(arrays.indices.dropLast().map { .index($0) })
             throw end(with: error.streamError(.cannotWrite).located(at: path))
         }
@@ -227,7 +230,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         }
     }
 
-    /// Completes a row, which is in the table when as many have come as are put into it at a time.
+    /// Completes a row. It is inserted when the buffer is full.
     public mutating func endDictionary() throws(StreamError) {
         if skippedDepth > 0 || !isInRow { return try endInRow() }
         if seenCount < columns.count, try completeRow() {
@@ -246,7 +249,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         if arrays.isEmpty { rootIndex += 1 } else { arrays.advance(by: 1) }
     }
 
-    /// Opens a container in a row: only one that is ignored may be there.
+    /// Opens a container in a row, which is allowed only within an ignored value.
     private mutating func beginInRow(_ found: String) throws(StreamError) {
         if let failure { throw failure }
         guard skippedDepth > 0 || column == -2 else { throw fail(RowBuffer.refusal(found)) }
@@ -262,9 +265,9 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         if skippedDepth == 0 { column = -1 }
     }
 
-    /// Gives the columns whose key did not come their defaults.
+    /// Sets the columns without a key to their defaults.
     ///
-    /// - Returns: Whether the row was inserted by itself, because a default is known to SQLite only.
+    /// - Returns: A Boolean value that indicates whether the row was inserted on its own because only SQLite knows a default.
     private mutating func completeRow() throws(StreamError) -> Bool {
         var needsOwnInsert = false
         for index in columns.indices where !isSeen[index] {
@@ -303,7 +306,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     private mutating func partialInserter(_ mask: [Bool]) throws(SQLiteError) -> RowInserter {
         if let inserter = partialInserters[mask] { return inserter }
-        // Each one holds a statement.
+        // Each inserter keeps a statement.
         if partialInserters.count >= 64 { partialInserters = [:] }
         let indices = columns.indices.filter { mask[$0] }
         let inserter = try RowInserter(
@@ -312,9 +315,9 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         return inserter
     }
 
-    // MARK: Putting rows into the table
+    // MARK: Inserting rows
 
-    /// Puts the rows that are held into the table.
+    /// Inserts the buffered rows into the table.
     private mutating func flush() throws(StreamError) {
         guard buffer.rowCount > 0 else { return }
         do throws(SQLiteError) {
@@ -331,7 +334,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         do throws(RowInserter.Failure) {
             try inserter.insert(buffer, by: options.insertPath)
         } catch {
-            // The path of the row that failed.
+            // The path of the rejected row.
             if !arrays.isEmpty { arrays.advance(by: error.row - count) }
             (isInRow, column) = (error.column != nil, error.column ?? -1)
             throw error.error

@@ -1,54 +1,54 @@
-// How an import runs, and what it did.
+// The options of an import, and the report of its results.
 
 import PlistStreaming
 
-/// How an import runs.
+/// Options for an import.
 public struct ImportOptions: Sendable {
-    /// A record of how far an import came, kept in the database and written in the same transaction as each batch.
+    /// The progress of an import, kept in the database and written in the same transaction as each batch.
     public struct Progress: Sendable, Hashable {
         /// The name of the import.
         public var name: String
-        /// What identifies the input, such as its size and date; with another one an import begins anew.
+        /// A text that identifies the input, such as its size and date. If it changes, the import starts from the beginning.
         public var fingerprint: String
 
-        /// Names an import and its input.
+        /// Creates the progress of an import and its input.
         public init(name: String, fingerprint: String) {
             self.name = name
             self.fingerprint = fingerprint
         }
     }
 
-    /// What becomes of a member without a column.
+    /// Policies for members without a column.
     public enum UnknownMembers: Sendable, Hashable {
         /// Its record fails.
         case reject
-        /// It is passed over, whatever it contains.
+        /// It is skipped, regardless of its value.
         case ignore
     }
 
-    /// The number of records of the first batch; each batch is one transaction, or one savepoint within the caller's.
+    /// The number of records in the first batch. Each batch is a transaction, or a savepoint in the caller's transaction.
     public var batchSize: Int
-    /// A Boolean value that indicates whether batches grow while committing them takes more than a tenth of the time, and
-    /// shrink when writing the records of one takes more than half a second, so that others wait for the database no longer.
+    /// A Boolean value that indicates whether batches grow while committing takes more than a tenth of the time, and shrink
+    /// if writing the records of a batch takes more than half a second. This limits the time that others wait for the
+    /// database.
     public var adaptsBatchSize: Bool
-    /// The largest batch that adapting makes.
+    /// The largest batch size that adapting chooses.
     public var batchSizeLimit: Int
-    /// The bytes of staged records beyond which a batch is written, however few they are.
+    /// The number of bytes of staged records that triggers the writing of a batch, regardless of the number of records.
     public var batchByteLimit: Int
-    /// The number of records that may fail: they are left out whole, and reported. One more ends the import.
+    /// The number of records that may fail. They are left out completely and reported. One more failure ends the import.
     public var failureLimit: Int
-    /// The keys that lead from the root of the document to the records; empty when they are the root.
+    /// The keys on the path from the root of the document to the records; empty if the root contains the records.
     public var rootPath: [String]
-    /// What becomes of members without a column.
+    /// The policy for members without a column.
     public var unknownMembers: UnknownMembers
-    /// A Boolean value that indicates whether tables that do not exist are created, with keys, foreign keys and indexes for
-    /// them.
+    /// A Boolean value that indicates whether missing tables are created, with keys, foreign keys and their indexes.
     public var createsTables: Bool
-    /// The record of how far the import came; nil keeps none. Without it, an import that was killed is run again: what is
-    /// there already is compared and not written.
+    /// The progress to record, or nil to record none. Without it, you can run an interrupted import again: existing rows are
+    /// compared and not written.
     public var progress: Progress?
 
-    /// Makes options.
+    /// Creates options.
     public init(
         batchSize: Int = 256, adaptsBatchSize: Bool = true, batchSizeLimit: Int = 65_536,
         batchByteLimit: Int = 16 << 20, failureLimit: Int = 0, rootPath: [String] = [],
@@ -68,22 +68,22 @@ public struct ImportOptions: Sendable {
     }
 }
 
-/// What an import did.
+/// The results of an import.
 public struct ImportReport: Sendable, Equatable {
-    /// What happened to the rows of one table. A row that several records name counts once for each.
+    /// The results for the rows of one table. A row that occurs in several records is counted for each of them.
     public struct Counts: Sendable, Equatable {
-        /// Rows that were not there.
+        /// The number of new rows.
         public var inserted: Int = 0
-        /// Rows of which a column changed.
+        /// The number of rows with a changed column.
         public var updated: Int = 0
-        /// Rows that had all values already, and were not written.
+        /// The number of rows that already had all values and were not written.
         public var unchanged: Int = 0
-        /// Orphans whose foreign key became null.
+        /// The number of orphans whose foreign key was set to null.
         public var unlinked: Int = 0
-        /// Orphans that were deleted.
+        /// The number of deleted orphans.
         public var deleted: Int = 0
 
-        /// Makes counts.
+        /// Creates counts.
         public init(inserted: Int = 0, updated: Int = 0, unchanged: Int = 0, unlinked: Int = 0, deleted: Int = 0) {
             self.inserted = inserted
             self.updated = updated
@@ -103,29 +103,29 @@ public struct ImportReport: Sendable, Equatable {
 
     /// A record that was left out.
     public struct Failure: Sendable, Equatable {
-        /// The number of the record in the input, from 0.
+        /// The index of the record in the input, from 0.
         public let recordIndex: Int
-        /// What is wrong, with the path of the value.
+        /// The error, with the path of the value.
         public let error: StreamError
     }
 
-    /// What happened, by the names of tables.
+    /// The results by the names of tables.
     public internal(set) var tables: [String: Counts] = [:]
     /// The number of records in the input.
     public internal(set) var recordCount: Int = 0
-    /// The number of records that were left out because an earlier import of the same input has them.
+    /// The number of records that were skipped because an earlier import of the same input has written them.
     public internal(set) var resumedCount: Int = 0
     /// The number of records that failed.
     public internal(set) var failedCount: Int = 0
-    /// The first 100 failures that were found; when the import is finished, in the order of the records.
+    /// The first 100 detected failures. After the import has finished, they are in the order of the records.
     public internal(set) var failures: [Failure] = []
-    /// The number of batches, each committed.
+    /// The number of committed batches.
     public internal(set) var batchCount: Int = 0
 
-    /// The rows inserted into all tables.
+    /// The number of rows inserted into all tables.
     public var insertedCount: Int { tables.values.reduce(0) { $0 + $1.inserted } }
-    /// The rows updated in all tables.
+    /// The number of rows updated in all tables.
     public var updatedCount: Int { tables.values.reduce(0) { $0 + $1.updated } }
-    /// The rows left as they were in all tables.
+    /// The number of unchanged rows in all tables.
     public var unchangedCount: Int { tables.values.reduce(0) { $0 + $1.unchanged } }
 }

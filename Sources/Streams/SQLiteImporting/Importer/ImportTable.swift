@@ -1,10 +1,10 @@
-// What an import writes to: tables, columns, unique keys and relationships, declared once. `Importer` runs it.
+// Declares the tables, columns, unique keys and relationships of an import. `Importer` runs the import.
 
 import PlistBuilding
 import PlistStreaming
 import SQLiteStreaming
 
-/// A table that records are imported into: which of their members go to which columns, and what makes two of them the same.
+/// A table that records are imported into. It assigns members to columns and declares the unique key that identifies a row.
 ///
 /// ```swift
 /// let people = ImportTable(
@@ -17,29 +17,30 @@ import SQLiteStreaming
 ///     ])
 /// ```
 ///
-/// A member that is missing leaves its column untouched, and in a new row is the DEFAULT that the table declares, or null:
-/// an import knows no types of Swift and none of their defaults. Null sets the column to null. A table has at most 64 columns
-/// that are imported, foreign keys included.
+/// For a missing member, an existing row keeps its value, and a new row gets the table's declared DEFAULT, or null. Defaults
+/// of Swift types are not used. Null sets the column to null. A table has at most 64 imported columns, including foreign
+/// keys.
 public struct ImportTable: Sendable {
     /// The name of the table.
     public var name: String
-    /// The columns, one or several, that make a row unique: those of the primary key or of a unique index.
+    /// One or more columns that identify a row: those of the primary key or of a unique index.
     public var uniqueKey: [String]
-    /// The columns that are imported.
+    /// The imported columns.
     public var columns: [ImportColumn]
-    /// The records nested in those of this table.
+    /// The relationships to records nested in those of this table.
     public var relationships: [ImportRelationship]
-    /// The rule that makes the key of a member from the name of a column without a key of its own.
+    /// The mapping from the name of a column to the key of its member, for columns without their own key.
     public var keyMapping: KeyMapping
 
     /// Declares a table.
     ///
     /// - Parameters:
     ///   - name: The name in the database.
-    ///   - uniqueKey: Columns of `columns`, or of the foreign key by which the table is related to the one above it.
-    ///   - columns: What is imported. Two columns from one key are an error of `Importer.init`.
-    ///   - relationships: The records nested in those of this table.
-    ///   - keyMapping: By name unless given; ``/PlistBuilding/KeyMapping/snakeCase`` reads `firstName` from `first_name`.
+    ///   - uniqueKey: Columns of `columns`, or of the foreign key to the parent table.
+    ///   - columns: The imported columns. If two columns have the same key, `Importer.init` throws an error.
+    ///   - relationships: The relationships to records nested in those of this table.
+    ///   - keyMapping: By default, keys are equal to names; ``/PlistBuilding/KeyMapping/snakeCase`` reads `firstName` from
+    ///     `first_name`.
     public init(
         _ name: String, uniqueKey: [String], columns: [ImportColumn], relationships: [ImportRelationship] = [],
         keyMapping: KeyMapping = .exact
@@ -51,27 +52,28 @@ public struct ImportTable: Sendable {
         self.keyMapping = keyMapping
     }
 
-    /// The key of the members that go to a column.
+    /// Returns the key of a column's members.
     func key(of column: ImportColumn) -> String { column.key ?? keyMapping.name(for: column.name) }
 }
 
-/// A column that an import writes: its type, the key of its member, and what is checked.
+/// An imported column: its type, the key of its member, and its checks.
 public struct ImportColumn: Sendable {
-    /// What the values of a column are, and what of other types is converted to it.
+    /// The types of columns, each with the values of other types that are converted to it.
     public enum ValueType: Sendable, Hashable {
-        /// 64-bit integers; reals without a fraction, and text that is an integer.
+        /// 64-bit integers. Reals without a fraction and text that is an integer are converted.
         case integer
-        /// Reals; integers that a real holds exactly, and text that is a number.
+        /// Reals. Integers that a real represents exactly and text that is a number are converted.
         case real
-        /// Text; integers in decimal digits.
+        /// Text. Integers are converted to decimal digits.
         case text
         /// Bytes.
         case blob
-        /// 0 and 1; Booleans, and the integers 0 and 1.
+        /// 0 and 1. Booleans and the integers 0 and 1 are converted.
         case boolean
-        /// Dates in a format; dates and their ISO 8601 text.
+        /// Dates in a format. Dates and their ISO 8601 text are converted.
         case date(SQLiteDateFormat)
-        /// Whatever comes, in its own storage class; numbers that none holds, as from 2^63 on, as text. Not for unique keys.
+        /// Any values, each in its own storage class. Numbers that fit no storage class, such as 2^63 and above, are stored
+        /// as text. Not allowed for unique keys.
         case any
     }
 
@@ -82,16 +84,16 @@ public struct ImportColumn: Sendable {
 
     /// The name of the column.
     public var name: String
-    /// The key of its members; nil for the one that the table's mapping makes from the name.
+    /// The key of its members, or nil for the name of the column, converted by the table's mapping.
     public var key: String?
-    /// What its values are.
+    /// The type of its values.
     public var type: ValueType
-    /// A Boolean value that indicates whether each record must have a value for it that is not null. Those of unique keys
-    /// always must.
+    /// A Boolean value that indicates whether each record must have a value other than null for the column. This is always
+    /// the case for unique keys.
     public var isRequired: Bool
     var checks: [Check] = []
 
-    /// Declares a column; the functions with the names of types are shorter.
+    /// Declares a column. The functions named after types are shorter.
     public init(_ name: String, _ type: ValueType, from key: String? = nil, isRequired: Bool = false) {
         self.name = name
         self.type = type
@@ -113,7 +115,7 @@ public struct ImportColumn: Sendable {
     public static func date(_ name: String, from key: String? = nil, as format: SQLiteDateFormat = .text) -> Self {
         Self(name, .date(format), from: key)
     }
-    /// Declares a column of whatever comes.
+    /// Declares a column with values of any type.
     public static func any(_ name: String, from key: String? = nil) -> Self { Self(name, .any, from: key) }
 
     /// Returns the column as one that each record must have a value for.
@@ -123,11 +125,11 @@ public struct ImportColumn: Sendable {
         return column
     }
 
-    /// Returns the column with a check of each of its values but null.
+    /// Returns the column with a check for each of its values other than null.
     ///
     /// - Parameters:
-    ///   - expectation: What is expected, for the error: `expected <expectation>`.
-    ///   - isValid: Whether a value, converted to the type of the column, is good.
+    ///   - expectation: A description of valid values, for the error: `expected <expectation>`.
+    ///   - isValid: Returns whether a value, converted to the type of the column, is valid.
     public func checked(_ expectation: String, _ isValid: @escaping @Sendable (SQLiteValue) -> Bool) -> Self {
         var column = self
         column.checks.append(Check(expectation: expectation, isValid: isValid))
@@ -135,28 +137,28 @@ public struct ImportColumn: Sendable {
     }
 }
 
-/// Records nested in those of another table, and the foreign key that relates the two.
+/// A relationship to records nested in those of another table, and its foreign key.
 ///
-/// A nested record may be its bare key: a scalar stands for a record of which only the unique key is known. Such a row is
-/// inserted when it is missing, if its other columns allow that, so that a reference may come before what it refers to.
+/// A nested record can also be a scalar, its bare key, if only its unique key is known. A row with this key is inserted if it
+/// is missing and its other columns allow that. So a reference can precede the record it refers to.
 public struct ImportRelationship: Sendable {
-    /// What the children given for a row of a to-many relationship mean for those that it has.
+    /// Policies for the existing children of a row in a to-many relationship.
     public enum Policy: Sendable, Hashable {
-        /// They are added; the others stay.
+        /// The given children are added, and the existing ones stay.
         case merge
-        /// They are all it has; the others are orphans.
+        /// The given children replace the existing ones; existing children that aren't given become orphans.
         case assign
-        /// They are all it has; the others are deleted.
+        /// The given children replace the existing ones; existing children that aren't given are deleted.
         case replace
     }
 
-    /// What is done with children that `assign` leaves out.
+    /// Policies for the orphans of `assign`.
     public enum OrphanPolicy: Sendable, Hashable {
         /// They stay, and their foreign key becomes null.
         case unlink
         /// They are deleted.
         case delete
-        /// There must be none: the record fails.
+        /// An orphan is an error, and the record fails.
         case reject
     }
 
@@ -170,22 +172,22 @@ public struct ImportRelationship: Sendable {
     public let key: String
     /// The table of the nested records.
     public let table: ImportTable
-    /// The columns of the foreign key: of `table` for to-many, of the table above for to-one.
+    /// The columns of the foreign key: of `table` for to-many, of the parent table for to-one.
     public let foreignKey: [String]
-    /// The columns that the foreign key refers to; empty for the unique key.
+    /// The columns that the foreign key refers to, or an empty array for the unique key.
     public let references: [String]
 
-    /// Declares an array of children, each with a foreign key to the record that they are nested in.
+    /// Declares an array of children, each with a foreign key to the record that contains it.
     ///
-    /// A missing member leaves the children untouched; null is an empty array.
+    /// A missing member leaves the children unchanged; null is an empty array.
     /// - Parameters:
     ///   - key: The key of the array.
     ///   - table: The table of the children.
-    ///   - foreignKey: The columns of `table` that refer to the table above.
-    ///   - references: The columns of the table above that they refer to: its unique key unless given, or columns that are
-    ///     not imported, such as an INTEGER PRIMARY KEY that SQLite chooses.
-    ///   - policy: What the children mean for those that are there.
-    ///   - orphans: What `assign` does with those it leaves out.
+    ///   - foreignKey: The columns of `table` that refer to the parent table.
+    ///   - references: The columns of the parent table that they refer to. The default is its unique key. Other columns need
+    ///     not be imported, such as an INTEGER PRIMARY KEY that SQLite chooses.
+    ///   - policy: The policy for existing children.
+    ///   - orphans: The policy for the orphans of `assign`.
     public static func toMany(
         _ key: String, _ table: ImportTable, foreignKey: [String], references: [String] = [], policy: Policy = .merge,
         orphans: OrphanPolicy = .unlink
@@ -194,14 +196,14 @@ public struct ImportRelationship: Sendable {
             kind: .toMany(policy, orphans), key: key, table: table, foreignKey: foreignKey, references: references)
     }
 
-    /// Declares a record that the one it is nested in refers to.
+    /// Declares a nested record that the containing record refers to.
     ///
-    /// A missing member leaves the foreign key untouched; null sets it to null.
+    /// A missing member leaves the foreign key unchanged; null sets it to null.
     /// - Parameters:
     ///   - key: The key of the nested record.
-    ///   - table: Its table.
-    ///   - foreignKey: The columns of the table above that refer to it.
-    ///   - references: The columns of `table` that they refer to; as for `toMany`.
+    ///   - table: The table of the nested record.
+    ///   - foreignKey: The columns of the parent table that refer to it.
+    ///   - references: The columns of `table` that they refer to, as for `toMany`.
     public static func toOne(
         _ key: String, _ table: ImportTable, foreignKey: [String], references: [String] = []
     ) -> ImportRelationship {

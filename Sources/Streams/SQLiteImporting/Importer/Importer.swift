@@ -1,10 +1,10 @@
-// The door to imports: a sink that any reader fills. `ImportMachine` stages the records, `ImportNode` writes them.
+// The sink that any reader can send an import to. `ImportMachine` stages the records, and `ImportNode` writes them.
 
 import PlistStreaming
 import SQLiteStreaming
 
-/// A sink that imports records into related tables: inserts those that are new, updates those that differ, and leaves the
-/// others alone.
+/// A sink that imports records into related tables. It inserts new records, updates changed ones, and leaves the others
+/// unchanged.
 ///
 /// ```swift
 /// var importer = try Importer(people, into: connection)
@@ -14,30 +14,31 @@ import SQLiteStreaming
 /// ```
 ///
 /// The stream is an array of dictionaries, one dictionary, or a sequence of dictionaries, as in JSON lines. Records are
-/// staged in memory and written in batches, each of which is atomic: a transaction, or a savepoint when the caller has one
-/// open. Nothing else of the input is held. For each batch and table one upsert reads the staged records as a virtual table,
-/// inserts those that are new and updates those that differ. Where an upsert would do more than that, as in tables with
-/// triggers, one statement finds the rows that are there and compares them, one inserts the others, and each row that differs
-/// is updated. So importing the same records again writes nothing, and an import that was killed is run again, or goes on
-/// where it was when ``ImportOptions/progress`` names it.
+/// staged in memory and written in batches. Each batch is atomic: it is a transaction, or a savepoint in the caller's
+/// transaction. Only the current batch of the input is kept in memory.
 ///
-/// The result is that of records written one after another, whatever the size of the batches. Of records with one key the later
-/// one updates the earlier one. A child that one record gives up and a later one takes is an orphan in between, so that
-/// ``ImportRelationship/Policy/replace`` deletes it and inserts it again; one that is taken before it is given up just moves.
-/// Foreign keys are checked at the end of each batch, so that within one records may come in any order. A record that refers
-/// to one of a later batch waits for it, and is written at the end; it fails when what it refers to does not come.
+/// For each batch and table, one upsert reads the staged records as a virtual table, inserts new records and updates changed
+/// ones. If an upsert would have other effects, as in tables with triggers, separate statements are used: one finds the
+/// existing rows and compares them, one inserts the others, and each changed row is updated. So importing the same records
+/// again writes nothing. You can run an interrupted import again, or continue it at its last position with
+/// ``ImportOptions/progress``.
 ///
-/// Sources: the articles on importing JSON with unique constraints (batches of 256, one look-up a batch, upsert);
+/// For any batch size, the result is the same as if records were written one after another. If records have the same key,
+/// later ones update earlier ones. If a record gives up a child and a later record has it, the child is an orphan in between,
+/// so ``ImportRelationship/Policy/replace`` deletes it and inserts it again. If the order is reversed, the child only moves.
+/// Foreign keys are checked at the end of each batch, so records can be in any order within a batch. A record that refers to
+/// one of a later batch waits for it and is written at the end. It fails if the other record doesn't arrive.
+///
+/// Sources: the articles on importing JSON with unique constraints (batches of 256, one look-up for each batch, upsert);
 /// https://sqlite.org/vtab.html
 @safe
 public struct Importer: PlistSink, ~Copyable {
-    // SAFETY: allocated and initialized by the initializer, freed by the deinitializer; no one else has the address.
+    // SAFETY: allocated and initialized by the initializer, freed by the deinitializer; the address isn't passed on.
     private let machine: UnsafeMutablePointer<ImportMachine>
 
     /// Prepares an import.
     ///
-    /// - Throws: `schema` when a table is missing or differs from its declaration; `misuse` when a declaration contradicts
-    ///   itself.
+    /// - Throws: `schema` if a table is missing or differs from its declaration; `misuse` if a declaration is contradictory.
     public init(
         _ table: ImportTable, into connection: SQLiteConnection, options: ImportOptions = ImportOptions()
     ) throws(SQLiteError) {
@@ -52,27 +53,28 @@ public struct Importer: PlistSink, ~Copyable {
         unsafe machine.deallocate()
     }
 
-    /// What was imported so far: what is in committed batches.
+    /// The results of the committed batches so far.
     public var report: ImportReport { unsafe machine.pointee.report }
 
     /// Writes the last batch and ends the import.
     ///
-    /// - Throws: What writing a batch throws; `unexpectedEnd` within a record; `missingMember` when nothing is at the root
-    ///   path.
+    /// - Throws: The errors of writing a batch; `unexpectedEnd` within a record; `missingMember` if the root path contains no
+    ///   value.
     @discardableResult
     public mutating func finish() throws(StreamError) -> ImportReport { try unsafe machine.pointee.finish() }
 
-    /// Opens an array: the records, or the children of one.
+    /// Opens the array of records, or an array of children.
     public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
     /// Closes an array.
     public mutating func endArray() throws(StreamError) { try unsafe machine.pointee.endArray() }
     /// Opens a record.
     public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
-    /// Closes a record; the last one of a batch writes it.
+    /// Closes a record, and writes the batch if it is full.
     ///
-    /// - Throws: `missingMember` when a required member is absent; `cannotWrite` with the ``/SQLiteStreaming/SQLiteError`` as its cause.
+    /// - Throws: `missingMember` if a required member is absent; `cannotWrite` with the ``/SQLiteStreaming/SQLiteError`` as
+    ///   its cause.
     public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
-    /// Names a member.
+    /// Begins a member with its key.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
     /// Stages null.
     public mutating func writeNull() throws(StreamError) { try unsafe machine.pointee.write(.null) }
@@ -82,7 +84,7 @@ public struct Importer: PlistSink, ~Copyable {
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
         try unsafe machine.pointee.write(.integer(value))
     }
-    /// Stages an integer above 2^63 - 1, which only text holds, and reals those that are exact.
+    /// Stages an integer above 2^63 - 1 as text, or as a real if that is exact.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try unsafe machine.pointee.write(.unsigned(value))
     }
@@ -90,7 +92,7 @@ public struct Importer: PlistSink, ~Copyable {
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         try unsafe machine.pointee.write(.real(value))
     }
-    /// Stages a number that only text holds.
+    /// Stages a number that only text can represent.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         // SAFETY: the bytes are copied before the closure ends, here and below.
         try unsafe text.withUnsafeBytes { (bytes) throws(StreamError) in

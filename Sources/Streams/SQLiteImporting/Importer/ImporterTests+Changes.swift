@@ -1,4 +1,4 @@
-// The tests of rows that are there: the ways in which they are written give the same tables and counts.
+// The tests of existing rows: all ways of writing them give the same tables and counts.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -23,8 +23,8 @@ extension ImportChangeTests: SelfTesting {
         "item", uniqueKey: ["id"],
         columns: [.integer("id"), .text("a"), .text("b"), .integer("ref"), .real("height"), .text("u")])
 
-    /// Tables of the same columns, which are written by an upsert, by two, by one again, and by a look-up; then such with
-    /// things of the temporary database that decide it, or have the name of something that does.
+    /// Tables with the same columns that are written with one upsert, two upserts, one again, or a look-up. The last tables
+    /// depend on objects of the temporary database, or on the names of such objects.
     private static let schemas = [
         "CREATE TABLE item (id INTEGER PRIMARY KEY, a TEXT, b TEXT, ref INTEGER, height REAL, u TEXT)",
         """
@@ -76,7 +76,7 @@ extension ImportChangeTests: SelfTesting {
             })
     }
 
-    /// Keys that are equal by the collation of their column, but not by that of the index.
+    /// Keys that are equal by the collation of their column but not by that of the index.
     private static func testTellsRowsApartAsTheIndexDoes() throws {
         let table = ImportTable("t", uniqueKey: ["k"], columns: [.text("k"), .integer("v"), .integer("w")])
         let records: ImportSample = [["k": "x", "v": 1, "w": 1], ["k": "X", "v": 2, "w": 2]]
@@ -152,7 +152,7 @@ extension ImportChangeTests: SelfTesting {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file, schemas[2])
         _ = try ImportFixture.run([["id": 1, "u": "x", "b": "1"], ["id": 2, "u": "y", "b": "2"]], table, connection)
-        // The second row makes room for the first one, and is given before it.
+        // The second row frees the unique value of the first row, and comes before it.
         _ = try ImportFixture.run([["id": 2, "u": "z", "b": "3"], ["id": 1, "u": "y", "b": "1"]], table, connection)
         expectEqual(try ImportFixture.rows("SELECT id, u, b FROM item", connection), "1|y|1 2|z|3", "rows")
     }

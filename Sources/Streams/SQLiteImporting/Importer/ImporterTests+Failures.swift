@@ -1,4 +1,4 @@
-// The tests of what goes wrong in imports: bad records, refusals of the database, locks, interrupted runs, misuse.
+// The tests of failing imports: bad records, rejections by the database, locks, interrupted runs, misuse.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -69,7 +69,7 @@ extension ImportFailureTests: SelfTesting {
                     [["id": 1], record], ImportFixture.people(), connection, ImportOptions(unknownMembers: .reject))
             }
             expectEqual(error?.description, message, "message")
-            // The same record beside good ones, of which nothing is lost.
+            // The same record next to valid ones, which must all be imported.
             let report = try ImportFixture.run(
                 [["id": 1], record, ["id": 2, "phones": ["2"]]], ImportFixture.people(), connection,
                 ImportOptions(failureLimit: 1, unknownMembers: .reject))
@@ -124,7 +124,7 @@ extension ImportFailureTests: SelfTesting {
             (["id": 2], .constraintNotNull, "NOT NULL constraint failed: t.b"),
             (["id": 2, "b": 1, "a": "x"], .constraintUnique, "UNIQUE constraint failed: t.a"),
             (["id": 2, "b": 7], SQLiteResultCode(rawValue: 1811), "no sevens"),
-            // The row itself is written before its child is refused, and counts for nothing.
+            // The row itself is written before its child is rejected, and isn't counted.
             (["id": 2, "b": 2, "c": ["good", "bad"]], .constraintCheck, "CHECK constraint failed: k <> 'bad'"),
         ]
         for (record, code, message) in rows {
@@ -219,7 +219,7 @@ extension ImportFailureTests: SelfTesting {
         }
         expectEqual(try ImportFixture.rows("SELECT * FROM import_progress", connection), "n|a|8", "progress")
         expectEqual(try connection.value("SELECT count(*) FROM phone"), 8, "rows")
-        // With other input it begins anew, and the rows that are there are compared.
+        // With other input, the import starts again, and the existing rows are compared.
         let other = try ImportFixture.run(
             .array(Array(records.prefix(9))), ImportFixture.people(), connection, options("b"))
         expectEqual(other.unchangedCount, 16, "unchanged")

@@ -1,4 +1,4 @@
-// The tests of children that move from one parent to another: batches of every size give what records one by one give.
+// The tests of children that move from one parent to another: batches of any size give the same result as single records.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -17,7 +17,7 @@ extension ImportMoveTests: SelfTesting {
     }
 
     private static let schemas = [
-        // By an upsert, by two, and by a look-up.
+        // With an upsert, with two, and with a look-up.
         """
         CREATE TABLE a (id INTEGER PRIMARY KEY);
         CREATE TABLE b (k INTEGER PRIMARY KEY, v INTEGER, more, a_id INTEGER);
@@ -51,7 +51,7 @@ extension ImportMoveTests: SelfTesting {
             relationships: [.toMany("bs", b, foreignKey: ["a_id"], policy: above.0, orphans: above.1)])
     }
 
-    /// Records of few keys, so that most children move.
+    /// Records with few keys, so that most children move.
     private static func records(_ random: inout UInt64, count: Int) -> ImportSample {
         func next(_ bound: UInt64) -> Int64 {
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -77,7 +77,7 @@ extension ImportMoveTests: SelfTesting {
         "SELECT 'a', id, '', '', '' FROM a UNION ALL SELECT 'b', k, v, more, a_id FROM b UNION ALL "
         + "SELECT 'c', k, '', more, b_k FROM c ORDER BY 1, 2"
 
-    /// What some imports of the same records leave, and what they report.
+    /// The rows and reports of several imports of the same records.
     private static func results(
         _ schema: String, _ table: ImportTable, batchSize: Int, seed: UInt64
     ) throws -> [String] {
@@ -92,7 +92,7 @@ extension ImportMoveTests: SelfTesting {
             results.append(try ImportFixture.rows(everything, connection))
             results.append(
                 report.tables.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: "; "))
-            // What is not imported shows which rows were deleted and inserted again.
+            // The columns that aren't imported show which rows were deleted and inserted again.
             try connection.execute("UPDATE b SET more = 'b' || k; UPDATE c SET more = 'c' || k")
         }
         return results
@@ -103,7 +103,7 @@ extension ImportMoveTests: SelfTesting {
         let below: [Policy] = [(.merge, .unlink), (.replace, .unlink), (.assign, .unlink)]
         var seed: UInt64 = 0
         for (number, schema) in schemas.enumerated() {
-            // The order of moves has many cases, of which these are some.
+            // The order of moves has many cases; these are some of them.
             for (above, below) in above.flatMap({ above in below.map { (above, $0) } }).sampledInDebug(every: 2) {
                 seed += 1
                 let table = table(above, below)
@@ -128,7 +128,7 @@ extension ImportMoveTests: SelfTesting {
             let options = ImportOptions(batchSize: batchSize, adaptsBatchSize: false)
             _ = try ImportFixture.run([["id": 1, "bs": [1, 2]], ["id": 2, "bs": [3]]], table, connection, options)
             try connection.execute("UPDATE b SET more = 'old'")
-            // 1 is given up before it is taken, 3 is taken before it is given up.
+            // 1 is given up before another record takes it; 3 is taken before it is given up.
             let report = try ImportFixture.run(
                 [["id": 1, "bs": [2, 3]], ["id": 2, "bs": [1]]], table, connection, options)
             expectEqual(

@@ -75,14 +75,14 @@ extension ImportRelationshipTests: SelfTesting {
             let table = ImportFixture.people(policy: .replace)
             let options = ImportOptions(batchSize: size, adaptsBatchSize: false)
             _ = try ImportFixture.run([["id": 1, "phones": ["1", "2"]], ["id": 2]], table, connection, options)
-            // What one gives up another takes, in the same import.
+            // In the same import, each record takes the child that the other one gives up.
             _ = try ImportFixture.run(
                 [["id": 2, "phones": ["1"]], ["id": 1, "phones": ["2"]]], table, connection, options)
             expectEqual(try ImportFixture.rows(phones, connection), "1|2 2|1", "batches of \(size)")
         }
     }
 
-    /// The same row as a record and within another one: what comes later counts, wherever it is.
+    /// The same row as a record and within another one: the later one is used, regardless of its place.
     private static func testWritesATableInTwoPlacesInOrder() throws {
         let boss = ImportTable("P", uniqueKey: ["id"], columns: [.text("id"), .text("name")])
         let table = ImportTable(
@@ -109,7 +109,7 @@ extension ImportRelationshipTests: SelfTesting {
         }
     }
 
-    /// An orphan that others refer to makes its record fail, also when a later record would bring it back.
+    /// An orphan that other rows refer to makes its record fail, even if a later record contains it.
     private static func testRefusesToDeleteOrphansThatAreReferredTo() throws {
         let tags = ImportTable("tag", uniqueKey: ["t"], columns: [.text("t")])
         let phones = ImportTable(
@@ -245,7 +245,7 @@ extension ImportRelationshipTests: SelfTesting {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         let table = ImportFixture.people()
-        // A reference to what comes later, and to what is there.
+        // A reference to a later record, and one to an existing row.
         _ = try ImportFixture.run(
             [
                 ["id": 1, "company": "c", "phones": ["1"]],
@@ -266,7 +266,7 @@ extension ImportRelationshipTests: SelfTesting {
         _ = try ImportFixture.run([["id": 1, "up": 2], ["id": 2, "up": 3], ["id": 3, "up": 1]], table, connection)
         expectEqual(try ImportFixture.rows("SELECT id, up FROM node", connection), "1|2 2|3 3|1", "a circle")
         try connection.run("DELETE FROM node")
-        // The same beside records that are refused, which are found one by one.
+        // The same records next to rejected ones, which are found one by one.
         let report = try ImportFixture.run(
             [
                 ["id": 1, "up": 2], ["id": 2, "up": 3], ["id": 3], ["id": 4, "a": "bad"], ["id": 5, "up": 4],
@@ -282,7 +282,7 @@ extension ImportRelationshipTests: SelfTesting {
         expectEqual(circle.insertedCount, 4, "a circle alone")
     }
 
-    /// Nodes that refer to others, to leaves below them and to a tag.
+    /// Nodes that refer to other nodes, to their leaves, and to a tag.
     private static let nodeSchema = """
         CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id), a TEXT NOT NULL, t INTEGER REFERENCES tag);
         CREATE TABLE leaf (k TEXT PRIMARY KEY, node INTEGER REFERENCES node (id));
@@ -303,7 +303,7 @@ extension ImportRelationshipTests: SelfTesting {
     }
 
     private static func testWaitsForReferencesAcrossBatches() throws {
-        // Each refers to one that comes seven later; the last ones to the first.
+        // Each record refers to the seventh record after it; the last ones refer to the first ones.
         let records = (0..<40 as Range<Int64>).map { number in
             ImportSample.record([
                 ("leaves", .array((0..<(number % 3)).map { .text("leaf \(number) \($0)") })), ("id", .integer(number)),
@@ -322,7 +322,7 @@ extension ImportRelationshipTests: SelfTesting {
                 try importer.beginArray()
                 for record in records.prefix(30) { try record.send(to: &importer) }
             }
-            // None is there before those it refers to, and progress does not pass those that wait.
+            // Rows aren't written before the rows they refer to, and progress doesn't pass waiting records.
             expectEqual(try connection.value("SELECT count(*) FROM node"), 0, "rows by \(size)")
             let progress = try ImportFixture.rows("SELECT records FROM import_progress", connection)
             expectEqual(progress, size < 64 ? "0" : "", "progress by \(size)")
@@ -335,7 +335,7 @@ extension ImportRelationshipTests: SelfTesting {
                     JOIN tag ON n = t ORDER BY id
                     """, connection))
             expectEqual(try ImportFixture.rows("PRAGMA foreign_key_check", connection), "", "foreign keys by \(size)")
-            // One that refers to nothing fails at the end, and only that.
+            // Only a record whose reference has no target fails, at the end.
             options.progress = nil
             let error = expectThrows(StreamError.self, "a reference to nothing") {
                 _ = try ImportFixture.run(
@@ -471,14 +471,14 @@ extension ImportRelationshipTests: SelfTesting {
     private static func testTellsNamesApartAsSQLiteDoes() throws {
         let table = ImportTable("t", uniqueKey: ["Kä"], columns: [.text("Kä"), .integer("vÄ")])
         let connection = try SQLiteConnection.inMemory()
-        // Only the case of ASCII does not count.
+        // Only ASCII case is ignored.
         try connection.execute("CREATE TABLE t (KÄ INTEGER, kä TEXT PRIMARY KEY, vä TEXT, VÄ INTEGER)")
         for _ in 0..<2 { _ = try ImportFixture.run([["Kä": "a", "vÄ": 1]], table, connection) }
         expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "-|a|-|1", "rows")
         try connection.execute("DROP TABLE t; CREATE TABLE t (kä TEXT PRIMARY KEY, vä INTEGER)")
         let error = expectThrows(SQLiteError.self, "another name") { _ = try Importer(table, into: connection) }
         expectEqual(error?.message, "the table t has no column vÄ", "message")
-        // The same text of other bytes is another name.
+        // The same text with other bytes is another name.
         try connection.execute("DROP TABLE t; CREATE TABLE t (ka\u{308} INTEGER, k\u{E4} TEXT PRIMARY KEY)")
         let composed = ImportTable("t", uniqueKey: ["k\u{E4}"], columns: [.text("k\u{E4}")])
         _ = try ImportFixture.run([["k\u{E4}": "a"]], composed, connection)

@@ -1,10 +1,10 @@
-// What the tests of imports share: values that send themselves, and tables of people.
+// The shared helpers of the import tests: values that send themselves, and tables of people.
 
 #if DEBUG || IN_CLASS_TESTS
 import PlistStreaming
 import SQLiteStreaming
 
-/// A value for tests, which sends itself; dictionaries keep their order and may have a key twice.
+/// A value for tests that sends itself. Dictionaries keep their order and can contain a key twice.
 indirect enum ImportSample: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByStringLiteral, ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral
 {
@@ -58,7 +58,7 @@ indirect enum ImportSample: ExpressibleByArrayLiteral, ExpressibleByDictionaryLi
     }
 }
 
-/// The tables of the tests: a person has phones, and works for a company.
+/// The tables of the tests: a person has phones and works for a company.
 enum ImportFixture {
     static let schema = """
         CREATE TABLE company (id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, title TEXT);
@@ -103,7 +103,7 @@ enum ImportFixture {
         return try importer.finish()
     }
 
-    /// All rows of a query in one line: `1|a|- 2|b|-`.
+    /// Returns all rows of a query in one line: `1|a|- 2|b|-`.
     static func rows(_ sql: String, _ connection: SQLiteConnection) throws -> String {
         let statement = try connection.prepare(sql)
         var rows: [String] = []

@@ -1,4 +1,4 @@
-// The tests of imports, on database files; what the other files of the import own is tested through its one door.
+// The tests of imports, on database files. All files of the import are tested through the `Importer`.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -24,7 +24,7 @@ extension ImporterTests: SelfTesting {
         ]
     }
 
-    // Made anew for each: a leak sanitizer does not see what an enumeration refers to.
+    // Made for each use, since a leak sanitizer does not see the references of an enumeration.
     private static var two: ImportSample {
         [
             [
@@ -122,7 +122,7 @@ extension ImporterTests: SelfTesting {
             try ImportFixture.rows("SELECT * FROM person", connection), "1|Ann|1.5|- 2|nobody|2.0|-", "missing")
         _ = try ImportFixture.run([["height": nil, "id": 1]], table, connection)
         expectEqual(try ImportFixture.rows("SELECT * FROM person WHERE id = 1", connection), "1|Ann|-|-", "null")
-        // Constraints hold for the row as it becomes, not for one of defaults.
+        // Constraints apply to the resulting row, not to a row of defaults.
         try connection.execute(
             """
             CREATE TABLE t (k INTEGER PRIMARY KEY, a TEXT NOT NULL, b INTEGER DEFAULT 0, c INTEGER, CHECK (b >= c));
@@ -157,7 +157,7 @@ extension ImporterTests: SelfTesting {
     }
 
     private static func testGivesOneResultWithEveryBatchSize() throws {
-        // Keys that repeat at distances below and above every batch, and sets of members that vary.
+        // Keys that repeat at distances below and above every batch size, and varying sets of members.
         var records: [ImportSample] = []
         for number in 0..<300 as Range<Int64> {
             var members: [(String, ImportSample)] = [("id", .integer(number * number % 97))]
@@ -169,7 +169,7 @@ extension ImporterTests: SelfTesting {
             }
             records.append(.record(members))
         }
-        // With triggers rows are looked up first; without them an upsert does it all.
+        // With triggers, rows are looked up first; without them, an upsert is enough.
         let triggers = """
             CREATE TRIGGER a AFTER DELETE ON person BEGIN SELECT 1; END;
             CREATE TRIGGER b AFTER DELETE ON phone BEGIN SELECT 1; END;

@@ -1,4 +1,4 @@
-// Scalars on their way into staged rows: values of columns, bare keys, null in the place of a relationship.
+// Stages scalars in rows: values of columns, bare keys, and null for a relationship.
 
 import PlistBuilding
 import PlistStreaming
@@ -33,7 +33,7 @@ extension ImportMachine {
         try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)
     }
 
-    /// Stages a record of which the key is known.
+    /// Stages a record that consists only of its key.
     private mutating func writeBareKey(_ scalar: ScalarMessage, _ node: ImportNode, _ parent: Int) throws(StreamError) {
         guard let slot = node.bareKeySlot else {
             return try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)

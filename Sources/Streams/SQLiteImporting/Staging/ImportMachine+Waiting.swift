@@ -1,9 +1,9 @@
-// Records that refer to others that did not come yet: they stay staged when their batch is written, ahead of the next one.
+// Keeps records that refer to missing records: they stay staged when their batch is written, and come first in the next one.
 
 import PlistStreaming
 
 extension ImportMachine {
-    /// Keeps the rows of some records, which become the first ones of the next batch, and forgets all others.
+    /// Keeps the rows of some records as the first ones of the next batch, and removes all others.
     ///
     /// - Parameter waiting: The numbers of the records in the batch, in order.
     mutating func keep(_ waiting: [Int]) {
@@ -31,7 +31,7 @@ extension ImportMachine {
         waitingByteCount = waiting.isEmpty ? 0 : stagedByteCount
     }
 
-    /// Where the rows of records go that are kept.
+    /// Returns the new indexes of the rows of kept records.
     private func keptPlaces(of node: ImportNode, _ waiting: [Int]) -> [Int: Int] {
         var places: [Int: Int] = [:]
         for number in waiting {
@@ -44,7 +44,7 @@ extension ImportMachine {
         nodes.firstIndex { parent in parent.relationships.contains { !$0.isToOne && $0.node === node } }
     }
 
-    /// Copies the text of a row, and changes the numbers of rows it refers to.
+    /// Copies the text of a row, and updates the indexes of the rows it refers to.
     private func moveCells(of node: ImportNode, _ row: Int, to kept: ImportArena, _ places: [[Int: Int]]) {
         for slot in node.slotNames.indices {
             var cell = node.rows[row, slot]

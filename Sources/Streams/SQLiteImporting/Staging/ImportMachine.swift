@@ -1,5 +1,5 @@
-// Turns messages into staged records: where in the records a message is, and which slot of which row it fills.
-// Scalars are taken in `+Scalars`, batches written in `+Batches`.
+// Turns messages into staged records. It tracks the position of each message in the records, and the row and slot that it
+// sets. Scalars are handled in `+Scalars`, batches are written in `+Batches`.
 
 import PlistStreaming
 import SQLiteStreaming
@@ -9,10 +9,11 @@ struct ImportMachine {
     /// An open dictionary or array within a record.
     struct Frame {
         let node: ImportNode
-        /// The row of the dictionary; that of the parent for an array.
+        /// The row of the dictionary, or of the parent for an array.
         let row: Int
         let isArray: Bool
-        /// For a dictionary, the member that was named last, -1 for none or an unknown one. For an array, the relationship.
+        /// For a dictionary, the last named member, or -1 before the first one or for an unknown one. For an array, the
+        /// relationship.
         var member: Int
         /// For an array, the number of children so far.
         var childCount = 0
@@ -22,18 +23,18 @@ struct ImportMachine {
     let options: ImportOptions
     let arena: ImportArena
     let root: ImportNode
-    /// All tables, the root first.
+    /// All tables, beginning with the root.
     let nodes: [ImportNode]
-    /// A Boolean value that indicates whether a table of the database is in more than one place of a record. Its rows are then
-    /// written record after record: table after table, those of one place would come before those of the other.
+    /// A Boolean value that indicates whether a table occurs in more than one place of a record. Its rows are then written
+    /// record by record. Table by table, all rows of one place would come before those of the other.
     let hasRepeatedTables: Bool
-    /// The longest text or blob.
+    /// The length limit of texts and blobs.
     let lengthLimit: Int
 
-    // The document above the records.
-    /// The dictionaries of the root path that are open.
+    // The document that contains the records.
+    /// The number of open dictionaries of the root path.
     private var pathDepth = 0
-    /// A Boolean value that indicates whether the key of the root path was named last.
+    /// A Boolean value that indicates whether the last key was the next one of the root path.
     private var isOnPath = false
     /// A Boolean value that indicates whether the array of records is open.
     private var isInRecords = false
@@ -41,26 +42,26 @@ struct ImportMachine {
 
     // The record.
     var frames: [Frame] = []
-    /// The open containers of something that is ignored.
+    /// The number of open containers within an ignored value.
     var skippedDepth = 0
-    /// The number of the record, from 0.
+    /// The index of the record, from 0.
     private(set) var recordIndex = 0
-    /// The rows of each table and the bytes before the record began.
+    /// The numbers of rows of each table and of bytes before the current record.
     private var rowMarks: [Int]
     private var arenaMark = 0
 
     // The batch.
-    /// The records that are staged, by their numbers in the input.
+    /// The staged records, by their indexes in the input.
     var stagedRecords: [Int] = []
-    /// The first so many of them refer to records that did not come yet, and wait for these.
+    /// The number of staged records at the beginning that wait for records they refer to.
     var waitingCount = 0
-    /// The bytes that those take.
+    /// The number of bytes of the waiting records.
     var waitingByteCount = 0
     var batchSize: ImportBatchSize
-    /// The records that earlier runs imported.
+    /// The number of records that earlier runs imported.
     var resumedCount = 0
     var report = ImportReport()
-    /// A Boolean value that indicates whether an error ended the import.
+    /// A Boolean value that indicates whether an error has ended the import.
     var isBroken = false
     var isFinished = false
 
@@ -92,7 +93,7 @@ struct ImportMachine {
 
     // MARK: Containers
 
-    /// Counts a container that begins or ends, if it is within something that is ignored.
+    /// Counts a container that begins or ends within an ignored value. Returns false outside of ignored values.
     private mutating func skips(_ change: Int) throws(StreamError) -> Bool {
         try checkIsUsable()
         guard skippedDepth > 0 else { return false }
@@ -150,13 +151,13 @@ struct ImportMachine {
             return
         }
         guard !frame.isArray else { throw misuse("endDictionary without an open dictionary") }
-        // The innermost container is closed already.
+        // The innermost container is already closed.
         guard try endRow(frame.node, frame.row, opened: -1) else { return }
         frames.removeLast()
         try endChild()
     }
 
-    /// Counts a complete child; after a complete record, writes the batch if it is full.
+    /// Counts a complete child. After a complete record, writes the batch if it is full.
     private mutating func endChild() throws(StreamError) {
         if !frames.isEmpty {
             if frames[frames.count - 1].isArray { frames[frames.count - 1].childCount += 1 }
@@ -173,7 +174,7 @@ struct ImportMachine {
 
     var stagedByteCount: Int { nodes.reduce(arena.count) { $0 + $1.rows.count * $1.rows.rowByteCount } }
 
-    /// Checks that a row has all that it must.
+    /// Checks that a row has all required values.
     private mutating func endRow(_ node: ImportNode, _ row: Int, opened: Int) throws(StreamError) -> Bool {
         let missing = node.requiredMask & ~node.rows[header: row].mask
         guard missing != 0 else { return true }
@@ -183,7 +184,7 @@ struct ImportMachine {
         return false
     }
 
-    /// Notes that a record has a to-many relationship; it may not have it twice.
+    /// Records that a record has a to-many relationship, which may occur only once.
     mutating func markGiven(_ frame: Frame, _ index: Int, opened: Int) throws(StreamError) -> Bool {
         let flag: UInt32 = 1 << UInt32(index)
         guard frame.node.rows[header: frame.row].flags & flag == 0 else {
@@ -196,7 +197,7 @@ struct ImportMachine {
 
     // MARK: The document above the records
 
-    /// A Boolean value that indicates whether a value now is the records.
+    /// A Boolean value that indicates whether the next value contains the records.
     var expectsRecords: Bool {
         isInRecords || (pathDepth == options.rootPath.count && (pathDepth == 0 || isOnPath))
     }
@@ -227,7 +228,7 @@ struct ImportMachine {
         frames.append(Frame(node: root, row: row, isArray: false, member: -1))
     }
 
-    /// Ignores a value beside the root path; one on the way to the records is an error.
+    /// Ignores a value outside of the root path. A value on the root path that can't contain the records is an error.
     mutating func skipDocumentValue(_ found: String, opened: Int) throws(StreamError) {
         guard pathDepth > 0, !isOnPath else {
             let path = StreamPath(options.rootPath.prefix(pathDepth).map { .key($0) })
@@ -277,7 +278,7 @@ struct ImportMachine {
         }
     }
 
-    /// The way to the value that is read now.
+    /// Returns the path of the current value.
     private func path(_ member: String?) -> StreamPath {
         var path = path(ofRecord: recordIndex)
         for frame in frames {
@@ -294,9 +295,9 @@ struct ImportMachine {
         StreamPath(options.rootPath.map { .key($0) } + [.index(index)])
     }
 
-    /// Leaves out the record that is read now, or ends the import when too many have failed.
+    /// Leaves out the current record, or ends the import if too many records have failed.
     ///
-    /// - Parameter opened: The containers that were opened without a frame.
+    /// - Parameter opened: The number of containers that were opened without a frame.
     @inline(never)
     mutating func fail(
         _ kind: StreamError.Kind, _ message: String, member: String? = nil, opened: Int
@@ -311,7 +312,7 @@ struct ImportMachine {
         recordIndex += 1
     }
 
-    /// Counts a record that is left out.
+    /// Counts a failed record.
     mutating func recordFailure(_ index: Int, _ error: StreamError) throws(StreamError) {
         report.failedCount += 1
         if report.failures.count < 100 {
@@ -333,7 +334,7 @@ struct ImportMachine {
         }
         try writeBatch(isLast: true)
         try removeProgress()
-        // Values that no column takes were found while their batch was read.
+        // Values that no column accepts were found while their batch was read.
         report.failures.sort { $0.recordIndex < $1.recordIndex }
         report.recordCount = recordIndex
         report.resumedCount = min(resumedCount, recordIndex)

@@ -1,4 +1,4 @@
-// Tests of `ImportRows`, of the arena that holds their text, and of the table that finds them by their keys.
+// Tests of `ImportRows`, of the arena with their text, and of the table that finds rows by their keys.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -28,10 +28,10 @@ extension ImportRows: SelfTesting {
         }
         var cells: [StagedCell] = []
         var sum = 0
-        // The first fills what there is, the next exceeds it by a byte, a later one all that doubling would give.
+        // The first text fills the memory, the next one exceeds it by a byte, and a later one exceeds twice its size.
         for (index, count) in [1 << 16, 1, 0, 60_000, 700_000, 3].enumerated() {
             cells.append(append([UInt8](repeating: UInt8(index), count: count), to: arena))
-            // Whatever takes the memory that was given up is not read.
+            // Allocations that reuse the freed memory must not be read.
             let decoys = (0..<3).map { [UInt8](repeating: 0xFF, count: 1 << (15 + $0)) }
             expectEqual(cells[index].offset, sum, "offset \(index)")
             expectEqual(decoys.map(\.count), [1 << 15, 1 << 16, 1 << 17])
@@ -86,7 +86,7 @@ extension ImportRows: SelfTesting {
             ]
             return cells + cells.map { $0 + [.integer(1)] } + cells.map { [.integer(1)] + $0 }
         }
-        // Integers that are written as reals are equal to others.
+        // Integers written as reals are equal to integers.
         let wholes: [[StagedCell]] = [[.real(1)], [.real(-1)], [.real(1), .real(1)]]
         let (rows, others) = (make(keys(arena) + wholes, arena), make(keys(otherArena), otherArena))
         for row in 0..<rows.count {
@@ -119,7 +119,7 @@ extension ImportRows: SelfTesting {
         Array(0..<rows[header: row].mask.nonzeroBitCount)
     }
 
-    /// What tells keys apart: links are told by their kind only.
+    /// Returns the parts that distinguish keys; links are distinguished only by their kind.
     private static func values(_ rows: ImportRows, _ row: Int) -> [String] {
         slots(rows, row).map { "\(rows[row, $0].tag) \(rows.value(of: rows[row, $0]))" }
     }

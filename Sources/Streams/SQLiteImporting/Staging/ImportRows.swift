@@ -1,4 +1,4 @@
-// The records of a batch before they are written: rows of cells in flat memory, text in one arena, reused by each batch.
+// The staged records of a batch: rows of cells in flat memory, and text in one arena. Batches reuse the memory.
 
 import PlistBuilding
 import SQLiteStreaming
@@ -7,8 +7,8 @@ import StringTables
 /// The bytes of all text and blobs of a batch.
 @safe
 final class ImportArena {
-    // PERF: SQLiteImport; behind a pointer, here and in the rows, since access to a property of an object is checked.
-    // SAFETY: made and freed with this object; there is always some memory.
+    // PERF: SQLiteImport; accessed through a pointer, as in the rows, since accesses to a property of an object are checked.
+    // SAFETY: allocated and freed with this object; the memory is never empty.
     private let memory = UnsafeMutablePointer<GrowingMemory<UInt8>>.allocate(capacity: 1)
     private static let smallestCapacity = 1 << 16
 
@@ -25,14 +25,14 @@ final class ImportArena {
     var base: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(memory.pointee.start.unsafelyUnwrapped) }
     var count: Int { unsafe memory.pointee.count }
 
-    /// Copies bytes to the end, and returns their offset.
+    /// Appends bytes and returns their offset.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let offset = count
         unsafe memory.pointee.append(contentsOf: bytes.bindMemory(to: UInt8.self))
         return offset
     }
 
-    /// Forgets what was appended behind an offset; gives back what an unusually large batch took.
+    /// Removes the bytes after an offset. Frees memory if a batch was unusually large.
     func truncate(to newCount: Int, keeping byteCount: Int = .max) {
         unsafe memory.pointee.removeLast(count - newCount)
         guard newCount == 0, unsafe memory.pointee.capacity > byteCount else { return }
@@ -41,12 +41,12 @@ final class ImportArena {
         unsafe memory.pointee.reserve(Self.smallestCapacity)
     }
 
-    /// Exchanges what two arenas hold.
+    /// Exchanges the contents of two arenas.
     func exchange(with other: ImportArena) { unsafe swap(&memory.pointee, &other.memory.pointee) }
 
-    /// The bytes of a text or blob.
+    /// Returns the bytes of a text or blob.
     func bytes(of cell: StagedCell) -> UnsafeRawBufferPointer {
-        // SAFETY: the cell was made by `append`, and what it made is not truncated while cells refer to it.
+        // SAFETY: `append` made the cell, and its bytes are not truncated while cells refer to them.
         unsafe UnsafeRawBufferPointer(start: base + cell.offset, count: Int(cell.length))
     }
 }
@@ -54,15 +54,15 @@ final class ImportArena {
 /// The staged rows of one table.
 @safe
 final class ImportRows {
-    /// What is known of a row besides its cells.
+    /// The facts about a row in addition to its cells.
     struct Header {
         /// The slots that have a value or null, one bit each.
         var mask: UInt64 = 0
-        /// The row above, for the children of a to-many relationship; -1 for others.
+        /// The parent's row for children of a to-many relationship, or -1.
         var parent: Int32
-        /// The number of its record in the batch.
+        /// The index of its record in the batch.
         var record: Int32
-        /// The to-many relationships that the record has, one bit each, and `isLast`.
+        /// The to-many relationships that the record contains, one bit each, and `isLast`.
         var flags: UInt32 = Header.isLast
         var state: State = .missing
 
@@ -70,29 +70,29 @@ final class ImportRows {
         static let isLast: UInt32 = 1 << 31
     }
 
-    /// What a look-up found of a row.
+    /// The result of looking up a row in the table.
     enum State: UInt8, BitwiseCopyable {
         case missing, changed, unchanged
     }
 
     /// The number of cells of a row.
     let slotCount: Int
-    /// The number of those that statements see.
+    /// The number of cells that statements can read.
     let columnCount: Int
     let arena: ImportArena
-    // SAFETY: made and freed with this object; each row has so many cells and a header.
+    // SAFETY: allocated and freed with this object; each row has `slotCount` cells and a header.
     private let memory = UnsafeMutablePointer<Memory>.allocate(capacity: 1)
     var count: Int { unsafe memory.pointee.headers.count }
-    /// The rows that statements see now.
+    /// The rows that statements can currently read.
     var window = Window()
-    /// What the upsert that runs found.
+    /// The counts of the running upsert.
     var found = Found()
 
-    /// A Boolean value that indicates whether statements leave alone the rows that have another parent in the table.
+    /// A Boolean value that indicates whether statements skip rows with a different parent in the table.
     var holdsMoved = false
 
-    /// The rows that an upsert found in the table, those of them that differed, those that it left to another one, and those
-    /// that it left alone because they have another parent.
+    /// The numbers of rows that an upsert found in the table, of those that differed, of those left to another upsert, and of
+    /// those skipped because they have a different parent.
     struct Found {
         var all = 0
         var changed = 0
@@ -100,8 +100,8 @@ final class ImportRows {
         var held = 0
     }
 
-    /// The rows that the virtual table gives: those in the range that are in the state, have exactly the slots of the mask,
-    /// and all the flags; nil is any.
+    /// The rows that the virtual table returns: those of a range that have the state, exactly the slots of the mask, and all
+    /// flags. A condition that is nil isn't checked.
     struct Window: BitwiseCopyable {
         let start: Int
         let end: Int
@@ -140,11 +140,11 @@ final class ImportRows {
         unsafe memory.deallocate()
     }
 
-    /// The cells of all rows, and their headers; valid until the next change.
+    /// The cells of all rows, and their headers, valid until the next change.
     var cells: UnsafeBufferPointer<StagedCell> { unsafe memory.pointee.cells.values }
     var headers: UnsafeBufferPointer<Header> { unsafe memory.pointee.headers.values }
 
-    /// Adds a row without values, and returns its number.
+    /// Adds a row without values and returns its index.
     func append(parent: Int, record: Int) -> Int {
         let row = count
         unsafe memory.pointee.headers.append(Header(parent: Int32(parent), record: Int32(record)))
@@ -152,20 +152,20 @@ final class ImportRows {
         return row
     }
 
-    /// Forgets the rows from a number on.
+    /// Removes the rows from an index on.
     func truncate(to newCount: Int) {
         unsafe memory.pointee.headers.removeLast(count - newCount)
         unsafe memory.pointee.cells.removeLast(cells.count - newCount * slotCount)
     }
 
-    /// Moves a row to an earlier place.
+    /// Moves a row to an earlier index.
     func move(_ row: Int, to place: Int) {
         guard row != place else { return }
         self[header: place] = self[header: row]
         for slot in 0..<slotCount { self[place, slot] = self[row, slot] }
     }
 
-    /// The bytes that a row takes, without its text.
+    /// The number of bytes of a row without its text.
     var rowByteCount: Int { slotCount * MemoryLayout<StagedCell>.stride + MemoryLayout<Header>.stride }
 
     subscript(row: Int, slot: Int) -> StagedCell {
@@ -190,7 +190,7 @@ final class ImportRows {
         set { unsafe memory.pointee.headers[row] = newValue }
     }
 
-    /// The value of a cell, for checks and messages.
+    /// Returns the value of a cell, for checks and messages.
     func value(of cell: StagedCell) -> SQLiteValue {
         switch cell.tag {
         case .absent, .null, .link: .null
@@ -201,7 +201,7 @@ final class ImportRows {
         }
     }
 
-    /// Takes note of a row that is in the table; returns whether the upsert is to set it.
+    /// Counts a row that exists in the table. Returns whether the upsert has to set it.
     func note(differs: Bool, isKept: Bool, isMoved: Bool) -> Bool {
         found.all += 1
         if isMoved, holdsMoved {
@@ -215,15 +215,16 @@ final class ImportRows {
 
     // MARK: Keys
 
-    /// Calls a closure with bytes that are equal for cells that are equal as SQLite compares them, and for no others.
+    /// Calls a closure with bytes that are equal exactly for cells that SQLite compares as equal.
     func withKey<Result>(row: Int, slots: [Int], _ body: (RawSpan) -> Result) -> Result {
         let byteCount = slots.reduce(0) { $0 + 9 + Int(self[row, $1].length) }
-        // SAFETY: a cell takes a byte, a word, and the bytes of its text; the span does not leave the closure.
+        // SAFETY: a cell needs a byte, a word, and the bytes of its text; the span does not leave the closure.
         return unsafe withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) { key in
             var count = 0
             for slot in slots {
                 let cell = self[row, slot]
-                // Integers that are written as reals are equal to others; links and what is missing are told by their kind only.
+                // Integers written as reals are equal to integers; links and missing values are distinguished only by their
+                // kind.
                 let integer = cell.tag == .real ? Int64(exactly: cell.real).map { StagedCell.integer($0) } : nil
                 let (tag, length) = ((integer ?? cell).tag, Int(cell.length))
                 let word = length > 0 || tag == .text || tag == .blob ? UInt64(length) : (integer ?? cell).bits
@@ -241,14 +242,14 @@ final class ImportRows {
 /// Finds rows by their unique keys.
 struct ImportKeyTable: ~Copyable {
     private var keys: KeySet
-    /// By the number of a key: its row.
+    /// The row of each key, by the key's number.
     private var rows: [Int] = []
 
     init(minimumCapacity: Int) { keys = KeySet(seeksSeed: false, minimumCapacity: minimumCapacity) }
 
-    /// Puts in a row, in place of one with an equal key if there is one.
+    /// Inserts a row, or replaces a row with an equal key.
     ///
-    /// - Returns: The row that was there.
+    /// - Returns: The replaced row, or nil.
     mutating func insert(_ row: Int, of rows: ImportRows, slots: [Int]) -> Int? {
         let (isNew, number) = rows.withKey(row: row, slots: slots) { keys.insert($0) }
         guard !isNew else {

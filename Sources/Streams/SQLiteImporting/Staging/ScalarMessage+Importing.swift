@@ -1,10 +1,10 @@
-// The scalars of messages, and how they become cells of a column's type.
+// Converts the scalars of messages to cells of a column's type.
 
 import PlistBuilding
 import PlistStreaming
 import SQLiteStreaming
 
-/// A cell, or why there is none.
+/// A cell, or the reason that a value can't be converted.
 enum ImportConversion {
     case cell(StagedCell)
     case refusal(StreamError.Kind, String)
@@ -32,9 +32,9 @@ extension ScalarMessage {
 
     /// Makes a cell of a column's type.
     ///
-    /// - Parameter limit: The longest text or blob in bytes.
+    /// - Parameter limit: The length limit of texts and blobs in bytes.
     func converted(to type: ImportColumn.ValueType, arena: ImportArena, limit: Int) -> ImportConversion {
-        // The types that columns have most, each from the message that JSON sends for it.
+        // The most common types of columns, each with the message that JSON sends for it.
         switch unsafe (self, type) {
         case (.null, _): .cell(.null)
         case (.integer(let value), .integer), (.integer(let value), .any): .cell(.integer(value))
@@ -60,7 +60,7 @@ extension ScalarMessage {
         case (.unsigned, .integer):
             return .refusal(.unrepresentable, "expected an integer of 64 bits, found a larger one")
         case (.string(let text), .integer):
-            // Keys that one side writes as text and the other as numbers are the same keys.
+            // Keys written as text in one place and as numbers in another are equal.
             let text = unsafe String(decoding: text, as: UTF8.self)
             if let integer = Int64(text), String(integer) == text { return .cell(.integer(integer)) }
             return .refusal(.typeMismatch, "expected an integer, found other text")
@@ -85,7 +85,7 @@ extension ScalarMessage {
             }
             return .refusal(.typeMismatch, "expected a number, found other text")
         case (.integer(let value), .text): return unsafe Self.stage("\(value)", arena: arena)
-        // As all numbers that 64 bits do not hold with a sign.
+        // Like all numbers that don't fit into a signed 64-bit integer.
         case (.unsigned(let value), .text), (.unsigned(let value), .any):
             return unsafe Self.stage("\(value)", arena: arena)
         case (.number(let text), .text), (.number(let text), .any):
@@ -120,9 +120,9 @@ extension ScalarMessage {
         .refusal(.unrepresentable, "expected a number that a real holds, found an integer with more digits")
     }
 
-    /// Returns whether the text of a finite number, when it is an integer, is one of at most 53 bits and zeros behind them.
+    /// Returns whether the text of a finite number is not an integer, or an integer with at most 53 significant bits.
     static func isExactReal(_ text: UnsafeRawBufferPointer) -> Bool {
-        // The lowest limb first; a finite number has at most 309 digits.
+        // The lowest limb comes first; a finite number has at most 309 digits.
         var limbs: [UInt64] = []
         for index in text.indices {
             let byte = unsafe text[index]

@@ -1,4 +1,4 @@
-// The tests of what becomes of numbers that come as text: the number, or its nearest real, and else it is refused.
+// The tests of numbers sent as text: the number or its nearest real is stored, or the number is rejected.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -63,7 +63,7 @@ extension ScalarMessageTests: SelfTesting {
         }
     }
 
-    /// Text in a column of reals is a number as JSON spells it, or refused: `007` is a code.
+    /// Text in a column of reals must be a number in JSON's spelling; otherwise it is rejected: `007` is a code.
     private static func testStagesTextThatIsANumber() {
         let arena = ImportArena()
         for (text, expected) in [

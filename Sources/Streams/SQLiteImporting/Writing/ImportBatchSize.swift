@@ -1,27 +1,27 @@
-// How many records the next batch of an import has: more while its transaction costs a good part of the time, fewer when
-// others would wait long for the database.
+// Adapts the number of records in the batches of an import. Batches grow while the overhead of transactions is high, and
+// shrink if others would have to wait long for the database.
 
-/// The number of records of a batch, which follows from how long earlier ones took.
+/// The number of records in a batch, which depends on the durations of earlier batches.
 struct ImportBatchSize {
     /// The number of records of the next batch.
     private(set) var count: Int
     private let smallest: Int
     private let largest: Int
 
-    /// Makes a size that begins with a number of records, and does not pass another one.
+    /// Creates a size with an initial and a largest number of records.
     init(startingWith count: Int, largest: Int) {
         self.count = count
         self.largest = largest
         smallest = min(count, 256)
     }
 
-    /// Takes note of a batch.
+    /// Adapts the size to the durations of a batch.
     ///
     /// - Parameters:
     ///   - recordCount: The number of its records.
-    ///   - writing: How long writing them took.
-    ///   - overhead: How long beginning and committing the transaction took. On a slow disk it is what larger batches save,
-    ///     and what smaller ones would not.
+    ///   - writing: The duration of writing the records.
+    ///   - overhead: The duration of beginning and committing the transaction. On a slow disk, larger batches reduce this
+    ///     overhead, but smaller ones don't.
     mutating func adapt(to recordCount: Int, writing: Duration, overhead: Duration) {
         if writing > .milliseconds(500) {
             count = max(smallest, count / 2)

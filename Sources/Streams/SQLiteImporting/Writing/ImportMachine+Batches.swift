@@ -1,12 +1,12 @@
-// Writes batches: each whole or not at all, one record at a time when some record of it is refused, and with the record
-// of progress, if there is one, in the same transaction.
+// Writes batches, each completely or not at all. If a record of a batch is rejected, its records are written one by one.
+// Recorded progress is written in the same transaction.
 
 import CSystemSQLite
 import PlistStreaming
 import SQLiteStreaming
 
 extension ImportMachine {
-    /// Writes the staged records as one batch, but those that wait for others; at last these too.
+    /// Writes the staged records as one batch. Records that wait for others are written in the last batch.
     mutating func writeBatch(isLast: Bool = false) throws(StreamError) {
         let fresh = waitingCount..<stagedRecords.count
         var waiting = Array(0..<waitingCount)
@@ -63,18 +63,19 @@ extension ImportMachine {
         }
     }
 
-    /// Has foreign keys checked when a record, or a batch, is complete.
+    /// Defers checking foreign keys to the end of a record or batch.
     private func deferForeignKeys(_ isWithinTransaction: Bool) throws(SQLiteError) {
-        // Within a transaction of the caller it would change when the caller's own statements are checked.
+        // In a transaction of the caller, this would change when the caller's own statements are checked.
         if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
     }
 
     // MARK: One by one
 
-    /// Writes each record in a savepoint of its own, to find those that are refused.
+    /// Writes each record in a savepoint of its own, to find the rejected ones.
     ///
-    /// A record may refer to a later one: those that are refused for it are tried again after the others, and together.
-    /// - Returns: The records that are still refused for it, and wait for later batches; none at last.
+    /// A record may refer to a later one. Records that are rejected for this reason are tried again after the others, and
+    /// then together.
+    /// - Returns: The records that are still rejected for this reason and wait for later batches; empty in the last batch.
     private mutating func writeOneByOne(
         _ records: [Int], _ waitingBefore: [Int], isLast: Bool
     ) throws(StreamError) -> [Int] {
@@ -89,7 +90,7 @@ extension ImportMachine {
                     waiting = refused.filter { $0.error.extendedCode == .constraintForeignKey }.map(\.number).sorted()
                     refused.removeAll { $0.error.extendedCode == .constraintForeignKey }
                 }
-                // Nothing is committed when too many have failed.
+                // If too many records have failed, the transaction must not be committed.
                 if report.failedCount + refused.count > options.failureLimit, let first = refused.first {
                     throw first.error
                 }
@@ -117,7 +118,7 @@ extension ImportMachine {
             for (number, _) in waiting {
                 if let error = try refusal(of: number..<(number + 1)) { refused.append((number, error)) }
             }
-            // Only a foreign key may be satisfied by what other records brought.
+            // Other records can only satisfy a foreign key.
             let isHopeful = refused.contains { $0.error?.extendedCode == .constraintForeignKey }
             guard isHopeful, !refused.isEmpty else {
                 return refused.compactMap { item in item.error.map { (item.number, $0) } }
@@ -129,7 +130,7 @@ extension ImportMachine {
         }
     }
 
-    /// Tries records together that refer to each other in a circle: all of them, or none when one of them is refused still.
+    /// Writes records together that refer to each other in a circle. If one of them is still rejected, none is written.
     private mutating func acceptTogether(
         _ refused: [(number: Int, error: SQLiteError)]
     ) throws(SQLiteError) -> [(number: Int, error: SQLiteError)] {
@@ -142,7 +143,7 @@ extension ImportMachine {
         } == nil ? [] : refused
     }
 
-    /// Writes some records in a savepoint; returns the error when they are refused, and leaves nothing of them.
+    /// Writes some records in a savepoint. If they are rejected, undoes their changes and returns the error.
     private func refusal(of records: Range<Int>) throws(SQLiteError) -> SQLiteError? {
         try undoing { () throws(SQLiteError) in
             try root.writeTree(records)
@@ -152,7 +153,7 @@ extension ImportMachine {
         }
     }
 
-    /// Runs a closure in a savepoint; when a record is refused, undoes it with what it counted, and returns the error.
+    /// Runs a closure in a savepoint. If a record is rejected, undoes its changes and counts, and returns the error.
     private func undoing(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) -> SQLiteError? {
         let before = nodes.map { $0.counts }
         do throws(SQLiteError) {
@@ -169,7 +170,7 @@ extension ImportMachine {
 
     private static let progressTable = "import_progress"
 
-    /// Reads how far an earlier run came.
+    /// Reads the progress of an earlier run.
     mutating func readProgress() throws(SQLiteError) {
         guard let progress = options.progress else { return }
         try connection.run(
@@ -181,7 +182,7 @@ extension ImportMachine {
         if case .integer(let count)? = found { resumedCount = Int(clamping: count) }
     }
 
-    /// Notes, within the transaction of a batch, the records up to its end, or up to the first one that waits for others.
+    /// Writes the progress within the transaction of a batch: up to its end, or to the first record that waits for others.
     private func writeProgress(waiting: [Int]) throws(SQLiteError) {
         guard let progress = options.progress, let last = stagedRecords.last else { return }
         let count = waiting.first.map { stagedRecords[$0] } ?? last + 1
@@ -190,7 +191,7 @@ extension ImportMachine {
             [progress.name, progress.fingerprint, count])
     }
 
-    /// Removes the record of a complete import, so that the next one reads everything.
+    /// Removes the progress of a complete import, so that the next one reads all records.
     mutating func removeProgress() throws(StreamError) {
         guard let progress = options.progress else { return }
         do throws(SQLiteError) {
@@ -202,25 +203,25 @@ extension ImportMachine {
 }
 
 extension ImportMachine {
-    /// Takes note that nothing more can be imported, since SQLite failed.
+    /// Ends the import after an error of SQLite.
     private mutating func broken(_ error: SQLiteError) -> StreamError {
         broken(error.withoutRows.streamError(.cannotWrite))
     }
 }
 
 extension SQLiteError {
-    /// A Boolean value that indicates whether a statement was refused for what a record holds, so that the others can be
-    /// written without it.
+    /// A Boolean value that indicates whether a statement was rejected because of a record's values, so that the other
+    /// records can be written without it.
     fileprivate var isOfValues: Bool { [.constraint, .mismatch, .tooBig].contains(code) }
 
-    /// This error without a statement that reads the staged rows, which users do not know.
+    /// Returns this error without a statement that reads the staged rows, which users don't know.
     fileprivate var withoutRows: SQLiteError {
         sql?.contains(ImportRowsModule.namePrefix) == true ? replacingSQL(by: nil) : self
     }
 }
 
 extension SQLiteConnection {
-    /// A Boolean value that indicates whether foreign keys that are checked at the end of the transaction lead nowhere now.
+    /// A Boolean value that indicates whether deferred foreign keys currently refer to missing rows.
     var hasForeignKeyViolations: Bool {
         guard let handle = unsafe handle else { return false }
         var (current, highest): (Int32, Int32) = (0, 0)

@@ -1,17 +1,17 @@
-// Relates the staged rows of two tables by foreign key, and deals with children that are not given.
+// Links the staged rows of two tables by foreign keys, and handles the existing children that a record doesn't contain.
 
 import CSystemSQLite
 import PlistStreaming
 import SQLiteStreaming
 
 extension ImportNode {
-    /// Writes the rows of some records of this table and of all that are nested in it.
+    /// Writes the rows of some records of this table, and of all tables nested in it.
     func writeTree(_ records: Range<Int>) throws(SQLiteError) {
         try writeRows(records, holdsMoved: false)
         try writeChildren(records)
     }
 
-    /// Writes the rows of some records of this table, after those that they refer to.
+    /// Writes the rows of some records of this table, after the rows that they refer to.
     private func writeRows(_ records: Range<Int>, holdsMoved: Bool) throws(SQLiteError) {
         let range = range(of: records)
         for relationship in relationships where relationship.isToOne {
@@ -21,7 +21,7 @@ extension ImportNode {
         try write(range, holdsMoved: holdsMoved)
     }
 
-    /// Writes the children of the rows of some records, which are written.
+    /// Writes the children of some records whose rows are already written.
     private func writeChildren(_ records: Range<Int>) throws(SQLiteError) {
         for (index, relationship) in relationships.enumerated() {
             guard let orphans = relationship.orphans else { continue }
@@ -34,17 +34,17 @@ extension ImportNode {
         }
     }
 
-    /// Writes the children of some records, which may leave orphans, as if the records came one after another.
+    /// Writes the children of some records, which may leave orphans, in the order of the records.
     ///
-    /// So a child that one record gives up and a later one takes is an orphan in between, and one that an earlier one takes
-    /// is none, whether the records are in one batch or in several.
+    /// If a record gives up a child and a later record contains it, the child is an orphan in between. If an earlier record
+    /// contains it, it isn't an orphan. This is the same for any division of records into batches.
     private func writeChildren(_ records: Range<Int>, _ index: Int, _ orphans: Orphans) throws(SQLiteError) {
         let child = relationships[index].node
-        // What happens to children that move depends on the order; all others can be written before.
+        // The result for moving children depends on the order; all others can be written first.
         try child.writeRows(records, holdsMoved: records.count > 1)
         var isOrdered = child.heldCount > 0
         if !isOrdered, records.count > 1, child.relationships.contains(where: { !$0.isToOne }) {
-            // Deleting an orphan may delete what is below it, which a later record may give to others.
+            // Deleting an orphan may delete its children, which a later record may give to other parents.
             isOrdered = try !orphanKeys(range(of: records), index).rows.isEmpty
         }
         guard isOrdered else {
@@ -59,7 +59,8 @@ extension ImportNode {
         }
     }
 
-    /// Divides records so that no part has two rows with one key, of this table or of the children, unless it is one record.
+    /// Divides records into parts without two rows of the same key, in this table or the children. A single record is not
+    /// divided.
     private func parts(of records: Range<Int>, _ index: Int) -> [Range<Int>] {
         let child = relationships[index].node
         guard records.count > 1, hasRepeatedKeys || child.hasRepeatedKeys(in: child.range(of: records)) else {
@@ -93,13 +94,13 @@ extension ImportNode {
         return parts
     }
 
-    /// Returns whether two rows have one key.
+    /// Returns whether two rows have the same key.
     private func hasRepeatedKeys(in range: Range<Int>) -> Bool {
         var table = ImportKeyTable(minimumCapacity: range.count)
         return range.contains { table.insert($0, of: rows, slots: keySlots) != nil }
     }
 
-    /// Copies the keys of the rows that the rows of this table refer to.
+    /// Copies the keys of the referenced rows to the rows of this table.
     private func link(_ range: Range<Int>, toOne relationship: Relationship) throws(SQLiteError) {
         let other = relationship.node.rows
         for row in range {
@@ -134,7 +135,8 @@ extension ImportNode {
 
     // MARK: Orphans
 
-    /// The keys of the children of a relationship that the records do not give, and the rows of these keys.
+    /// Returns the keys of the existing children of a relationship that the records don't contain, and the rows of these
+    /// keys.
     private func orphanKeys(
         _ range: Range<Int>, _ index: Int
     ) throws(SQLiteError) -> (keys: ImportRows, rows: [Int]) {
@@ -150,7 +152,7 @@ extension ImportNode {
         return (found, orphans)
     }
 
-    /// Deals with the children of a relationship that the records do not give.
+    /// Handles the existing children of a relationship that the records don't contain.
     private func removeOrphans(_ range: Range<Int>, _ index: Int, _ orphans: Orphans) throws(SQLiteError) {
         let (found, orphanRows) = try orphanKeys(range, index)
         guard !orphanRows.isEmpty else { return }
@@ -172,22 +174,22 @@ extension ImportNode {
         }
         statement.clearBindings()
         guard orphans == .delete, connection.hasForeignKeyViolations else { return }
-        // Whether it was for these orphans is seen when the record is alone.
+        // When the record is written alone, it is known whether these orphans are the cause.
         guard !isViolated else { throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed") }
         throw refusalOfOrphans(of: child)
     }
 
-    /// The error of rows that cannot be deleted. It is no reference to a record to come, for which the record would wait:
-    /// who refers to the rows is there.
+    /// Makes the error for rows that can't be deleted. The record must not wait as for a reference to a later record: the
+    /// rows that refer to the orphans already exist.
     private func refusalOfOrphans(of child: ImportNode) -> SQLiteError {
         SQLiteError(.constraint, "the record leaves out rows of \(child.table.name) that rows of other tables refer to")
     }
 
-    /// Reads the keys of the children in the database of rows whose records give children; nil when none does.
+    /// Reads the keys of the existing children of rows whose records contain children; nil if none does.
     private func children(_ range: Range<Int>, _ index: Int) throws(SQLiteError) -> ImportRows? {
         let flag: UInt32 = 1 << UInt32(index)
         guard range.contains(where: { rows[header: $0].flags & flag != 0 }) else { return nil }
-        // Of several records with one key, the last that has the relationship says what the children are.
+        // If several records have the same key, the last one that contains the relationship determines the children.
         if hasRepeatedKeys {
             var table = ImportKeyTable(minimumCapacity: range.count)
             for row in range where rows[header: row].flags & flag != 0 {
@@ -200,7 +202,7 @@ extension ImportNode {
         rows.window = ImportRows.Window(range: range, flags: flag | ImportRows.Header.isLast)
         let statement = try childrenStatement(index)
         let names = relationships[index].node.keySlots
-        // An arena of their own: the statement reads from that of the batch.
+        // Its own arena, because the statement reads from that of the batch.
         let found = ImportRows(slotCount: names.count, columnCount: names.count, arena: ImportArena())
         while try statement.step() {
             let row = found.append(parent: Int(statement.integer(at: 0)), record: 0)
@@ -213,7 +215,7 @@ extension ImportNode {
         return found
     }
 
-    /// The statement that reads children. The connection must not keep it for others: the module ends with the import.
+    /// Returns the statement that reads children. The connection must not cache it, since the module ends with the import.
     private func childrenStatement(_ index: Int) throws(SQLiteError) -> SQLiteStatement {
         if let made = childrenStatements[index] { return made }
         guard let module else { throw Self.refusal("the import has ended") }
@@ -224,7 +226,8 @@ extension ImportNode {
             guard child.traits.collatedColumns.contains(SQLiteName.folded(child.slotNames[slot])) else {
                 return "\(column) = s.c\(reference)"
             }
-            // By its own collation it may be equal to the keys of several parents, and yet an index may be by that only.
+            // With its own collation, the column may equal the keys of several parents, but only this collation can use an
+            // index.
             return "\(column) = s.c\(reference) AND \(column) COLLATE BINARY = s.c\(reference)"
         }
         let statement = try connection.prepare(
@@ -234,7 +237,7 @@ extension ImportNode {
         return statement
     }
 
-    /// The statement that deals with an orphan, whose key is its parameters; nil to refuse it.
+    /// Returns the statement that handles an orphan, with its key as parameters, or nil to reject the record.
     private func orphanStatement(
         _ relationship: Relationship, _ orphans: Orphans
     ) throws(SQLiteError) -> SQLiteStatement? {

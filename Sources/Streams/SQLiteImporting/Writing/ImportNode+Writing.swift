@@ -1,7 +1,7 @@
-// Writes the staged rows of one table. Mostly one upsert does it all, counting what it finds; rows that differ in columns of
-// indexes and foreign keys, which are few in most batches, take another one, so that the first need not set these columns.
-// Where an upsert would do more than that, one statement finds what is there, one inserts what is not, and one updates each
-// row that differs.
+// Writes the staged rows of one table. Usually one upsert writes all rows and counts those it finds. Rows that differ in
+// columns of indexes and foreign keys, of which most batches have few, are written by a second upsert, so that the first one
+// doesn't have to set these columns. If an upsert would have other effects, one statement finds existing rows, one inserts
+// missing rows, and one updates each row that differs.
 
 import CSystemSQLite
 import PlistStreaming
@@ -10,15 +10,15 @@ import SQLiteStreaming
 /// The statements for rows that have values in the same slots.
 @safe
 final class ImportStatements {
-    /// Inserts or updates, and leaves alone what is the same; nil where it must not be used.
+    /// Inserts or updates rows and skips equal ones; nil if upserts aren't allowed.
     let upsert: SQLiteStatement?
-    /// Updates the rows that the upsert only counted, since they differ in columns that it does not set; nil when it sets all.
+    /// Updates the rows that the upsert only counted because they differ in columns that it doesn't set; nil if it sets all.
     let upsertOfKept: SQLiteStatement?
     let lookUp: SQLiteStatement
     let insert: SQLiteStatement
-    /// nil when there is nothing but the key.
+    /// nil if the table consists only of the key.
     let update: SQLiteStatement?
-    /// nil when nothing is read back.
+    /// nil if no column is read back.
     let readBack: SQLiteStatement?
     let updateSlots: [Int]
 
@@ -28,12 +28,12 @@ final class ImportStatements {
         let slots = (0..<storedCount).filter { mask & 1 << UInt64($0) != 0 }
         updateSlots = slots.filter { !node.keySlots.contains($0) }
         func name(_ slot: Int) -> String { SQLiteName.inQuotes(node.slotNames[slot]) }
-        // The planner is told to begin with the staged rows. Columns may compare text without case; imports do not.
+        // CROSS JOIN makes the planner begin with the staged rows. Columns may compare text without case; imports don't.
         let match = node.keySlots.map { "t.\(node.comparedName($0)) = s.c\($0)" }.joined(separator: " AND ")
         let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
         let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
         let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
-        /// Returns whether a row that is there has another parent.
+        /// Returns the SQL for whether an existing row has a different parent.
         func isMoved(_ value: (Int) -> String) -> String {
             let isLinked = node.movedSlots.map { "t.\(name($0)) IS NOT NULL" }.joined(separator: " AND ")
             let differs = node.movedSlots.map { "t.\(name($0)) IS NOT \(value($0)) COLLATE BINARY" }
@@ -41,7 +41,7 @@ final class ImportStatements {
         }
         let isMovedRow = isMoved { "s.c\($0)" }
         lookUp = try connection.prepare("SELECT s.r, \(isSame.isEmpty ? "1" : isSame), \(isMovedRow)\(extra) \(join)")
-        // OR FAIL needs no copy of the pages that the statement changes; on an error the whole batch is undone anyway.
+        // OR FAIL doesn't copy the pages that the statement changes; after an error, the whole batch is undone anyway.
         let insertion =
             "INSERT OR FAIL INTO \(table) AS t (\(slots.map(name).joined(separator: ", "))) "
             + "SELECT \(slots.map { "c\($0)" }.joined(separator: ", ")) FROM \(module.name)"
@@ -64,8 +64,8 @@ final class ImportStatements {
             let kept = updateSlots.filter { node.traits.indexedColumns.contains(SQLiteName.folded(node.slotNames[$0])) }
             let others = updateSlots.filter { !kept.contains($0) }
             if node.traits.isUniqueByKeyOnly, !kept.isEmpty, !others.isEmpty {
-                // PERF: SQLiteImport/hot-changed; setting a column of an index or a foreign key deletes and inserts an entry, and
-                // looks up two rows, whether it changes or not.
+                // PERF: SQLiteImport/hot-changed; setting a column of an index or a foreign key deletes and inserts an entry,
+                // and looks up two rows, even if it doesn't change.
                 upsert = try connection.prepare(
                     insertion + conflict + changes(others)
                         + " WHERE \(module.differsFunction)(\(differs(others)), \(differs(kept))\(moved))")
@@ -90,17 +90,17 @@ final class ImportStatements {
 }
 
 extension ImportNode {
-    /// The name in quotes of a column of the unique key, with the collation by which the index of the key tells rows apart: the
-    /// column may have another one.
+    /// Returns the quoted name of a column of the unique key, with the collation of the key's index, since the column may
+    /// have another one.
     func comparedName(_ slot: Int) -> String {
         let name = SQLiteName.inQuotes(slotNames[slot])
         return traits.isKeyedByRowID ? name : "\(name) COLLATE BINARY"
     }
 
-    /// The most sets of columns whose statements are kept.
+    /// The largest number of column sets whose statements are kept.
     private static let statementLimit = 64
 
-    /// The rows of some records of the batch.
+    /// Returns the rows of some records of the batch.
     func range(of records: Range<Int>) -> Range<Int> {
         firstRow(of: records.lowerBound)..<firstRow(of: records.upperBound)
     }
@@ -114,11 +114,12 @@ extension ImportNode {
         return low
     }
 
-    /// Writes rows in their order: those with one key after another, as if each were written alone.
+    /// Writes rows in order. Rows with the same key are written one after another, as if each were written alone.
     ///
     /// - Parameters:
-    ///   - holdsMoved: Whether rows that have another parent in the table are left as they are, and counted in `heldCount`.
-    ///   - isAgain: Whether the rows were written before, but for those that were held.
+    ///   - holdsMoved: A Boolean value that indicates whether rows with a different parent in the table are left unchanged
+    ///     and counted in `heldCount`.
+    ///   - isAgain: A Boolean value that indicates whether the rows were written before, except those that were held.
     func write(_ range: Range<Int>, holdsMoved: Bool = false, isAgain: Bool = false) throws(SQLiteError) {
         rows.holdsMoved = holdsMoved && !movedSlots.isEmpty
         heldCount = 0
@@ -168,7 +169,7 @@ extension ImportNode {
             counts.unchanged += rows.found.all - rows.found.changed - rows.found.held
             heldCount += rows.found.held
             if rows.found.kept > 0, let rest = statements.upsertOfKept {
-                // The other rows are there now, and do not differ.
+                // The other rows now exist and don't differ.
                 try rest.execute()
             }
             return
@@ -208,7 +209,7 @@ extension ImportNode {
 
     /// Steps through the rows of a look-up, and keeps the columns that are read back.
     private func read(_ statement: SQLiteStatement, _ body: (Int, Bool, Bool) -> Void) throws(SQLiteError) {
-        // Text and blobs may move the arena, which the statement reads from: they are kept for later.
+        // Text and blobs may move the arena that the statement reads from, so they are appended later.
         var later: [(row: Int, slot: Int, value: SQLiteValue)] = []
         while try statement.step() {
             let row = Int(statement.integer(at: 0))
@@ -231,7 +232,7 @@ extension ImportNode {
         var index: Int32 = 0
         for slot in slots + moreSlots {
             index += 1
-            // SAFETY: bytes stay where they are until the batch is written, and bindings are cleared before that ends.
+            // SAFETY: bytes stay at their address until the batch is written, and bindings are cleared before that.
             let taker = unsafe ParameterTaker(statement: statement.handle, index: index)
             try statement.check(unsafe rows[row, slot].give(to: taker, rows.arena.base))
         }
@@ -240,7 +241,7 @@ extension ImportNode {
 }
 
 extension ImportRows {
-    /// Makes a cell of a value.
+    /// Makes a cell from a value.
     func stage(_ value: SQLiteValue) -> StagedCell {
         switch value {
         case .null: .null

@@ -1,4 +1,4 @@
-// One table of an import as it is run: what each slot of its staged rows means, checked against the schema.
+// One table of a running import: the meaning of each slot of its staged rows, checked against the schema.
 
 import CSystemSQLite
 import PlistBuilding
@@ -9,7 +9,7 @@ import StringTables
 /// A table of an import, in one place of the records.
 @safe
 final class ImportNode {
-    /// What the value of a key is.
+    /// The target of a key's value.
     enum Member {
         case column(slot: Int)
         case relationship(Int)
@@ -19,19 +19,19 @@ final class ImportNode {
     struct Relationship {
         let key: String
         let node: ImportNode
-        /// nil for to-one.
+        /// The policy for orphans, or nil for to-one.
         let orphans: Orphans?
         /// The slots of the foreign key: of the child for to-many, of this node for to-one.
         let foreignKey: [Int]
-        /// The slots that they are copied from: of this node for to-many, of the other for to-one.
+        /// The slots that they are copied from: of this node for to-many, of the other node for to-one.
         let references: [Int]
-        /// For to-one: the slot of this node that has the number of the other's row.
+        /// For to-one: the slot of this node with the index of the other node's row.
         let link: Int
 
         var isToOne: Bool { orphans == nil }
     }
 
-    /// What to do with children that are not given.
+    /// Policies for existing children that a record doesn't contain.
     enum Orphans {
         case keep, unlink, delete, reject
     }
@@ -39,41 +39,42 @@ final class ImportNode {
     let table: ImportTable
     let rows: ImportRows
     let connection: SQLiteConnection
-    /// The names of the columns of the first slots; then those that are read back, then links.
+    /// The names of the imported columns, which have the first slots, then of the columns that are read back, then of the
+    /// links.
     let slotNames: [String]
     let keySlots: [Int]
-    /// The columns that are read back after writing, for foreign keys that refer to them.
+    /// The slots that are read back after writing, for foreign keys that refer to them.
     let readBackSlots: [Int]
     let keys: KeySet
     let members: [Member]
     /// The slots that a record must have a value for, one bit each.
     let requiredMask: UInt64
-    /// The slot of a bare key; nil where one scalar is not the whole key.
+    /// The slot of a bare key, or nil if a single scalar isn't the whole key.
     let bareKeySlot: Int?
     fileprivate(set) var relationships: [Relationship] = []
-    /// The foreign key to the table above, when rows that move from one parent to another are to be told apart.
+    /// The foreign key to the parent table, if rows that move between parents must be detected.
     fileprivate(set) var movedSlots: [Int] = []
 
     private(set) var module: ImportRowsModule?
     private(set) var traits = ImportSchema.Traits()
-    /// The statements by the slots that rows have values in.
+    /// The statements, by the slots that have values.
     var statements: [UInt64: ImportStatements] = [:]
-    /// The statements that read the children of relationships, by the indexes of these.
+    /// The statements that read the children of relationships, by the indexes of the relationships.
     var childrenStatements: [Int: SQLiteStatement] = [:]
-    /// What was written since the batch began, which counts when it is committed.
+    /// The counts since the batch began, which are added to the report when it is committed.
     var counts = ImportReport.Counts()
-    /// The rows written last that were held, since they have another parent in the table.
+    /// The number of rows in the last write that were held because they have a different parent in the table.
     var heldCount = 0
-    /// The last row of each key in the range that was written last.
+    /// The last row of each key in the last written range.
     var keyTable = ImportKeyTable(minimumCapacity: 0)
-    /// A Boolean value that indicates whether that range had several rows with one key.
+    /// A Boolean value that indicates whether that range had several rows with the same key.
     var hasRepeatedKeys = false
 
-    /// Columns that others of the tree need of a table.
+    /// The columns of a table that other tables of the tree need.
     struct Needs {
-        /// Foreign keys to the table above.
+        /// Foreign keys to the parent table.
         var foreignKey: [String] = []
-        /// Columns that foreign keys refer to and that are not imported.
+        /// Columns that foreign keys refer to and that aren't imported.
         var readBack: [String] = []
     }
 
@@ -137,7 +138,7 @@ final class ImportNode {
         bareKeySlot = given.count == 1 ? given[0] : nil
     }
 
-    /// Makes the nodes of a table and of those nested in it, in the order of the declaration.
+    /// Makes the nodes of a table and of its nested tables, in the order of their declaration.
     static func makeTree(
         _ table: ImportTable, needs: Needs, arena: ImportArena, connection: SQLiteConnection,
         into nodes: inout [ImportNode]
@@ -170,7 +171,7 @@ final class ImportNode {
             let orphans = try relationship.orphans(in: child)
             let linkCount = node.relationships.count { $0.isToOne }
             let foreignKey = relationship.foreignKey.compactMap { holder.slotNames.firstIndex(of: $0) }
-            // A child whose foreign key is within its unique key never moves.
+            // A child whose foreign key is a part of its unique key never moves.
             if let orphans, orphans != .keep, !foreignKey.allSatisfy(child.keySlots.contains) {
                 child.movedSlots = foreignKey
             }
@@ -183,7 +184,7 @@ final class ImportNode {
         return node
     }
 
-    /// The columns of a foreign key's target that are to be read back: those that are not in its unique key.
+    /// Returns the columns of a foreign key's target to read back: those that aren't part of its unique key.
     private static func readBack(
         _ references: [String], of table: ImportTable, besides others: [String]
     ) throws(SQLiteError) -> [String] {
@@ -203,7 +204,7 @@ final class ImportNode {
         module = try ImportRowsModule(rows, connection: connection)
     }
 
-    /// Ends all statements, and then what they read.
+    /// Finalizes all statements, and then the module that they read.
     func end() {
         statements = [:]
         childrenStatements = [:]
@@ -212,7 +213,7 @@ final class ImportNode {
 
     static func refusal(_ message: String) -> SQLiteError { SQLiteError(.misuse, message) }
 
-    /// The key of a slot's member, for messages.
+    /// Returns the key of a slot's member, for messages.
     func key(ofSlot slot: Int) -> String {
         slot < table.columns.count ? table.key(of: table.columns[slot]) : slotNames[slot]
     }

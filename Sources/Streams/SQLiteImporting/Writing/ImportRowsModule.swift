@@ -1,11 +1,11 @@
-// The staged rows of a table as a virtual table, so that one statement compares or inserts a whole batch: a row costs
-// no call from outside of SQLite, and text is not copied.
+// A virtual table over the staged rows of a table, so that one statement compares or inserts a whole batch: a row needs no
+// call from outside SQLite, and text isn't copied.
 
 import CSystemSQLite
 import PlistStreaming
 import SQLiteStreaming
 
-/// A virtual table over the rows of an `ImportRows`, as long as this object lives.
+/// A virtual table over the rows of an `ImportRows`, which exists as long as this object.
 ///
 /// Its columns are `c0`, `c1` and so on for the slots, and `r`, the number of the row.
 @safe
@@ -19,8 +19,8 @@ final class ImportRowsModule {
         name = SQLiteName.random(Self.namePrefix)
         self.connection = connection
         let handle = try unsafe connection.requireHandle()
-        // SAFETY: SQLite keeps a reference to the rows until it destroys the module, and then calls the closure, which gives
-        // it back; it does so as well when creating fails. The module is static.
+        // SAFETY: SQLite keeps a reference to the rows until it destroys the module, and then calls the closure, which
+        // releases it. SQLite also calls it if creating fails. The module is static.
         let reference = unsafe Unmanaged.passRetained(rows).toOpaque()
         try unsafe connection.check(
             sqlite3_create_module_v2(handle, name, Self.module, reference) { pointer in
@@ -29,15 +29,15 @@ final class ImportRowsModule {
         try makeFunction(rows)
     }
 
-    /// The name of a function that returns whether a row is to be updated, and counts what it is asked.
+    /// The name of a function that returns whether a row has to be updated, and counts its calls.
     ///
-    /// Its first argument says whether a row differs; a second one, whether it differs in columns that are not set; a third
-    /// one, whether it has another parent.
+    /// Its first argument indicates whether a row differs. The second one indicates whether it differs in columns that aren't
+    /// set, and the third one whether it has a different parent.
     var differsFunction: String { name + "_differs" }
 
-    /// Makes the function that counts in `rows.found`.
+    /// Creates the function, which counts in `rows.found`.
     private func makeFunction(_ rows: ImportRows) throws(SQLiteError) {
-        // SAFETY: as for the module.
+        // SAFETY: the same as for the module.
         let reference = unsafe Unmanaged.passRetained(rows).toOpaque()
         try unsafe connection.check(
             sqlite3_create_function_v2(
@@ -61,26 +61,26 @@ final class ImportRowsModule {
 
     deinit {
         guard let handle = unsafe connection.handle else { return }
-        // SAFETY: the statements of the importer are gone, so no cursor is left.
+        // SAFETY: the statements of the importer are finalized, so no cursor is left.
         unsafe sqlite3_create_module_v2(handle, name, nil, nil, nil)
         unsafe sqlite3_create_function_v2(handle, differsFunction, -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
     }
 
     // MARK: The module
 
-    /// SQLite's part comes first, so that a pointer to it is a pointer to the whole.
+    /// SQLite's part comes first, so that a pointer to it is also a pointer to the whole structure.
     @safe
     private struct Table {
         var base = unsafe sqlite3_vtab()
         let rows: Unmanaged<ImportRows>
     }
 
-    // PERF: what a row needs is copied into the cursor, since the closures below run once a row or once a cell.
+    // PERF: the data for a row is copied into the cursor, since the closures below run for each row or cell.
     @safe
     private struct Cursor {
         var base = unsafe sqlite3_vtab_cursor()
         let rows: Unmanaged<ImportRows>
-        // SAFETY: there are so many cells and headers, and text for the cells, from `xFilter` on.
+        // SAFETY: from `xFilter` on, these many cells and headers exist, and text for the cells.
         var cells = unsafe UnsafeBufferPointer<StagedCell>(start: nil, count: 0)
         var headers = unsafe UnsafeBufferPointer<ImportRows.Header>(start: nil, count: 0)
         var text: UnsafeMutableRawPointer
@@ -90,7 +90,7 @@ final class ImportRowsModule {
         var end = 0
         var window = ImportRows.Window()
 
-        /// Moves on to a row that the window shows.
+        /// Advances to a row that the window shows.
         mutating func skip() {
             while row < end, unsafe !window.shows(headers[row]) { row += 1 }
         }
@@ -129,7 +129,7 @@ final class ImportRowsModule {
     private static func setCursor(of module: inout sqlite3_module) {
         unsafe module.xFilter = { cursor, _, _, _, _ in
             guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return SQLITE_MISUSE }
-            // Rows and text may have moved since the cursor was opened; they do not while a statement runs.
+            // Rows and text may have moved since the cursor was opened; they don't move while a statement runs.
             unsafe cursor.pointee.rows._withUnsafeGuaranteedRef { rows in
                 unsafe cursor.pointee.cells = rows.cells
                 unsafe cursor.pointee.headers = rows.headers
@@ -169,13 +169,13 @@ final class ImportRowsModule {
                 return SQLITE_OK
             }
             let cell = unsafe cursor.pointee.cells[row * cursor.pointee.slotCount + Int(column)]
-            // SAFETY: bytes stay where they are until the statement is reset, so SQLite need not copy them.
+            // SAFETY: bytes stay at their address until the statement is reset, so SQLite doesn't have to copy them.
             guard let context = unsafe context else { return SQLITE_MISUSE }
             return unsafe cell.give(to: ResultTaker(context: context), cursor.pointee.text)
         }
     }
 
-    // SAFETY: SQLite passes what xOpen made.
+    // SAFETY: SQLite passes the cursor that xOpen made.
     private static func cursor(_ base: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<Cursor>? {
         unsafe UnsafeMutableRawPointer(base)?.assumingMemoryBound(to: Cursor.self)
     }

@@ -1,4 +1,4 @@
-// The tables of an import in the database: whether they are as declared, and the SQL that creates them.
+// Compares the tables of an import in the database with their declarations, and makes the SQL that creates them.
 
 import CSystemSQLite
 import PlistStreaming
@@ -8,7 +8,7 @@ import SQLiteStreaming
 enum ImportSchema {
     // MARK: Checking
 
-    /// What a column must keep as it is, so that comparing finds it again.
+    /// Returns the content that a column must keep unchanged, so that comparisons find equal values.
     private static func content(_ type: ImportColumn.ValueType) -> SQLiteColumn.Affinity.Content {
         switch type {
         case .integer, .boolean: .integers
@@ -20,27 +20,27 @@ enum ImportSchema {
         }
     }
 
-    /// What of a table decides how rows are put into it.
+    /// The properties of a table that determine how rows are written.
     struct Traits {
-        /// A Boolean value that indicates whether an upsert does something else than finding the row first: fires triggers, or
-        /// takes a number for nothing.
+        /// A Boolean value that indicates whether an upsert has other effects than finding the row first: it fires triggers,
+        /// or uses up an id.
         var refusesUpserts = false
-        /// The columns, by folded name, that are NOT NULL and have no default.
+        /// The folded names of NOT NULL columns without a default.
         var mandatoryColumns: Set<SQLiteName.Folded> = []
-        /// All columns by folded name.
+        /// The folded names of all columns.
         var columns: Set<SQLiteName.Folded> = []
-        /// The columns, by folded name, that do not compare text by its bytes.
+        /// The folded names of columns that don't compare text by its bytes.
         var collatedColumns: Set<SQLiteName.Folded> = []
-        /// A Boolean value that indicates whether it has CHECK constraints, which an upsert evaluates with defaults for columns
-        /// that are not given.
+        /// A Boolean value that indicates whether the table has CHECK constraints, which an upsert evaluates with defaults
+        /// for missing columns.
         var hasChecks = false
-        /// The columns, by folded name, that indexes and foreign keys are of: to set them, even to what they are, costs more
-        /// than to set all others.
+        /// The folded names of columns with indexes or foreign keys. Setting them, even to their current values, takes longer
+        /// than setting all others.
         var indexedColumns: Set<SQLiteName.Folded> = []
-        /// A Boolean value that indicates whether no two rows can be in each other's way but by the unique key, so that the
-        /// order in which they are updated does not matter.
+        /// A Boolean value that indicates whether rows can conflict only by the unique key, so that the order of updates
+        /// doesn't matter.
         var isUniqueByKeyOnly = false
-        /// A Boolean value that indicates whether the unique key is the row id, which no index is of.
+        /// A Boolean value that indicates whether the unique key is the row id, which has no index.
         var isKeyedByRowID = false
 
         /// Returns whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
@@ -51,7 +51,7 @@ enum ImportSchema {
         }
     }
 
-    /// Throws when a table is not as a node needs it; returns its traits.
+    /// Checks that a table fits a node, and returns its traits.
     static func check(_ node: ImportNode) throws(SQLiteError) -> Traits {
         let (table, connection) = (node.table, node.connection)
         guard let schema = try connection.place(ofTable: table.name)?.schema else {
@@ -124,12 +124,12 @@ enum ImportSchema {
         SQLiteName.folded(collation) == SQLiteName.folded("BINARY")
     }
 
-    /// Returns whether a column compares text by its bytes unless it is told otherwise.
+    /// Returns whether a column by default compares text by its bytes.
     private static func comparesByBytes(
         _ column: String, of table: String, inSchema schema: String, _ connection: SQLiteConnection
     ) throws(SQLiteError) -> Bool {
         var collation: UnsafePointer<CChar>?
-        // SAFETY: SQLite writes one pointer during the call; the text lives as long as the schema does, and is copied at once.
+        // SAFETY: SQLite writes one pointer during the call; the text lives as long as the schema, and is copied immediately.
         let code = try unsafe sqlite3_table_column_metadata(
             connection.requireHandle(), schema, table, column, nil, &collation, nil, nil, nil)
         // A view has no such columns.
@@ -139,7 +139,7 @@ enum ImportSchema {
 
     // MARK: Creating
 
-    /// Creates the tables of a tree that do not exist.
+    /// Creates the missing tables of a tree.
     static func create(_ table: ImportTable, in connection: SQLiteConnection) throws(SQLiteError) {
         var made: [String] = []
         for statement in statements(table, foreignKey: [], references: [], parent: nil, needs: []) {

@@ -71,7 +71,7 @@ extension SQLiteConnection: SelfTesting {
         let closed = expectThrows(SQLiteError.self, "a closed connection") { try connection.run("SELECT 1") }
         expectEqual(closed?.message, "the connection is closed", "message")
         connection.interrupter.interrupt()
-        // A statement keeps its connection alive.
+        // A statement retains its connection.
         let alone = try SQLiteConnection.inMemory().prepare("SELECT 3")
         expectTrue(try alone.step(), "a row")
         expectEqual(alone.integer(at: 0), 3, "cell")
@@ -117,7 +117,7 @@ extension SQLiteConnection: SelfTesting {
         for number in 0..<5 { try connection.run("SELECT \(number)") }
         expectEqual(connection.idleStatements.count, 2, "kept statements")
         expectEqual(try connection.value("SELECT ?", [nil]), .null, "no value is left of an earlier use")
-        // Equal for `==` in Swift, and yet other bytes in SQL.
+        // Names that are equal for `==` in Swift but have different bytes in SQL.
         for name in ["\u{E9}", "e\u{301}"] {
             expectEqual(
                 try connection.value("SELECT hex('\(name)')"), try connection.value("SELECT hex(?)", [name]),
@@ -187,9 +187,9 @@ extension SQLiteConnection: SelfTesting {
     private static func testIsInterruptedFromAnotherThread() throws {
         let connection = try SQLiteConnection.inMemory()
         let (interrupter, end) = (connection.interrupter, DispatchSemaphore(value: 0))
-        // Neither a task nor a shared queue: where there is one processor, these would wait for the statement.
+        // Neither a task nor a shared queue: with a single processor, these would wait for the statement.
         DispatchQueue(label: "interrupts").async {
-            // Again until the statement has begun and was interrupted.
+            // Repeatedly, until the statement has begun and been interrupted.
             while end.wait(timeout: .now() + .milliseconds(1)) == .timedOut { interrupter.interrupt() }
         }
         defer { end.signal() }

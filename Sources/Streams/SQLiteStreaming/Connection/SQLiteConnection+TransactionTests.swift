@@ -105,7 +105,7 @@ extension TransactionTests: SelfTesting {
                 let error = expectThrows(SQLiteError.self, end) {
                     try connection.transaction {
                         try connection.run("INSERT INTO t VALUES (2)")
-                        // Whoever does not look at this error.
+                        // Code that ignores this error.
                         try? connection.execute(end)
                         let insert = { _ = try connection.run("INSERT INTO t VALUES (3)") }
                         if isNested { try connection.transaction(.immediate, insert) } else { try insert() }
@@ -127,7 +127,7 @@ extension TransactionTests: SelfTesting {
         try connection.rollBack()
     }
 
-    /// A statement on its first row that was interrupted: as long as it is, SQLite interrupts all others.
+    /// Returns an interrupted statement on its first row. While it exists, SQLite interrupts all other statements.
     private static func interrupted(_ connection: SQLiteConnection) throws -> SQLiteStatement {
         let statement = try connection.prepare("VALUES (1), (2), (3)")
         _ = try statement.step()
@@ -159,7 +159,7 @@ extension TransactionTests: SelfTesting {
                 try way(connection) {
                     try connection.run(insert)
                     reader = try interrupted(connection)
-                    // SQLite itself rolls back when a statement that writes is interrupted.
+                    // SQLite itself rolls the transaction back if a writing statement is interrupted.
                     try connection.run("SELECT * FROM t")
                 }
             }
@@ -203,7 +203,7 @@ extension TransactionTests: SelfTesting {
                     throw Refusal()
                 }
                 expectTrue(connection.rollbackFailure?.message.contains("Refusal()") ?? false, "the reason")
-                // The transaction around it can be rolled back, and that undoes the part as well.
+                // The outer transaction can be rolled back, which also undoes the inner one.
                 readers.removeAll { $0.isOnRow }
                 try connection.run("INSERT INTO t VALUES (3)")
             }
@@ -253,7 +253,7 @@ extension TransactionTests: SelfTesting {
         expectEqual(expectThrows(SQLiteError.self, "the inner one") { try inner.keep() }?.code, .abort, "code")
         inner.undo()
         expectEqual(try rows(connection), "", "rows")
-        // A transaction that another one follows does not take that for its own.
+        // A scope whose transaction was committed doesn't treat the next transaction as its own.
         let old = try connection.beginScope(.immediate)
         try connection.execute("COMMIT")
         expectThrows(SQLiteError.self, "another one before it has ended") { _ = try connection.beginScope(.immediate) }

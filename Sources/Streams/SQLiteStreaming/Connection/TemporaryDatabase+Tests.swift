@@ -1,4 +1,4 @@
-// Database files for in-class tests, in a directory that is removed with them.
+// Database files for in-class tests, in a directory that is removed with this object.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -14,7 +14,7 @@ import Glibc
 @safe
 package final class TemporaryDatabase {
     package let directory: String
-    /// The path of a database that does not exist at first.
+    /// The path of a database, which doesn't exist at first.
     package var path: String { directory + "/test.sqlite" }
 
     package init() throws(SQLiteError) {
@@ -47,14 +47,14 @@ package final class TemporaryDatabase {
         return names.sorted()
     }
 
-    /// Opens the database, which is created if need be.
+    /// Opens the database, and creates it if necessary.
     package func open(_ access: SQLiteOptions.Access = .create, busyTimeout: Duration = .zero) throws(SQLiteError)
         -> SQLiteConnection
     {
         try SQLiteConnection(path: path, options: SQLiteOptions(access: access, busyTimeout: busyTimeout))
     }
 
-    /// Writes a file in place of the database, or a part of it.
+    /// Overwrites the database file, or a part of it.
     package func write(_ bytes: [UInt8], atOffset offset: Int = 0) throws(SQLiteError) {
         let descriptor = Self.open(path, O_WRONLY | O_CREAT, 0o600)
         defer { close(descriptor) }

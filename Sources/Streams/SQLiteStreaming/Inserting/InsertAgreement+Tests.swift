@@ -1,5 +1,5 @@
-// The in-class tests that hold every way of inserting against plain SQL: values, errors, their rows, counts, ids, what foreign
-// keys and triggers do.
+// The in-class tests that compare every way of inserting with plain SQL: values, errors and their rows, counts, ids, and the
+// effects of foreign keys and triggers.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -27,7 +27,7 @@ package struct InsertAgreement {
         }
     }
 
-    /// The rows as objects with a property that is computed, and changes another one whenever it is read.
+    /// The rows as objects with a computed property that changes another property whenever it is read.
     private final class Computed: StreamObject {
         var id: Int?
         var name = ""
@@ -62,7 +62,7 @@ package struct InsertAgreement {
             primaryKey: scene.primaryKey, conflict: scene.conflict, insertPath: path, batchRowCount: batch)
     }
 
-    /// Returns how the ways differ from plain SQL.
+    /// Returns the differences between the ways and plain SQL.
     func differences(_ batch: Int) throws -> [String] {
         let (expected, ids) = try scene.insertPlainly()
         var differences: [String] = []
@@ -151,7 +151,7 @@ package struct InsertAgreement {
         return numbers.target.report.changedRowCount
     }
 
-    /// The error without its path, and the row of the path.
+    /// Returns the error without its path, and the row of the path.
     private static func words(_ error: SQLiteError) -> (String, Int?) {
         let inner = error.streamError?.sqliteError ?? error
         let path = error.streamError?.path?.description ?? error.message
@@ -161,7 +161,8 @@ package struct InsertAgreement {
     }
 }
 
-/// A sink that sends finite reals and integers to another one by their texts, as a reader does where no double stands for one.
+/// A sink that sends finite reals and integers to another sink as text, as a reader does for numbers that a double can't
+/// represent.
 private struct NumbersAsText: PlistSink, ~Copyable {
     var target: SQLiteTableWriter
 
@@ -202,7 +203,7 @@ extension InsertAgreement: SelfTesting {
         ["testDoesWhatPlainSQLDoes": testDoesWhatPlainSQLDoes]
     }
 
-    /// Returns how the ways differ from plain SQL, in the scene that a seed decides; nil when they do not.
+    /// Returns the differences between the ways and plain SQL in the scene of a seed, or nil if they agree.
     package static func difference(seed: UInt64) throws -> String? {
         var random = TestRandom(seed: seed)
         let scene = InsertScene(&random)
@@ -213,7 +214,7 @@ extension InsertAgreement: SelfTesting {
             + scene.script
     }
 
-    // Takes a second: each of the seeds is a database for each of 24 ways. `InsertAgreementTests` has more of them.
+    // This takes a second: each seed needs a database for each of 24 ways. `InsertAgreementTests` uses more seeds.
     private static func testDoesWhatPlainSQLDoes() throws {
         for seed in 0..<12 as Range<UInt64> {
             if let difference = try difference(seed: seed) { fail(difference) }

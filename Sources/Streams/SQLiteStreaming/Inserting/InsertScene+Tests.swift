@@ -1,5 +1,6 @@
-// A random schema with rows for one of its tables, and what plain SQL makes of them, a statement for each row: what every way
-// of inserting is held against. Choices come from any generator, so that a fuzzer may make them as well.
+// A random schema with rows for one of its tables, and the result of inserting them with a plain SQL statement for each row.
+// Every way of inserting is compared with it. The random choices come from any generator, so that a fuzzer can also make
+// them.
 
 #if DEBUG || IN_CLASS_TESTS
 import PlistBuilding
@@ -16,18 +17,18 @@ struct InsertScene {
         var flag = false
     }
 
-    /// What inserting rows came to.
+    /// The result of inserting rows.
     struct Outcome: Equatable {
         /// The content of all tables.
         var tables = ""
-        /// The rows that the statements changed, without those of triggers; nil after an error.
+        /// The number of rows that the statements changed, excluding those changed by triggers; nil after an error.
         var changedCount: Int?
         var lastID: Int64?
         var error: String?
-        /// The row with the error; nil when that is the end of the transaction.
+        /// The row with the error, or nil if the transaction failed at its end.
         var errorRow: Int?
 
-        /// What differs from another one, in few words.
+        /// Describes the differences from another result.
         func difference(from other: Outcome) -> String {
             var parts: [String] = []
             let fields: [(String, Int64?, Int64?)] = [
@@ -55,7 +56,7 @@ struct InsertScene {
     private(set) var rows: [Row] = []
     private(set) var enforcesForeignKeys = true
     private var hasRowID = true
-    /// The columns that no two rows may have equal.
+    /// The columns whose values must be unique.
     private var uniqueKeys: [[String]] = []
 
     init(_ random: inout some RandomNumberGenerator) {
@@ -118,7 +119,7 @@ struct InsertScene {
         script += "CREATE TABLE t (\(columns.joined(separator: ", "))) \(suffix.joined(separator: ", ")); "
     }
 
-    /// Rows that are there, triggers, a table that refers to this one, a view.
+    /// Makes existing rows, triggers, a table that refers to this one, and a view.
     private mutating func makeNeighbours(_ random: inout some RandomNumberGenerator) {
         let ids = [1, 2, 5, 20, 21].prefix(Int.random(in: 0...5, using: &random))
         for id in ids {
@@ -193,7 +194,7 @@ struct InsertScene {
         return connection
     }
 
-    /// The content of all tables.
+    /// Returns the content of all tables.
     func tables(_ connection: SQLiteConnection) throws -> String {
         var text = ""
         let names = try connection.tableNames() + (script.contains("AUTOINCREMENT") ? ["sqlite_sequence"] : [])
@@ -233,7 +234,7 @@ struct InsertScene {
             .joined(separator: " OR ")
     }
 
-    /// The id of the row in the table that a row without one became; nil for none.
+    /// Returns the id that a row without an id got in the table, or nil if it isn't in the table.
     private func id(of row: Row, isChanged: Bool, _ connection: SQLiteConnection) throws(SQLiteError) -> Int? {
         let value: SQLiteValue?
         if case .upsert(let keys) = conflict, !keys.contains("id") {
@@ -251,7 +252,7 @@ struct InsertScene {
 
     /// Inserts the rows one by one in a transaction.
     ///
-    /// - Returns: What came of it, and for each row that had no id the one of its row in the table.
+    /// - Returns: The result, and for each row without an id the id of its row in the table.
     func insertPlainly() throws -> (outcome: Outcome, ids: [Int?]) {
         let connection = try makeConnection()
         var (outcome, ids, changedCount) = (Outcome(), [Int?](), 0)

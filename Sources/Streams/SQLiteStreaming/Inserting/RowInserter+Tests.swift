@@ -1,4 +1,4 @@
-// The in-class tests of `RowInserter`: ids in every order and table, by every way.
+// The in-class tests of `RowInserter`: ids in any order, in all kinds of tables, inserted in every way.
 
 #if DEBUG || IN_CLASS_TESTS
 import CSystemSQLite
@@ -13,7 +13,7 @@ enum RowInserterTests {
         var title = ""
     }
 
-    /// A row whose title is made by changing the database.
+    /// A row with a computed title that changes the database.
     final class Changing: StreamObject {
         var id: Int? = nil
         var connection: SQLiteConnection?
@@ -48,7 +48,7 @@ extension RowInserterTests: SelfTesting {
     }
 
     private static func testKeepsIDsOfEveryOrder() throws {
-        let count = 300  // More than are told one by one.
+        let count = 300  // More than are passed one by one.
         let orders: [(String, (Int) -> Int?)] = [
             ("from 0", { $0 }), ("from 1", { $0 + 1 }), ("with gaps", { $0 * 3 }), ("falling", { 5_000 - $0 }),
             ("negative", { $0 - 150 }), ("shuffled", { ($0 * 7_919) % 10_007 }), ("in runs", { $0 + $0 / 10 * 5 }),
@@ -117,7 +117,7 @@ extension RowInserterTests: SelfTesting {
     }
 
     private static func testKeepsIDsBesideRowsOfOthers() throws {
-        // Between the batches of one writer, rows are put behind the largest id, and a trigger is made.
+        // Between the batches of a writer, rows with ids above the largest one are inserted, and a trigger is created.
         let connection = try SQLiteConnection.inMemory()
         try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, title); CREATE TABLE log (id)")
         var writer = try SQLiteTableWriter(connection, table: "t", options: SQLiteTableOptions(batchRowCount: 300))
@@ -184,7 +184,7 @@ extension RowInserterTests: SelfTesting {
         }
     }
 
-    /// A row with a title that is replaced whenever the note behind it is read.
+    /// A row whose title is replaced whenever its note is read.
     private final class Replacing: StreamObject {
         var id: Int? = nil
         var title = ""
@@ -271,7 +271,7 @@ extension RowInserterTests: SelfTesting {
         for path in SQLiteInsertPath.allCases {
             let connection = try SQLiteConnection.inMemory()
             let table = try SQLiteTable<Changing>(connection, "t", options: SQLiteTableOptions(insertPath: path))
-            // So the names of all modules of the connection are there.
+            // This registers all modules of the connection.
             try SQLiteTable<Row>(connection, "other").insert((0..<20).map { Row(id: $0) })
             let modules = try connection.prepare("SELECT name FROM pragma_module_list WHERE name LIKE '%rows%'")
             var names: [String] = []
@@ -303,7 +303,7 @@ extension RowInserterTests: SelfTesting {
                         "CREATE \(kind) \(name) (c0, c1, c2); INSERT INTO \(name) VALUES (-1, 'other', 0)")
                     return name
                 }
-                // A temporary table comes before one of the file wherever a name has no schema.
+                // A temporary table takes precedence over a table of the file if a name has no schema.
                 try connection.execute("CREATE TEMP TABLE t (id INTEGER PRIMARY KEY, title TEXT NOT NULL)")
                 let rows = (1...20).map { (id: Int) in Row(id: id, title: "Titel \(id)") }
                 try table.insert(rows)
@@ -315,7 +315,7 @@ extension RowInserterTests: SelfTesting {
                 try table.delete(where: \.id == 2)
                 expectEqual(
                     try connection.value("SELECT count(*) || ' ' || min(title) FROM main.t"), "19 ", "changed rows")
-                // One that is bound now is the temporary one.
+                // A table that is bound now is the temporary one.
                 try SQLiteTable<Row>(connection, "t").insert(rows)
                 expectEqual(try connection.value("SELECT count(*) FROM temp.t"), 20, "rows of the temporary table")
                 let shadow = try connection.value("SELECT max(name) FROM pragma_module_list WHERE name LIKE '%rows%'")
@@ -341,7 +341,7 @@ extension RowInserterTests: SelfTesting {
                     let connection = try SQLiteConnection.inMemory()
                     try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES t)")
                     let table = try SQLiteTable<Node>(connection, "t", options: SQLiteTableOptions(insertPath: path))
-                    // A row whose parent comes with the next one.
+                    // A row whose parent is the next row.
                     var rows = (1...count).map { Node(id: $0, parent: $0 > 1 ? $0 - 1 : nil) }
                     rows[wrong - 1].parent = wrong + 1
                     let error = expectThrows(SQLiteError.self, "\(count) rows by \(path)") { try table.insert(rows) }

@@ -1,5 +1,5 @@
-// The in-class tests of rows in lent memory: of types whose members are not their stored properties one to one, and of every
-// builder that lends, which makes the same of them as of messages.
+// The in-class tests of rows in lent memory: for types whose members don't correspond to their stored properties one to one,
+// and for every builder that lends memory, which must give the same results as with messages.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -12,14 +12,14 @@ enum RowCursorLoanTests {
         var note = "a default of more than fifteen bytes"
     }
 
-    /// A part of a stored property is a member, the rest is none.
+    /// A type with a part of a stored property as its only member.
     struct Part: StreamObject, Equatable {
         var inner = Inner()
         var b = 2
         static var streamMembers: StreamMembers { [.member("a", \Part.inner.a), .member("b", \Part.b)] }
     }
 
-    /// Two names of one property.
+    /// A type with two names for one property.
     struct Aliases: StreamObject, Equatable {
         var name = "a default of more than fifteen bytes"
         var id = 0
@@ -52,7 +52,7 @@ extension RowCursorLoanTests: SelfTesting {
         ]
     }
 
-    /// Reads a table's rows by steps and by a scan.
+    /// Reads a table's rows with steps and with a scan.
     private static func expectRows<Row: StreamObject & Equatable>(
         _ setup: String, _ expected: [Row], line: UInt = #line
     ) throws {
@@ -102,7 +102,7 @@ extension RowCursorLoanTests: SelfTesting {
 
     // MARK: Equal to messages
 
-    /// Sends the rows of a query to a sink that lends nothing.
+    /// Sends the rows of a query to a sink that doesn't lend memory.
     static func sendMessages<Sink: PlistSink & ~Copyable>(
         _ sql: String, _ connection: SQLiteConnection, _ options: SQLiteReadingOptions, to sink: inout Sink
     ) throws(StreamError) {
@@ -123,7 +123,7 @@ extension RowCursorLoanTests: SelfTesting {
         }
     }
 
-    /// An object that counts how many there are.
+    /// An object that counts its instances.
     private final class Thing: StreamObject, CustomStringConvertible {
         nonisolated(unsafe) static var count = 0
         var id = 0
@@ -134,7 +134,7 @@ extension RowCursorLoanTests: SelfTesting {
         var description: String { "\(id) \(name) \(flag as Any)" }
     }
 
-    /// Expects a sink to make the same of a query by messages, by stepping and by a scan, errors included.
+    /// Expects that a sink gets the same result of a query from messages, from stepping and from a scan, including errors.
     private static func expectOneResult<Sink: PlistSink & ~Copyable>(
         _ sql: String, _ words: String, _ connection: SQLiteConnection, _ options: SQLiteReadingOptions,
         _ make: () throws -> Sink, _ describe: (inout Sink) -> String
@@ -163,7 +163,8 @@ extension RowCursorLoanTests: SelfTesting {
         var kept: [Value] = []
     }
 
-    /// Expects streams that keep no values, or some, and that stop, to be the same by messages, by stepping and by a scan.
+    /// Expects that streams which keep no or some values, and which stop, are equal with messages, with stepping and with a
+    /// scan.
     private static func expectStreams<Value: StreamObject>(
         of type: Value.Type, _ sql: String, _ connection: SQLiteConnection, _ options: SQLiteReadingOptions
     ) throws {
@@ -185,7 +186,7 @@ extension RowCursorLoanTests: SelfTesting {
         }
     }
 
-    /// Enough rows for several loans of columns and of objects, which takes longer than a hundredth of a second.
+    /// Enough rows to fill several buffers of columns and of objects. This takes longer than a hundredth of a second.
     private static let manyRows = """
         CREATE TABLE many (id INTEGER, name TEXT, flag BOOLEAN, ratio REAL);
         INSERT INTO many WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1030)
@@ -242,7 +243,7 @@ extension RowCursorLoanTests: SelfTesting {
         expectEqual(unsafe Thing.count, 0, "objects that are left")
     }
 
-    /// Objects and structures are taken out of what a builder lends, and are not there any more.
+    /// Objects and structures are moved out of the lent memory, and don't remain there.
     private static func expectRowsOneByOne(_ connection: SQLiteConnection) throws {
         let things = try connection.fetchCursor("SELECT id, name, flag FROM some", as: Thing.self)
         var ids: [Int] = []

@@ -1,5 +1,4 @@
-// In-class tests of `RowScan`, `RowScanChoice` and `RowFunction`: what SQLite hands over is what stepping gives, errors
-// included.
+// In-class tests of `RowScan`, `RowScanChoice` and `RowFunction`: scanning gives the same rows and errors as stepping.
 
 // MARK: - In-class tests
 
@@ -27,7 +26,7 @@ extension RowScan: SelfTesting {
         ]
     }
 
-    /// A database in memory, of which all whole scans are tried.
+    /// Returns a database in memory that tries to scan all whole tables.
     static func connection() throws -> SQLiteConnection {
         let connection = try SQLiteConnection.inMemory()
         connection.scans.fewRowCount = 0
@@ -114,8 +113,8 @@ extension RowScan: SelfTesting {
                     }
                 }
             }
-            // All but three that fail to compile, one that ends in a comment which would hide what follows, one that fails in
-            // its first row, and duplicate names that are refused.
+            // All except three that fail to compile, one that ends in a comment, which would hide the rest, one that fails in
+            // its first row, and one with rejected duplicate names.
             expectEqual(scanCount, 4 * (queries.count - 5) - 1, "queries that were read by the function")
         }
     }

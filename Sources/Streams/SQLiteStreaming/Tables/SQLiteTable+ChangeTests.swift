@@ -1,4 +1,4 @@
-// The in-class tests of `SQLiteTable`: changes, keys, names, dictionaries, schemas that change.
+// The in-class tests of `SQLiteTable`: changes, keys, names, dictionaries, and schema changes.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -122,7 +122,7 @@ extension SQLiteTableChangeTests: SelfTesting {
     private static func testRefusesNullsInTheDatabase() throws {
         let table = try SQLiteTableTests.table()
         try table.insert(SQLiteTableTests.samples(3))
-        // A table that was made by someone else may hold anything.
+        // A table from another source can contain any values.
         try table.connection.execute("UPDATE tasks SET done = 2 WHERE id = 3")
         let error = expectThrows(SQLiteError.self, "no Boolean") { _ = try table.fetchAll() }
         expectEqual(error?.streamError?.description, "$[1].done: expected 0 or 1, found another value", "message")

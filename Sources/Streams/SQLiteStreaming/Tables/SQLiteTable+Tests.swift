@@ -1,4 +1,4 @@
-// The in-class tests of `SQLiteTable`: schema, rows in by every way, errors. Changes are in `+ChangeTests`.
+// The in-class tests of `SQLiteTable`: schema, all ways of inserting, errors. Changes are in `+ChangeTests`.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -37,7 +37,7 @@ enum SQLiteTableTests {
         try SQLiteTable<Task>(try SQLiteConnection.inMemory(), "tasks", options: options)
     }
 
-    /// Rows of every kind: short and long text, beyond ASCII, nil and not, bounds of numbers.
+    /// Returns rows of every kind: short and long text, non-ASCII text, nil and other values, limits of numbers.
     static func samples(_ count: Int) -> [Task] {
         (0..<count).map { number in
             var task = Task(id: number * 2 + 1)
@@ -320,7 +320,7 @@ extension SQLiteTableTests: SelfTesting {
 }
 
 extension String {
-    /// Cuts characters before the last one.
+    /// Replaces characters at the end with NUL.
     fileprivate func replacingLast(_ count: Int) -> String { String(dropLast(count)) + "\0" }
 }
 #endif

@@ -1,12 +1,12 @@
-// Numbers as text for tests, in spellings of all kinds, and what a table is to hold of each.
+// Numbers as text in all spellings for tests, and the values that a table stores for them.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistStreaming
 
-/// Numbers as text, for the tests of every way into a table.
+/// Numbers as text, for the tests of every way of inserting.
 package enum NumberSamples {
-    /// A decimal number: its sign, its digits without zeros at either end, and the power of ten of the last one.
+    /// A decimal number: its sign, its digits without leading and trailing zeros, and the power of ten of the last digit.
     package struct Decimal: Equatable {
         var isNegative = false
         package var digits = ""
@@ -27,7 +27,7 @@ package enum NumberSamples {
         }
     }
 
-    /// Numbers of all spellings, those that readers send as doubles among them.
+    /// Numbers in all spellings, including those that readers send as doubles.
     package static let spellings: [String] = {
         var random = TestRandom(seed: 7)
         var spellings = [
@@ -52,7 +52,7 @@ package enum NumberSamples {
         return spellings
     }()
 
-    /// What is stored for a number that may be stored; nil for one that must be refused.
+    /// Returns the stored value of a number, or nil if the number must be rejected.
     package static func stored(_ text: String) -> SQLiteValue? {
         if let integer = text.withUTF8Span({ NumberText.integer($0, as: Int64.self) }) {
             let real = Double(text)
@@ -65,7 +65,7 @@ package enum NumberSamples {
         return .real(real)
     }
 
-    /// Returns whether a stored value is what a number is.
+    /// Returns whether a stored value is equal to the expected one.
     package static func isEqual(_ found: SQLiteValue?, _ expected: SQLiteValue?) -> Bool {
         switch (found, expected) {
         case (.integer(let found), .real(let expected)): Double(exactly: found) == expected

@@ -95,12 +95,12 @@ extension SQLiteDateTests: SelfTesting {
         var count: Int? = nil
     }
 
-    /// A type that is decoded by `Decodable` only.
+    /// A type that conforms only to `Decodable`.
     private struct DecodedVisit: Decodable {
         var at: Date?
     }
 
-    /// The date of the first row of `visits`, in seconds since 2001, by each function that reads rows as values.
+    /// Returns the date of the first row of `visits`, in seconds since 2001, with each function that reads rows as values.
     private static func dates(
         _ connection: SQLiteConnection, _ options: SQLiteReadingOptions
     ) -> [(function: String, seconds: Double?)] {
@@ -188,7 +188,7 @@ extension SQLiteDateTests: SelfTesting {
             let table = try SQLiteTable<Event>(
                 try SQLiteConnection.inMemory(), "events", options: SQLiteTableOptions(dateFormat: format))
             var writer = try table.makeWriter()
-            // As a reader of JSON sends them.
+            // The values that a JSON reader sends.
             try writer.write([
                 ["when": "2001-01-01T00:00:07.5Z", "until": "2001-01-01T01:00:00+01:00", "bytes": "AP8="]
             ])

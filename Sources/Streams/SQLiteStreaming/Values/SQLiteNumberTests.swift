@@ -1,5 +1,5 @@
-// Tests of numbers that come as text, because a double would mislead: what is stored is the number, or its nearest real, and
-// else it is refused, by every way into a table.
+// Tests of numbers sent as text because a double would be inexact. In every way of inserting, the number or its nearest real
+// is stored, or the number is rejected.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -14,7 +14,7 @@ enum SQLiteNumberTests {
     fileprivate struct OfPercent: StreamObject { var a = Percent(value: 5) }
     fileprivate struct OfSwitch: StreamObject { var a = Switch(isOn: true) }
 
-    /// Holds less than the messages that it is read from say.
+    /// A type that clamps the messages it is read from.
     fileprivate struct Percent: StreamRepresentable {
         var value: Int
         init(value: Int) { self.value = value }
@@ -22,7 +22,7 @@ enum SQLiteNumberTests {
         var representation: Int { value }
     }
 
-    /// Holds what only one Boolean says.
+    /// A type that can be read only from true.
     fileprivate struct Switch: StreamRepresentable {
         var isOn: Bool
         init(isOn: Bool) { self.isOn = isOn }
@@ -59,7 +59,7 @@ extension SQLiteNumberTests: SelfTesting {
         try sink.endArray()
     }
 
-    /// Sends a row of a scalar.
+    /// Sends a row with a scalar.
     private static func send<Sink: PlistSink & ~Copyable>(
         _ scalar: ScalarMessage, to sink: inout Sink
     ) throws(StreamError) {
@@ -86,7 +86,7 @@ extension SQLiteNumberTests: SelfTesting {
         try checkWriter(OfSwitch.self)
     }
 
-    /// Checks that messages become the rows that the values would be which are read from them.
+    /// Checks that messages give the same rows as the values that are read from them.
     private static func checkWriter<Row: StreamObject>(_ type: Row.Type) throws {
         let connection = try SQLiteConnection.inMemory()
         let table = try SQLiteTable<Row>(connection, "t")

@@ -1,4 +1,4 @@
-// The in-class tests of `SQLiteTableWriter`: transactions, savepoints, keys, defaults, what it refuses.
+// The in-class tests of `SQLiteTableWriter`: transactions, savepoints, keys, defaults, rejected values.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -20,7 +20,7 @@ enum SQLiteTableWriterTests {
         return texts.joined(separator: " ")
     }
 
-    /// Writes any value, and returns the rows of the table after it.
+    /// Writes any value and returns the resulting rows of the table.
     static func write(_ value: Any, _ options: SQLiteTableOptions = SQLiteTableOptions()) throws -> String {
         let connection = try connection()
         var writer = try SQLiteTableWriter(connection, table: "t", options: options)
@@ -188,7 +188,7 @@ extension SQLiteTableWriterTests: SelfTesting {
                     if isAbandoned { writer.cancel(with: StreamError(.cannotRead, "an error")) }
                     let name = "\(script) by \(batch), \(isAbandoned)"
                     for number in 0...2 {
-                        // The second time there is nothing to be undone.
+                        // The second call has nothing to undo.
                         if number < 2 { writer.rollBack() } else { try writer.write(any: [["a": 1]]) }
                         let expected = rowCount + number / 2
                         expectEqual(writer.report.rowCount, expected, "rows that came, \(name)")
@@ -274,7 +274,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         try writer.finish()
         let sum = "SELECT sum(id) || typeof(max(a)) || count(a) || sum(length(b)) || count(DISTINCT typeof(a)) FROM t"
         expectEqual(try target.value(sum), try source.value(sum), "content")
-        // A table copied within its own database, while it is read.
+        // A table is copied within its own database while it is read.
         try target.execute("CREATE TABLE u (id INTEGER PRIMARY KEY, a, b)")
         var copier = try SQLiteTableWriter(target, table: "u")
         try target.query("SELECT * FROM t", into: &copier)
@@ -335,7 +335,7 @@ extension SQLiteTableWriterTests: SelfTesting {
 
     private static func testKeepsEveryValueOrRefusesIt() throws {
         let types = ["INTEGER", "DECIMAL(10, 2)", "REAL", "TEXT", "BLOB", ""]
-        // The value, what it becomes, and the types of the columns that refuse it.
+        // The value, the stored value, and the types of the columns that reject it.
         let rows: [(any Sendable, SQLiteValue, Set<String>)] = [
             ("007", "007", ["INTEGER", "DECIMAL(10, 2)", "REAL"]), ("7", "7", ["REAL"]), ("-12", "-12", ["REAL"]),
             ("9223372036854775807", "9223372036854775807", ["REAL"]),
@@ -372,7 +372,7 @@ extension SQLiteTableWriterTests: SelfTesting {
                             || stored?.integer.map { "\($0)" } == expected.text
                         expectTrue(isSame, "\(name) is stored as \(stored as Any)")
                     } catch {
-                        // A STRICT table refuses other types by itself.
+                        // A STRICT table itself rejects other types.
                         if error.sqliteError?.extendedCode == .constraintDataType { continue }
                         expectTrue(refusing.contains(type), "\(name): \(error)")
                         expectEqual(error.path?.description, "$[1].zip", name)

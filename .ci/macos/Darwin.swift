@@ -1,4 +1,4 @@
-// What the package uses of the Swift part of Apple's module Darwin, without the bodies.
+// The declarations that the package uses of the Swift part of Apple's module Darwin, without bodies.
 
 @_exported import Darwin
 public var errno: Int32 {

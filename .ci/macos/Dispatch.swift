@@ -1,4 +1,4 @@
-// What the package uses of the module Dispatch.
+// The declarations that the package uses of the module Dispatch.
 
 public enum DispatchTimeoutResult: Sendable { case success, timedOut }
 

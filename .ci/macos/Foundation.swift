@@ -1,4 +1,5 @@
-// What the package uses of Apple's Foundation, without the bodies. Declare here what `check` doesn't find.
+// The declarations that the package uses of Apple's Foundation, without bodies. If `check` reports a missing declaration, add
+// it here.
 
 @_exported import Darwin
 

@@ -1,4 +1,4 @@
-// What the plugins use of SwiftPM's module PackagePlugin.
+// The declarations that the plugins use of SwiftPM's module PackagePlugin.
 
 import Foundation
 

@@ -4,7 +4,7 @@ import PackageDescription
 // swift build -c release -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld --package-path Examples/Fuzzing \
 //     --product FuzzJSONReader
 // Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600 -max_len=600 -len_control=0
-// Without the sanitizer the targets do not link, for want of the fuzzer; therefore this package is nested.
+// Without the sanitizer, the targets don't link because the fuzzer is missing. Therefore this package is nested.
 let package = Package(
     name: "Fuzzing",
     platforms: [.macOS(.v15)],

@@ -45,7 +45,7 @@
 #include <mach/mach.h>
 #include <mach/mach_time.h>
 #include <regex.h>
-// The headers of these are not in the package.
+// The headers that declare these functions are not in the package.
 int openpty(int *, int *, char *, struct termios *, struct winsize *);
 ssize_t listxattr(const char *, char *, size_t, int);
 ssize_t getxattr(const char *, const char *, void *, size_t, unsigned, int);

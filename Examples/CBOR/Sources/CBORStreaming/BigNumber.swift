@@ -1,4 +1,4 @@
-// Integers beyond 64 bits, between the bytes of CBOR and the decimal digits of messages.
+// Converts integers of more than 64 bits between the bytes of CBOR and the decimal digits of messages.
 
 /// A natural number of any size.
 ///
@@ -86,7 +86,7 @@ extension BigNumber: SelfTesting {
             expectEqual(number(text).bytes, bytes, text)
             expectEqual(BigNumber([0, 0] + bytes, base: 256).description, text, "text of \(bytes)")
         }
-        // Digits of any length, with zeros within them.
+        // Digits of any length, with zeros among them.
         for count in 1...200 {
             let text = "7" + String(repeating: count % 3 == 0 ? "0" : "904", count: count)
             expectEqual(BigNumber(number(text).bytes, base: 256).description, text, "\(count) digits")

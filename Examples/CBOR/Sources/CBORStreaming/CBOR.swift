@@ -1,4 +1,4 @@
-// The format: how it joins the family of formats. Reading is in `CBORReader`, writing in `CBORWriter`.
+// The format and its options. Reading is in `CBORReader`, writing in `CBORWriter`.
 
 import PlistBuilding
 import PlistCoding
@@ -20,11 +20,11 @@ public import PlistStreaming
 /// | dates as text or as seconds since 1970 | dates |
 /// | false, true, null, undefined | Booleans, null |
 ///
-/// The content of other tags is read as if it had no tag. Maps with keys that aren't text, and other simple values, are refused.
-/// The length of a string comes before its bytes, so documents are collected in memory before they are read. Containers are
-/// written with indefinite lengths because messages carry no count.
+/// The content of other tags is read as if it had no tag. Maps with keys that aren't text, and other simple values, are
+/// rejected. The length of a string comes before its bytes, so documents are collected in memory before they are read.
+/// Containers are written with indefinite lengths because messages don't contain a count.
 public struct CBOR: DefaultFormat {
-    /// The bounds of documents that are read or written.
+    /// The limits for documents that are read or written.
     public var limits: StreamLimits
 
     /// Creates the format with its default options.
@@ -33,7 +33,7 @@ public struct CBOR: DefaultFormat {
     /// Creates the format.
     public init(limits: StreamLimits) { self.limits = limits }
 
-    /// False.
+    /// A Boolean value that indicates whether the format is text, always false.
     public var isText: Bool { false }
 
     /// Reads a document and sends its messages to a sink.
@@ -81,7 +81,7 @@ public struct CBOR: DefaultFormat {
 
     /// Writes contents.
     ///
-    /// - Throws: Errors of the contents and of the destination; `limitExceeded` for values beyond the limits.
+    /// - Throws: Errors of the contents and of the destination; `limitExceeded` for values that exceed the limits.
     /// - Complexity: O(*n*) in the bytes.
     public func write(_ content: some StreamContent, to output: inout some ByteSink) throws(StreamError) {
         try output.withOutput { (output) throws(StreamError) in

@@ -1,4 +1,4 @@
-// The data items that are numbers, dates, Booleans and null.
+// Reads data items that are numbers, dates, Booleans or null.
 
 import Foundation
 import PlistBuilding
@@ -20,16 +20,16 @@ extension CBORReader {
         switch head.argument {
         case 20: try sink.writeBool(false)
         case 21: try sink.writeBool(true)
-        // The second one is undefined.
+        // 23 is undefined.
         case 22, 23: try sink.writeNull()
         default: throw StreamError(.unrepresentable, "expected a known simple value, found number \(head.argument)")
         }
     }
 
-    /// The value of a floating-point number, or nil of a simple value.
+    /// Returns the value of a floating-point number, or nil for a simple value.
     private func real(_ head: Head) throws(StreamError) -> Double? {
         switch head.information {
-        // SPEC: RFC 8949 section 3.3; simple values below 32 have one byte only.
+        // SPEC: RFC 8949 section 3.3; simple values below 32 have only one byte.
         case 24 where head.argument < 32: throw Self.unknown(0xF8)
         case 25: HalfReal.value(UInt16(truncatingIfNeeded: head.argument))
         case 26: Double(Float(bitPattern: UInt32(truncatingIfNeeded: head.argument)))
@@ -90,7 +90,7 @@ extension CBORReader {
         let limit = limits.numberByteCount
         var digits = ""
         try withString(string, bytes) { (bytes) throws(StreamError) in
-            // A byte has more than two digits.
+            // A byte needs more than two digits.
             guard bytes.byteCount <= limit / 2 else {
                 throw StreamError(.limitExceeded, "more than \(limit) bytes in a number")
             }
@@ -99,7 +99,7 @@ extension CBORReader {
         return digits
     }
 
-    // SPEC: RFC 8949 sections 3.1 and 3.4.3; a negative integer is -1 minus the number that is stored.
+    // SPEC: RFC 8949 sections 3.1 and 3.4.3; a negative integer is -1 minus the stored number.
     private static func digits(of number: BigNumber, isNegative: Bool) -> String {
         guard isNegative else { return number.description }
         var magnitude = number
@@ -107,7 +107,7 @@ extension CBORReader {
         return "-\(magnitude)"
     }
 
-    /// Sends a number by the first message that holds it.
+    /// Sends a number as the first kind of message that can represent it.
     static func send(_ number: String, into sink: inout some PlistSink & ~Copyable) throws(StreamError) {
         try number.withUTF8Span { (text) throws(StreamError) in try sink.write(numberIn: text) }
     }
@@ -115,15 +115,15 @@ extension CBORReader {
 
 /// Floating-point numbers of 16 bits, which some processors lack.
 enum HalfReal {
-    /// The value of a number with the given bits.
+    /// Returns the value of a number with the given bits.
     static func value(_ bits: UInt16) -> Double {
-        // The exponent is biased by 112 less than that of 32 bits, except of infinity and NaN.
+        // The exponent bias is 112 less than for 32 bits, except for infinity and NaN.
         var magnitude = Float(bitPattern: UInt32(bits & 0x7FFF) << 13) * 0x1p112
         if bits & 0x7C00 == 0x7C00 { magnitude = Float(bitPattern: 0x7F80_0000 | UInt32(bits & 0x3FF) << 13) }
         return Double(bits >> 15 == 1 ? -magnitude : magnitude)
     }
 
-    /// The bits of a number, or nil if 16 bits don't hold it exactly.
+    /// Returns the bits of a number, or nil if 16 bits can't represent it exactly.
     static func bits(_ value: Float) -> UInt16? {
         if value.isNaN { return 0x7E00 }
         let scaled = UInt16(truncatingIfNeeded: (value.magnitude * 0x1p-112).bitPattern >> 13)

@@ -1,4 +1,4 @@
-// The tests of reading: every example of RFC 8949, and documents that are malformed, cut off, or claim too much.
+// The tests of reading: every example of RFC 8949, and documents that are malformed, truncated, or declare excessive lengths.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -20,20 +20,20 @@ extension CBORReader: SelfTesting {
         ]
     }
 
-    /// The bytes of hexadecimal digits.
+    /// Returns the bytes of hexadecimal digits.
     static func bytes(_ hex: String) -> [UInt8] {
         let digits = hex.compactMap(\.hexDigitValue)
         return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    /// The messages of a document.
+    /// Returns the messages of a document.
     static func trace(_ bytes: [UInt8], _ limits: StreamLimits = .standard) throws(StreamError) -> String {
         var trace = EventTrace()
         try CBOR(limits: limits).read(bytes, into: &trace)
         return trace.text
     }
 
-    /// The same values as this writer writes them, in hexadecimal digits.
+    /// Returns the document that the writer makes from the same values, in hexadecimal digits.
     static func rewritten(_ bytes: [UInt8]) throws(StreamError) -> String {
         var output: [UInt8] = []
         try CBOR().write(CBOR().document(bytes), to: &output)
@@ -41,7 +41,7 @@ extension CBORReader: SelfTesting {
     }
 
     // SPEC: RFC 8949 appendix A, in its order.
-    /// Documents, their messages, and the document that is written if it differs.
+    /// Documents, their messages, and the written document if it differs.
     static let examples: [(hex: String, messages: String, written: String?)] =
         numberExamples + scalarExamples + containerExamples
 
@@ -118,13 +118,13 @@ extension CBORReader: SelfTesting {
 
     private static func testReadsWhatTheExamplesLack() throws {
         let rows = [
-            // Integers at the borders of messages.
+            // Integers at the limits of message types.
             ("1b7fffffffffffffff", "integer 9223372036854775807"),
             ("1b8000000000000000", "unsigned 9223372036854775808"),
             ("3b7fffffffffffffff", "integer -9223372036854775808"),
             ("3b8000000000000000", "number -9223372036854775809"),
             ("1b0000000000000001", "integer 1"),
-            // Bignums of few bytes, with zeros in front, and in chunks.
+            // Bignums with few bytes, leading zeros, or chunks.
             ("c240", "integer 0"), ("c340", "integer -1"), ("c24105", "integer 5"),
             ("c24a00000000000000000005", "integer 5"),
             ("c248ffffffffffffffff", "unsigned 18446744073709551615"), ("c25f4101420203ff", "integer 66051"),
@@ -134,9 +134,9 @@ extension CBORReader: SelfTesting {
             // Dates.
             ("c100", "date -978307200.0"), ("c120", "date -978307201.0"), ("c1f93800", "date -978307199.5"),
             ("c07819323030312d30312d30315430303a30303a30302b30313a3030", "date -3600.0"),
-            // Tags that are dropped, also before one that isn't.
+            // Tags that are ignored, including before one that isn't.
             ("d9d9f78101", "[ integer 1 ]"), ("81d9d9f7c100", "[ date -978307200.0 ]"), ("c6c6c6f5", "true"),
-            // Strings and containers of chunks without content.
+            // Strings and containers without content.
             ("5fff", "data "), ("7f60ff", "string \"\""), ("bf7f6161ff01ff", "{ key \"a\" integer 1 }"),
         ]
         for (hex, messages) in rows { expectEqual(try trace(bytes(hex)), messages, hex) }
@@ -179,7 +179,7 @@ extension CBORReader: SelfTesting {
     }
 
     private static func testRefusesDocumentsThatAreCutOff() {
-        // Every beginning of a complete document is incomplete.
+        // Every proper prefix of a complete document is incomplete.
         for (hex, _, _) in examples {
             let document = bytes(hex)
             for end in document.indices {
@@ -204,7 +204,7 @@ extension CBORReader: SelfTesting {
                 }
             }
         }
-        // Each of many arrays claims to have all that follows as elements.
+        // Each of many arrays declares all following bytes as its elements.
         let document = [UInt8](repeating: 0x9A, count: 5 * 1_000)
         expectThrows(StreamError.self, "arrays of claims") { _ = try trace(document) }
     }
@@ -231,7 +231,7 @@ extension CBORReader: SelfTesting {
         let long = [0xC2, 0x59, 0x08, 0x01] + [UInt8](repeating: 0xFF, count: 2_049)
         let error = expectThrows(StreamError.self, "a long bignum") { _ = try trace(long) }
         expectEqual(error?.kind, .limitExceeded, "kind of a long bignum")
-        // Deep nesting costs neither the stack nor an error of its own.
+        // Deep nesting neither overflows the stack nor causes another error.
         for byte: UInt8 in [0x81, 0x9F] {
             let bomb = [UInt8](repeating: byte, count: 1_000_000)
             let error = expectThrows(StreamError.self, "a million arrays") { _ = try trace(bomb) }

@@ -4,13 +4,14 @@ import PlistStreaming
 
 /// A reader of one document in memory.
 ///
-/// Nothing is trusted: each length is compared with the bytes that are left before it is used, and nothing is allocated for it.
+/// Input is never trusted: each length is compared with the number of remaining bytes before it is used, and doesn't cause an
+/// allocation.
 struct CBORReader {
     /// The initial byte of a data item and its argument.
     struct Head {
         /// The major type: 0 and 1 are integers, 2 and 3 strings, 4 an array, 5 a map, 6 a tag, 7 a simple value or a real.
         let type: UInt8
-        /// The additional information, which says where the argument is.
+        /// The additional information, which determines where the argument is.
         let information: UInt8
         let argument: UInt64
 
@@ -21,7 +22,7 @@ struct CBORReader {
     /// A container that is open.
     private struct Container {
         let isDictionary: Bool
-        /// The number of elements or members that are left; negative if a break ends the container.
+        /// The number of remaining elements or members; negative if a break ends the container.
         var count: Int
     }
 
@@ -31,7 +32,7 @@ struct CBORReader {
     /// The offset of the next byte.
     private var next = 0
     private var outer: [Container] = []
-    /// The innermost container, which isn't in the array; around the root, an array of one element.
+    /// The innermost container, which isn't in the array. For the root, it is an array of one element.
     private var container = Container(isDictionary: false, count: 1)
 
     init(limits: StreamLimits) { self.limits = limits }
@@ -55,7 +56,7 @@ struct CBORReader {
         }
     }
 
-    /// Takes the break of the innermost container, if it is next, and returns whether the container is complete.
+    /// Consumes the break of the innermost container if it is next, and returns whether the container is complete.
     private mutating func isAtEnd(_ bytes: RawSpan) -> Bool {
         guard container.count < 0 else { return container.count == 0 }
         guard next < bytes.byteCount, bytes.byte(at: next) == 0xFF else { return false }
@@ -116,7 +117,7 @@ struct CBORReader {
         throws(StreamError)
     {
         let isDictionary = head.type == 5
-        // An element has one byte at least, a member two.
+        // An element has at least one byte, a member two.
         guard head.argument <= UInt64(bytes.byteCount - next) / (isDictionary ? 2 : 1) else {
             throw Self.unexpectedEnd("\(head.argument) \(isDictionary ? "members" : "elements")")
         }
@@ -128,7 +129,7 @@ struct CBORReader {
         container = Container(isDictionary: isDictionary, count: head.isIndefinite ? -1 : Int(head.argument))
     }
 
-    /// Calls a closure with the bytes of a string or the joined chunks of one.
+    /// Calls a closure with the bytes of a string, or with its joined chunks.
     @inline(__always) mutating func withString(
         _ head: Head, _ bytes: RawSpan, _ body: (RawSpan) throws(StreamError) -> Void
     ) throws(StreamError) {
@@ -144,7 +145,7 @@ struct CBORReader {
         _ = try joined.withBytes(body)
     }
 
-    /// Takes the bytes of a string and checks that those of text are UTF-8.
+    /// Reads the bytes of a string, and checks that text is valid UTF-8.
     @inline(__always) private mutating func readBytes(_ head: Head, _ bytes: RawSpan) throws(StreamError) -> Range<Int>
     {
         guard head.argument <= UInt64(bytes.byteCount - next) else {
@@ -173,13 +174,13 @@ struct CBORReader {
 }
 
 extension CBORReader.Head {
-    /// The kind of data item, in errors.
+    /// The kind of data item, for errors.
     var name: String {
         let names = ["an integer", "an integer", "data", "text", "an array", "a map", "a tag", "a scalar"]
         return isBreak ? "a break" : names[Int(type)]
     }
 
-    /// The error of a data item that isn't the expected one.
+    /// Makes the error for an unexpected data item.
     func mismatch(_ expected: String, _ kind: StreamError.Kind = .invalidSyntax) -> StreamError {
         StreamError(kind, "expected \(expected), found \(name)")
     }

@@ -18,7 +18,7 @@ extension CBORWriterTests: SelfTesting {
         ]
     }
 
-    /// The document that some messages make.
+    /// Returns the document for some messages.
     private static func bytes(
         _ limits: StreamLimits = .standard, _ send: (inout CBORWriter) throws(StreamError) -> Void
     ) throws(StreamError) -> [UInt8] {
@@ -86,7 +86,7 @@ extension CBORWriterTests: SelfTesting {
         let rows: [(Double, Int)] = [
             (0, 6), (-978_307_200, 2), (385_589_040.5, 10), (800_000_000.125, 10), (1e300, 10), (.infinity, 4),
             (-1e15, 10),
-            // As seconds since 1970, these would be rounded.
+            // These dates would be rounded as seconds since 1970.
             (0.1, 27), (800_000_000.000_000_1, 31),
         ]
         for (seconds, byteCount) in rows {
@@ -128,7 +128,7 @@ extension CBORWriterTests: SelfTesting {
             let error = expectThrows(StreamError.self, name) { _ = try bytes(limits, send) }
             expectEqual(error?.kind, .limitExceeded, "kind of \(name)")
         }
-        // The longest number that is written is read.
+        // The longest number that can be written can also be read.
         let longest = String(repeating: "9", count: 4_096)
         expectEqual(try CBORReader.trace(try bytes(ofNumber: longest)), "number \(longest)", "the longest number")
         let error = expectThrows(StreamError.self, "invalid text") {

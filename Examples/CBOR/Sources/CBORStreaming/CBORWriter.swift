@@ -5,7 +5,7 @@ import PlistStreaming
 
 /// A sink that writes one document.
 ///
-/// Numbers take as few bytes as hold them exactly. Containers have indefinite lengths.
+/// Numbers use the fewest bytes that represent them exactly. Containers have indefinite lengths.
 struct CBORWriter: ScalarSink, ~Copyable {
     let limits: StreamLimits
     var output = ByteOutput(capacity: 0)
@@ -73,7 +73,7 @@ struct CBORWriter: ScalarSink, ~Copyable {
         }
     }
 
-    /// Writes an integer, or a decimal fraction, which has the exact value of any number.
+    /// Writes an integer, or a decimal fraction, which can represent any number exactly.
     private mutating func write(number text: RawSpan) throws(StreamError) {
         guard text.byteCount <= limits.numberByteCount else {
             throw StreamError(.limitExceeded, "more than \(limits.numberByteCount) bytes in a number")
@@ -121,14 +121,14 @@ struct CBORWriter: ScalarSink, ~Copyable {
         if grammar.rootCount > 1 { throw StreamError(.misuse, "got a second root value") }
     }
 
-    /// Writes an initial byte and its argument in as few bytes as hold it.
+    /// Writes an initial byte and its argument in the fewest possible bytes.
     private mutating func writeHead(_ type: UInt8, _ argument: UInt64) throws(StreamError) {
         if argument < 24 { return try output.append(type << 5 | UInt8(argument)) }
         let exponent = argument < 1 << 8 ? 0 : argument < 1 << 16 ? 1 : argument < 1 << 32 ? 2 : 3
         try write(type << 5 | UInt8(24 + exponent), argument, byteCount: 1 << exponent)
     }
 
-    /// Writes an initial byte and the low bytes of a number, the highest first.
+    /// Writes an initial byte and the low bytes of a number, the highest byte first.
     private mutating func write(_ initial: UInt8, _ number: UInt64, byteCount: Int) throws(StreamError) {
         try output.reserve(9)
         output.appendReserved(initial)
@@ -150,7 +150,7 @@ struct CBORWriter: ScalarSink, ~Copyable {
 
     private mutating func write(real value: Double) throws(StreamError) {
         let single = Float(value)
-        // NaN isn't equal to itself, and may have other bits.
+        // NaN isn't equal to itself, and its bits may differ.
         guard Double(single) == value || value.bitPattern == Double.nan.bitPattern else {
             return try write(0xFB, value.bitPattern, byteCount: 8)
         }

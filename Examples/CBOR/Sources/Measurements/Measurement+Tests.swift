@@ -1,4 +1,4 @@
-// The tests of everything that a format can do, by a client of the format.
+// The tests of all features of a format, from the point of view of a client.
 
 #if DEBUG || IN_CLASS_TESTS
 import CBORStreaming
@@ -48,7 +48,7 @@ extension Measurement: SelfTesting {
         let file = try FileHandle(forReadingFrom: URL(filePath: path))
         let read = try CBOR.decode([Measurement].self, from: .descriptor(file.fileDescriptor))
         expectEqual(read, measurements, "a descriptor")
-        // A file that can't be written completely stays.
+        // If a file can't be written completely, it stays unchanged.
         expectThrows(StreamError.self, "an error of a document") {
             try CBOR().write(JSON().document("[1, 2"), to: .file(path))
         }
@@ -137,7 +137,7 @@ extension Measurement: SelfTesting {
             try JSON().write(CBOR().document(cbor), to: &json)
             expectEqual(String(decoding: json, as: UTF8.self), document, "through CBOR")
         }
-        // Numbers that doubles don't hold come back with the same value, as whole digits with an exponent.
+        // Numbers that doubles can't represent are read back with the same value, as an integer with an exponent.
         for (number, same) in [
             ("1e400", "1e400"), ("-0.5e-400", "-5e-401"), ("9007199254740993.0", "90071992547409930e-1"),
         ] {
@@ -149,7 +149,7 @@ extension Measurement: SelfTesting {
     }
 
     private static func testIsNoText() throws {
-        // The bytes of the first one are ASCII.
+        // The bytes of the first text are ASCII.
         for text in ["a", "größer"] {
             let bound = expectThrows(StreamError.self, text) { _ = try CBOR.encodeToString(text) }
             expectEqual(bound?.kind, .misuse, "kind of \(text)")
@@ -160,7 +160,7 @@ extension Measurement: SelfTesting {
         expectEqual(coded?.kind, .misuse, "kind of a Codable value")
     }
 
-    /// The values and the error of a document in two pieces.
+    /// Returns the values and the error of a document that is split into two pieces.
     private static func outcome(_ document: [UInt8], splitAt place: Int) throws -> String {
         let found = Found()
         let stream = try RecordStream<PropertyList>(depth: 0) { value throws(StreamError) in found.words += "\(value) "

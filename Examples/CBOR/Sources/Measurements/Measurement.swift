@@ -1,4 +1,4 @@
-// The records that the tests and the comparison with JSON read and write, as a client of the format would.
+// The records for the tests and for the comparison with JSON, which use the format like any client.
 
 import CBORStreaming
 import JSONStreaming
@@ -31,18 +31,18 @@ struct CodedMeasurement: Codable {
     var counts: [Int]
 }
 
-/// The time to decode the same values from CBOR and from JSON.
+/// A comparison of the times to decode the same values from CBOR and from JSON.
 public struct Comparison {
     private let cbor: [UInt8]
     private let json: [UInt8]
 
-    /// Encodes a number of records.
+    /// Encodes the given number of records.
     public init(recordCount: Int) throws {
         let measurements = (0..<recordCount).map(Measurement.init(number:))
         (cbor, json) = (Array(try CBOR.encode(measurements)), Array(try JSON.encode(measurements)))
     }
 
-    /// The results in words, one a line.
+    /// Returns the results as text, one per line.
     public func lines() throws -> [String] {
         try [
             "\(cbor.count) bytes of CBOR, \(json.count) bytes of JSON",
@@ -57,7 +57,7 @@ public struct Comparison {
         ]
     }
 
-    /// The shortest times of several rounds.
+    /// Returns a line with the shortest times of several rounds.
     private func line(_ name: String, _ cbor: () throws -> Int, _ json: () throws -> Int) throws -> String {
         let clock = ContinuousClock()
         var shortest = (cbor: Duration.seconds(1_000), json: Duration.seconds(1_000))

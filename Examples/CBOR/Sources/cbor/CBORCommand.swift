@@ -1,8 +1,8 @@
-// Compares the time to decode the same values from CBOR and from JSON. One command, in the checkout:
+// Compares the time to decode the same values from CBOR and from JSON. Run this command in the checkout:
 //
 //     swift run -c release --package-path Examples/CBOR cbor [RECORDS]
 //
-// The tests run when it is built without `-c release`.
+// A build without `-c release` runs the tests.
 
 import Foundation
 import Measurements

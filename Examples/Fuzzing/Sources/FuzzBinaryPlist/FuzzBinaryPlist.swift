@@ -1,5 +1,5 @@
-// Bytes of any kind into the reader of binary property lists, as they are and with header and trailer around them that fit: no
-// byte makes it trap. What it reads, the writer writes, and the reader reads equal, and so does a tree.
+// Feeds arbitrary bytes to the reader of binary property lists, unchanged and with a matching header and trailer. The reader
+// must not trap. Everything it reads must be equal after writing and reading it again, and so must its tree.
 
 import FuzzInputs
 import PlistBuilding
@@ -22,7 +22,8 @@ private func fuzzBinaryPlist(_ bytes: [UInt8]) {
     expectKept(list(of: Array(bytes.dropFirst()), offsetByteCount: Int(bytes[0] & 1) + 1))
 }
 
-/// A list of objects with references of one byte: each begins where the one before may end, by the length in its first byte.
+/// Makes a list of objects with references of one byte. Each object begins where the previous one may end, by the length in
+/// its first byte.
 private func list(of content: [UInt8], offsetByteCount: Int) -> [UInt8] {
     var bytes = Array("bplist00".utf8)
     var offsets: [Int] = []

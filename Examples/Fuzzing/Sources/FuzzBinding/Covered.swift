@@ -1,5 +1,5 @@
-// Structures and classes of which every stored property may be a member, or only a part of it, so that a builder may
-// fill them without a value to begin with.
+// Structures and classes whose stored properties are all members, or only partly members, so that a builder may fill them
+// without an initial value.
 
 import Foundation
 import FuzzInputs

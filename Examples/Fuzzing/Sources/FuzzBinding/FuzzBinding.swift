@@ -1,6 +1,6 @@
-// Documents into types that are put together by chance: structures and classes, reflected and declared, with members that
-// are named twice, lie within others, or are computed. However a document is cut, and whatever builds it, the values are
-// those of its tree, set one after the other in the order of the document, or it is refused at one place for one reason.
+// Reads documents into randomly composed types: structures and classes, reflected and declared, with members that occur
+// twice, lie within others, or are computed. For any pieces of the document and any builder, the values must be those of its
+// tree, set in the order of the document, or the error must be the same at the same place.
 
 import Foundation
 import FuzzInputs
@@ -18,7 +18,7 @@ enum FuzzBinding {
     }
 }
 
-/// The types that are tried: each takes memory for ever.
+/// The number of tried types. It is limited because the memory for each type is never freed.
 private let typeCount = 8_192
 
 private func fuzzBinding(_ bytes: [UInt8]) {
@@ -29,7 +29,7 @@ private func fuzzBinding(_ bytes: [UInt8]) {
     compare(types.0, types.1, types.2, bits, kind, Array(bytes[2...]))
 }
 
-/// Tries a structure and a class with the same members.
+/// Compares a structure and a class with the same members.
 private func compare<A: Sample, B: Sample, C: Sample, Choice: Bits>(
     _ a: A.Type, _ b: B.Type, _ c: C.Type, _ choice: Choice.Type, _ kind: Int, _ bytes: [UInt8]
 ) {
@@ -39,18 +39,19 @@ private func compare<A: Sample, B: Sample, C: Sample, Choice: Bits>(
         case 1: (compare(Covered<A, B, C, Choice>.self, bytes), compare(CoveredBox<A, B, C, Choice>.self, bytes))
         default: (compare(Declared<A, B, C, Choice>.self, bytes), compare(DeclaredBox<A, B, C, Choice>.self, bytes))
         }
-    // The last two do not have the same members.
+    // The last two types don't have the same members.
     guard kind < 2 else { return }
     guard let first = outcomes.0, let second = outcomes.1 else { return }
     check(first.isLike(second), "\(kind), \(a), \(b), \(c), \(choice):\n\(first)\n\(second)")
 }
 
-/// What a builder made, or how it refused.
+/// The values that a builder made, or its error.
 private enum Outcome: Equatable, CustomStringConvertible {
     case made([String])
     case refused(StreamError, after: [String])
 
-    /// Returns whether both have the same values, or errors of one kind in one place: the words name the type.
+    /// Returns whether both have the same values, or errors of the same kind at the same place. Messages differ because they
+    /// name the type.
     func isLike(_ other: Outcome) -> Bool {
         switch (self, other) {
         case (.refused(let error, _), .refused(let other, _)):
@@ -69,7 +70,7 @@ private enum Outcome: Equatable, CustomStringConvertible {
 
 private func compare<Root: Sample>(_ type: Root.Type, _ bytes: [UInt8]) -> Outcome? {
     guard let input = FuzzInput(bytes, shape: .array(Root.shape)) else { return nil }
-    // The plan keeps objects with its defaults.
+    // The plan keeps objects as its defaults.
     do { _ = try ObjectBuilder<[Root]>() } catch { fatalError("\(type) is not bound: \(error)") }
     let before = Token.liveCount
     defer { check(Token.liveCount == before, "\(Token.liveCount - before) objects of \(type) are left") }
@@ -90,7 +91,7 @@ private func compare<Root: Sample>(_ type: Root.Type, _ bytes: [UInt8]) -> Outco
     switch (built, streamed) {
     case (.made, .made): check(built == streamed, "streamed: \(say(built, streamed))")
     case (.refused(let error, _), .refused(let other, _)):
-        // What is an array only as a whole is a mismatch at another place.
+        // A value that is an array only as a whole is a mismatch at another place.
         check(error == other || error.kind == .typeMismatch, "streamed: \(say(built, streamed))")
     case (.made, .refused): fatalError("streamed: \(say(built, streamed))")
     case (.refused, .made): break
@@ -133,7 +134,7 @@ private func stream<Root: Sample>(_ type: Root.Type, _ document: [UInt8], _ piec
     }
 }
 
-/// The values are those of the tree, and what is refused does not fit there either.
+/// Checks that the values are those of the tree, and that the tree also doesn't fit if the builder failed.
 private func checkTree<Root: Sample>(_ type: Root.Type, _ document: [UInt8], _ built: Outcome) {
     guard let tree = Tree(document) else {
         if case .made = built { fatalError("\(type) is made of what is no JSON") }
@@ -153,7 +154,7 @@ private func checkTree<Root: Sample>(_ type: Root.Type, _ document: [UInt8], _ b
     check(built == .made(expected), "\(type)\n\(text)\nis\n\(built)\nnot\n\(Outcome.made(expected))")
 }
 
-/// With other options, cutting changes nothing.
+/// Checks with other options that pieces don't change the result.
 private func checkOptions<Root: Sample>(_ type: Root.Type, _ input: FuzzInput) {
     let choices = Int(input.choices)
     let options = BuilderOptions(

@@ -1,16 +1,16 @@
-// Generic structures and classes with members: found by reflection, or declared, as many and as they overlap by the bits of
-// a type that stands for a number.
+// Generic structures and classes with members, found by reflection or declared. The bits of a type that represents a number
+// choose the number of declared members and their overlaps.
 
 import Foundation
 import FuzzInputs
 import PlistBuilding
 
-/// A type whose members are properties, as this program sees them.
+/// A type with properties as members, as described by this program.
 protocol SampleObject: StreamObject, Sample {
     static var slots: [Slot<Self>] { get }
 }
 
-/// A member: its name, and how it is set and seen.
+/// A member: its name, and how it is set and read.
 struct Slot<Root> {
     let name: String
     let shape: Shape
@@ -33,7 +33,7 @@ extension SampleObject {
     static var initial: Self { Self() }
     static var shape: Shape { .object(slots.map { ($0.name, $0.shape) }) }
 
-    /// What comes is set in the order of the document.
+    /// Sets the members in the order of the document.
     init(tree: Tree) throws(Refusal) {
         self.init()
         let slots = Self.slots
@@ -78,7 +78,7 @@ struct Triple<A: Sample, B: Sample, C: Sample>: SampleObject {
     }
 }
 
-/// The members of `Triple` in a class.
+/// A class with the members of `Triple`.
 final class Box<A: Sample, B: Sample, C: Sample>: SampleObject {
     var a = A.initial
     var b = B.initial
@@ -111,7 +111,7 @@ final class Derived<A: Sample, B: Sample>: Base<A>, SampleObject {
     }
 }
 
-/// More members than a word has bits.
+/// A structure with more members than a word has bits.
 struct Wide<A: Sample, B: Sample>: SampleObject {
     var a00 = A.initial, a01 = 1, a02 = 2, a03 = 3, a04 = 4, a05 = 5, a06 = 6, a07 = 7, a08 = 8, a09 = 9
     var a10 = 0, a11 = 1, a12 = 2, a13 = 3, a14 = 4, a15 = 5, a16 = 6, a17 = 7, a18 = 8, a19 = 9
@@ -135,18 +135,18 @@ struct Wide<A: Sample, B: Sample>: SampleObject {
 
 // MARK: Declared
 
-/// A number as a type.
+/// A type that represents a number.
 protocol Bits: SendableMetatype { static var value: Int { get } }
 enum NoBits: Bits { static var value: Int { 0 } }
 enum Zero<Rest: Bits>: Bits { static var value: Int { Rest.value << 1 } }
 enum One<Rest: Bits>: Bits { static var value: Int { Rest.value << 1 | 1 } }
 
-/// The first slots that the bits choose; the bits behind them say which are required.
+/// Returns the slots chosen by the low bits. The higher bits determine which of them are required.
 func chosen<Root>(_ slots: [(Bool) -> Slot<Root>], _ bits: Int) -> [Slot<Root>] {
     slots.indices.filter { bits >> $0 & 1 != 0 }.map { slots[$0](bits >> (16 + $0 & 7) & 0x101 == 0x101) }
 }
 
-/// A structure of which some properties are members, some twice, some as parts of others.
+/// A structure with some properties as members, some of them twice, and some as parts of others.
 struct Declared<A: Sample, B: Sample, C: Sample, Choice: Bits>: SampleObject {
     var a = A.initial
     var inner = Pair<B, C>()
@@ -191,7 +191,7 @@ struct Declared<A: Sample, B: Sample, C: Sample, Choice: Bits>: SampleObject {
     }
 }
 
-/// The same in a class.
+/// A class with the same members.
 final class DeclaredBox<A: Sample, B: Sample, C: Sample, Choice: Bits>: SampleObject {
     var a = A.initial
     var inner = Pair<B, C>()

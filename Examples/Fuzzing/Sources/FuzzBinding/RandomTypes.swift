@@ -1,8 +1,8 @@
-// Types put together at run time, by chance that a seed fixes.
+// Composes random types at run time, reproducibly from a seed.
 
 import Foundation
 
-/// Numbers by chance; the same of the same seed.
+/// A generator of random numbers that are the same for the same seed.
 struct Chance {
     private var state: UInt64
 
@@ -17,7 +17,7 @@ struct Chance {
         return Int((bits ^ bits >> 31) >> 1) % limit
     }
 
-    /// A number as a type.
+    /// Returns a type that represents a random number.
     mutating func bits(_ count: Int, oneIn limit: Int) -> any Bits.Type {
         func zero<Rest: Bits>(_ rest: Rest.Type) -> any Bits.Type { Zero<Rest>.self }
         func one<Rest: Bits>(_ rest: Rest.Type) -> any Bits.Type { One<Rest>.self }
@@ -31,7 +31,7 @@ struct Chance {
         UInt32.self, UInt64.self, UInt128.self, Float.self, Double.self, Bool.self, String.self, String.self,
     ]
 
-    /// A type of values in up to so many types.
+    /// Returns a random type with up to the given depth.
     mutating func type(depth: Int) -> any Sample.Type {
         func optional<A: Sample>(_ a: A.Type) -> any Sample.Type { A?.self }
         func array<A: Sample>(_ a: A.Type) -> any Sample.Type { [A].self }

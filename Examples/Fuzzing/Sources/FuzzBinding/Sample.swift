@@ -1,21 +1,21 @@
-// The values of which types are put together: each says what its JSON looks like, what it must be by the tree of the
-// document, and all that is in it, in words.
+// The values that types are composed of. Each describes its JSON, can be made from the tree of a document, and describes its
+// content as text.
 
 import Foundation
 import FuzzInputs
 import PlistBuilding
 
-/// A type that members may have.
+/// A type of members.
 protocol Sample: StreamValue, SendableMetatype {
-    /// What the property has when the member does not come.
+    /// The value of the property if the member is missing.
     static var initial: Self { get }
-    /// What its JSON looks like.
+    /// The shape of its JSON.
     static var shape: Shape { get }
-    /// The value that a tree is.
+    /// Makes the value that a tree represents.
     init(tree: Tree) throws(Refusal)
-    /// All that is in the value.
+    /// The whole content of the value as text.
     var words: String { get }
-    /// Adds the identifiers inside that were not read, no two of which may be the same.
+    /// Adds the contained identifiers that were not read; they must all be different.
     func collectFresh(_ identifiers: inout [UUID])
 }
 
@@ -34,7 +34,7 @@ extension Sample where Self: FixedWidthInteger {
         case .integer(let integer): value = Self(exactly: integer)
         case .unsigned(let integer): value = Self(exactly: integer)
         case .real(let real):
-            // The digits behind it may say more than the real.
+            // The digits of a larger number may be more exact than the real.
             guard real.magnitude < 0x1p53 else { throw .unsure }
             value = Self(exactly: real)
         case .number: throw .unsure
@@ -56,7 +56,7 @@ extension UInt8: Sample {}
 extension UInt16: Sample {}
 extension UInt32: Sample {}
 extension UInt64: Sample {}
-// Integers that the library knows nothing of.
+// Integers that the library doesn't know.
 extension Int128: Sample, @retroactive StreamValue {}
 extension UInt128: Sample, @retroactive StreamValue {}
 
@@ -137,7 +137,7 @@ extension Data: Sample {
 }
 
 extension UUID: Sample {
-    /// The identifiers that were made for properties, in this input.
+    /// The identifiers made for properties with this input.
     nonisolated(unsafe) static var made: Set<UUID> = []
     static var initial: UUID {
         let identifier = UUID()
@@ -153,7 +153,7 @@ extension UUID: Sample {
     func collectFresh(_ identifiers: inout [UUID]) { if Self.made.contains(self) { identifiers.append(self) } }
 }
 
-/// An object that is no member, and counts itself.
+/// An object that isn't a member and counts its instances.
 final class Token {
     nonisolated(unsafe) static var liveCount = 0
     let words = "a token"
@@ -187,7 +187,7 @@ enum Code: UInt8, CaseIterable, Sample {
     static var shape: Shape { .oneOf(["0", "1", "255", "256", "\"1\""]) }
 }
 
-/// A value in another form.
+/// A value that is sent as another type.
 struct Converted<Form: Sample>: StreamRepresentable, Sample {
     var form: Form
     let token = Token()

@@ -1,4 +1,4 @@
-// The document as its messages say, with the names that come twice: what bound values are compared with.
+// The document as described by its messages, including repeated names. Bound values are compared with it.
 
 import FuzzInputs
 import JSONStreaming
@@ -16,7 +16,7 @@ indirect enum Tree {
     case array([Tree])
     case object([(name: String, value: Tree)])
 
-    /// The tree of a document, or nil when it is no JSON.
+    /// Reads the tree of a document, or returns nil if it isn't JSON.
     init?(_ document: [UInt8]) {
         var sink = TreeSink()
         do { try sink.readJSON(document) } catch { return nil }
@@ -37,11 +37,11 @@ indirect enum Tree {
     }
 }
 
-/// Why there is no value of a tree.
+/// The reason that a tree has no value of a type.
 enum Refusal: Error {
-    /// It does not fit.
+    /// The tree doesn't fit the type.
     case refused
-    /// The tree has lost what tells.
+    /// The tree doesn't contain enough information to decide.
     case unsure
 }
 

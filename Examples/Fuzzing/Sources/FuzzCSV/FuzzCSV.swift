@@ -1,6 +1,6 @@
-// Bytes of any kind into the CSV reader: whole and in pieces that the first bytes choose, by the fast machine and by the plain one,
-// in memory that is lent and as messages; each way must give the same trace, or the same error at the same place. What is read is
-// written, and read back as it was.
+// Feeds arbitrary bytes to the CSV reader: whole and in pieces chosen by the first bytes, with the fast and the plain parser,
+// into lent memory and as messages. All ways must give the same trace, or the same error at the same place. Everything that
+// is read must be equal after writing and reading it again.
 
 import CSVStreaming
 import FuzzInputs
@@ -30,10 +30,10 @@ private func fuzzCSV(_ bytes: [UInt8]) {
     let pieces = bytes[..<4].map { Int($0) + 1 }
     let options = options(bytes[0], bytes[1])
     let text = Array(bytes[4...])
-    // Once as it is, and once as often as makes the fast machine see most of it.
+    // Once unchanged, and once repeated so that the fast parser reads most of it.
     let repeated = Array([text, text, text, text].joined()) + [UInt8](repeating: 0x0A, count: 64)
     for document in [text, repeated] {
-        // Under such a limit the plain machine takes all.
+        // With such a limit, the plain parser reads everything.
         var plain = options
         plain.limits.stringByteCount = min(plain.limits.stringByteCount, 16_000)
         let expected = trace(document, [document.count + 1], plain)
@@ -51,7 +51,7 @@ private func fuzzCSV(_ bytes: [UInt8]) {
     }
 }
 
-/// Options that two bytes choose.
+/// Returns options chosen by two bytes.
 private func options(_ first: UInt8, _ second: UInt8) -> CSVReaderOptions {
     let dialect = CSVDialect(
         delimiter: [0x2C, 0x3B, 0x09, 0x2C][Int(first & 3)], quote: second & 3 == 3 ? nil : 0x22,
@@ -69,7 +69,7 @@ private func options(_ first: UInt8, _ second: UInt8) -> CSVReaderOptions {
     return options
 }
 
-/// Feeds a text in pieces, whose sizes come again and again.
+/// Feeds a text in pieces with repeating sizes.
 private func feed<Sink: PlistSink & ~Copyable>(
     _ text: [UInt8], _ pieces: [Int], _ reader: inout CSVReader<Sink>
 ) throws(StreamError) {
@@ -94,7 +94,7 @@ private func lines(
         options.dialect = CSVDialect(quote: options.dialect.quote, comment: options.dialect.comment)
         options.limits = .standard
         (options.recordByteLimit, options.fieldLimit) = (1 << 20, 100)
-        // With a type that is declared, nothing is stored in memory that is lent.
+        // If a type is declared, no values are stored in lent memory.
         if isByMessages { options.fieldTypes = ["e": .bool] }
         var reader = CSVReader(sink: try ObjectBuilder<[Line]>(), options: options)
         try feed(text, pieces, &reader)
@@ -104,7 +104,7 @@ private func lines(
     }
 }
 
-/// Writes what is read, and reads it back.
+/// Writes the messages of a text, and reads them back.
 private func roundTrip(_ text: [UInt8], _ options: CSVReaderOptions) {
     var (first, second) = (EventTrace(), EventTrace())
     var writer = CSVWriter(options: CSVWriterOptions(dialect: options.dialect))
@@ -116,7 +116,7 @@ private func roundTrip(_ text: [UInt8], _ options: CSVReaderOptions) {
         return
     }
     let written = writer.bytes
-    // Names come from the first record; without one there is no header.
+    // Names come from the first record, so an empty text has no header.
     guard !written.isEmpty, options.dialect.quote != nil else { return }
     var again = options
     again.encoding = .utf8
@@ -127,7 +127,7 @@ private func roundTrip(_ text: [UInt8], _ options: CSVReaderOptions) {
         let shown = String(decoding: written, as: UTF8.self).debugDescription
         fatalError("what was written is refused: \(error): \(shown)")
     }
-    // Members that are missing come back as empty ones.
+    // Missing members are read back as empty ones.
     guard options.shortRecords == .reject else { return }
     check(first.text == second.text, "\(first.text), written and read: \(second.text)")
 }

@@ -1,4 +1,5 @@
-// Documents into columns: cut anywhere, they give the same rows or the same error, and the rows are those of the tree.
+// Reads documents into columns. In any pieces, they must give the same rows or the same error, and the rows must be those of
+// the tree.
 
 import FuzzInputs
 import JSONStreaming
@@ -19,7 +20,7 @@ private let types: KeyValuePairs<String, ColumnType> = [
     "integer": .integer, "real": .real, "flag": .bool, "text": .string, "a name of more bytes": .integer, "": .string,
 ]
 
-// Not stored: the leak checker does not see what an enumeration in a global holds.
+// Computed, since the leak checker doesn't see the references of an enumeration in a global variable.
 private var shape: Shape {
     Shape.array(
         .object([
@@ -82,7 +83,7 @@ private func text(_ column: Column, _ row: Int) -> String {
     }
 }
 
-/// The row that a dictionary of the tree is.
+/// Returns the row that a dictionary of the tree represents.
 private func row(_ tree: PropertyList) -> String {
     types.map { name, type in
         guard let value = tree[name], !value.isNull else { return "-" }

@@ -1,6 +1,6 @@
-// What all fuzzers have: the command line, pieces, and a check that says what does not hold. And what the fuzzer's bytes mean
-// for builders: a document, the places where it is cut, and choices. A quarter of the inputs are documents as they are; the
-// others choose what comes in a document of the builder's shape, see `ShapedText`.
+// The common part of all fuzzers: the command line, pieces, and a check with a message. For builders, it also divides the
+// fuzzer's bytes into a document, the sizes of its pieces, and choices. A quarter of the inputs are used as documents; the
+// others choose the content of a document with the builder's shape, see `ShapedText`.
 
 import CFuzzer
 import JSONStreaming
@@ -12,17 +12,17 @@ import Darwin
 import Glibc
 #endif
 
-/// An input of the fuzzer, taken apart.
+/// An input of the fuzzer, divided into its parts.
 public struct FuzzInput {
-    /// JSON text, or something like it.
+    /// JSON text, or similar bytes.
     public let document: [UInt8]
-    /// The sizes of the pieces in which it is read, again and again from the first.
+    /// The repeating sizes of the pieces of the document.
     public let pieceSizes: [Int]
-    /// Bits to choose options by.
+    /// Bits that choose options.
     public let choices: UInt8
 
-    /// Takes the bytes apart; nil when there are too few.
-    /// - Parameter shape: The shape of the documents that the builder takes.
+    /// Divides the bytes into parts, or returns nil if there are too few bytes.
+    /// - Parameter shape: The shape of the documents that the builder reads.
     public init?(_ bytes: [UInt8], shape: Shape) {
         guard bytes.count > 5 else { return nil }
         choices = bytes[0] >> 2
@@ -30,7 +30,7 @@ public struct FuzzInput {
         let rest = Array(bytes[5...])
         var text = ShapedText(choices: rest)
         let padding = [UInt8](repeating: 0x20, count: bytes[0] & 0x80 == 0 ? 64 : 0)
-        // With space behind them, the last values are read as fast as those before.
+        // With trailing spaces, the fast loop also reads the last values.
         document = (bytes[0] & 3 == 0 ? rest : text.document(shape)) + padding
     }
 
@@ -42,13 +42,13 @@ public struct FuzzInput {
     }
 }
 
-/// Ends the program, and says why, when something does not hold that must; optimised code says nothing at a precondition.
+/// Stops the program with a message if a condition doesn't hold. Optimized code prints no message for a failed precondition.
 public func check(_ holds: Bool, _ message: @autoclosure () -> String) {
     if !holds { fatalError(message()) }
 }
 
 extension [UInt8] {
-    /// Where its pieces are, of these sizes, again and again from the first.
+    /// Returns the ranges of its pieces with repeating sizes.
     public func pieces(_ sizes: [Int]) -> [Range<Int>] {
         var pieces: [Range<Int>] = []
         var start = 0
@@ -62,7 +62,7 @@ extension [UInt8] {
 }
 
 extension PlistSink where Self: ~Copyable {
-    /// Receives a document in pieces.
+    /// Reads a document in pieces.
     public mutating func read(
         _ document: [UInt8], pieces: [Int], options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
@@ -76,16 +76,16 @@ extension PlistSink where Self: ~Copyable {
     }
 }
 
-/// A sink that looks for names that come twice in one dictionary, for which builders and trees may differ.
+/// A sink that detects repeated names in a dictionary. For such documents, builders and trees may differ.
 public struct DuplicateFinder: PlistSink {
-    /// A Boolean value that indicates whether there was one.
+    /// A Boolean value that indicates whether a name is repeated.
     public var hasDuplicates = false
     private var open: [Set<[UInt8]>] = []
 
-    /// Makes a sink.
+    /// Creates a sink.
     public init() {}
 
-    /// Returns whether a valid document has names that come twice.
+    /// Returns whether a valid document has repeated names in a dictionary.
     public static func hasDuplicates(_ document: [UInt8]) -> Bool {
         var finder = DuplicateFinder()
         do { try finder.readJSON(document) } catch { return finder.hasDuplicates }

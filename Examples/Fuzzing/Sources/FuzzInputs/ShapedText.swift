@@ -1,5 +1,5 @@
-// JSON text of a shape, in which the fuzzer's bytes choose what comes: mostly what fits, sometimes what does not. Without a
-// shape, hardly any text gets through a builder of a type with many members.
+// Generates JSON text of a shape. The fuzzer's bytes choose the content, which usually fits the shape and sometimes doesn't.
+// Without a shape, few texts are accepted by a builder of a type with many members.
 
 /// The shape of the JSON that a type is read from.
 public indirect enum Shape: Sendable {
@@ -13,17 +13,17 @@ public indirect enum Shape: Sendable {
     case object([(name: String, shape: Shape)])
 }
 
-/// A text in the making, and the bytes that are left to choose by.
+/// A text under construction, and the remaining bytes for choices.
 struct ShapedText {
     private var choices: ArraySlice<UInt8>
     private var text = ""
 
     init(choices: [UInt8]) { self.choices = choices[...] }
 
-    /// The next choice; 0 when there are no more.
+    /// Returns the next choice, or 0 after the last one.
     private mutating func next() -> Int { Int(choices.popFirst() ?? 0) }
 
-    /// A document, which one time in eight has one byte that is wrong, and one time in eight ends too early.
+    /// Returns a document. One of eight documents has a wrong byte, and one of eight is truncated.
     mutating func document(_ shape: Shape) -> [UInt8] {
         let (fault, place, byte) = (next(), next(), UInt8(next()))
         write(shape)
@@ -48,7 +48,7 @@ struct ShapedText {
         case .dictionary(let value):
             writeDictionary((0..<choice & 3).map { (Self.pick($0 + choice >> 2, Self.strings), value) })
         case .object(let members):
-            // Any of the members in any rotation; now and then one twice, or one that nobody knows.
+            // Any of the members in any rotation, occasionally a repeated or an unknown one.
             var chosen: [(String, Shape)] = []
             for index in members.indices {
                 let (name, shape) = members[(index + choice) % members.count]

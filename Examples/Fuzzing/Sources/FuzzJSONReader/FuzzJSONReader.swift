@@ -1,6 +1,6 @@
-// Bytes of any kind into the JSON reader: whole, as the last of a document, with room for the fast loop, byte by byte, and
-// in pieces that the first bytes choose; and several times in one array, nearly the same. Each way must give the same trace, or the same error at
-// the same offset.
+// Feeds arbitrary bytes to the JSON reader: whole, at the end of a document, with padding for the fast loop, byte by byte, in
+// pieces chosen by the first bytes, and several times in one array with small changes. All ways must give the same trace, or
+// the same error at the same offset.
 
 import FuzzInputs
 import JSONStreaming
@@ -32,9 +32,9 @@ private func fuzzJSONReader(_ bytes: [UInt8]) {
     check(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
     let asLast = outcome(document, pieces: [document.count], options, endsWithLast: true)
     check(asLast == whole, "as the last: \(asLast) and whole: \(whole)")
-    // Spaces behind it bring all of a document into the fast loop's reach.
+    // With trailing spaces, the fast loop can read the whole document.
     expectSamePlain(document + [UInt8](repeating: 0x20, count: 128), options)
-    // The document again, and once more with another byte in it: what was learnt of its members is nearly right. The
+    // The document again, and then with one changed byte, so that the reader's knowledge of its members is almost right. The
     // reader learns nothing in the first 2 KiB.
     var other = document
     if bytes.count > 3 { other[Int(bytes[1]) &* Int(bytes[2]) % other.count] = bytes[3] }
@@ -48,12 +48,12 @@ private func fuzzJSONReader(_ bytes: [UInt8]) {
 
 private func expectSamePlain(_ text: [UInt8], _ options: JSONReaderOptions) {
     let whole = outcome(text, pieces: [text.count], options)
-    // The fast loop takes no piece of less than 48 bytes.
+    // The fast loop doesn't read pieces of less than 48 bytes.
     let inPieces = outcome(text, pieces: [40], options)
     check(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
 }
 
-/// The trace and the error of a reading in pieces of these sizes, again and again from the first.
+/// Returns the trace and the error of reading in pieces with repeating sizes.
 private func outcome(
     _ bytes: [UInt8], pieces: [Int], _ options: JSONReaderOptions, endsWithLast: Bool = false
 ) -> String {

@@ -1,5 +1,5 @@
-// What the JSON reader accepts, the writer writes and the reader reads back as the same messages, in every layout;
-// and messages in any order either are refused or give a text that is valid.
+// Writes everything that the JSON reader accepts, in every layout, and checks that the reader then sends the same messages.
+// Also writes messages in any order, which must be rejected or give valid text.
 
 import FuzzInputs
 import JSONStreaming
@@ -31,12 +31,13 @@ private func fuzzJSONRoundTrip(_ bytes: [UInt8]) {
             trace.text == expected.text || withReals(trace.text) == withReals(expected.text),
             "\(trace.text) and \(expected.text)")
     }
-    // Sorting twice is sorting once.
+    // Sorting twice must have the same result as sorting once.
     let sorted = rewritten(bytes, JSONWriterOptions(sortsKeys: true))
     check(rewritten(sorted, JSONWriterOptions(sortsKeys: true)) == sorted, "sorting is not stable")
 }
 
-/// Messages with the nearest doubles of numbers that came as text: of a few doubles only the text makes the right `Float`.
+/// Replaces numbers sent as text with their nearest doubles. A few doubles must be sent as text, since only that gives the
+/// right `Float`.
 private func withReals(_ trace: String) -> String {
     var words = trace.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
     for index in words.indices.dropLast() where words[index] == "number" {
@@ -57,7 +58,7 @@ private func rewritten(_ bytes: [UInt8], _ options: JSONWriterOptions) -> [UInt8
     return writer.bytes
 }
 
-/// Sends a message for each byte; refused ones leave no trace, and what is accepted is valid JSON.
+/// Sends a message for each byte. Rejected messages must leave no trace, and accepted ones must be valid JSON.
 private func writeMessages(_ bytes: [UInt8]) {
     var writer = JSONWriter(options: JSONWriterOptions(sortsKeys: (bytes.first ?? 0) & 1 == 0, nonFinite: .null))
     var trace = EventTrace()

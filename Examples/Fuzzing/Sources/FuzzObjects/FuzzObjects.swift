@@ -1,6 +1,6 @@
-// Documents into typed values: an array of nested structures at once, the same one by one, and objects of a class that the
-// stream uses again. Cut anywhere, they give the same values or the same error; the values are those of the tree; kept
-// objects do not change; and written out, they are read as the same again.
+// Reads documents into typed values: a whole array of nested structures, the same structures one by one, and objects of a
+// class that the stream reuses. In any pieces, they must give the same values or the same error. The values must be those of
+// the tree, kept objects must not change, and values must be equal after writing and reading them again.
 
 import FuzzInputs
 import JSONStreaming
@@ -17,13 +17,13 @@ enum FuzzObjects {
     }
 }
 
-/// What a builder made, or how it refused.
+/// The values that a builder made, or its error.
 private enum Outcome<Value: Equatable>: Equatable {
     case made(Value)
     case refused(StreamError)
 }
 
-/// The objects that plans keep with their defaults.
+/// The number of objects that plans keep as their defaults.
 private let keptCount: Int = {
     _ = try? ObjectBuilder<[Node]>()
     return Part.liveCount
@@ -96,11 +96,11 @@ private func stream(_ document: [UInt8], pieces: [Int]) -> Streamed {
     }
 }
 
-/// The values are those of the tree, and what is refused does not fit there either.
+/// Checks that the values are those of the tree, and that the tree also doesn't fit if the builder failed.
 private func checkTree(_ document: [UInt8], _ built: Outcome<[Node]>) {
     var builder = PropertyListBuilder()
     do { try builder.readJSON(document) } catch {
-        // A mistake in the text is one for every sink, unless another one comes before.
+        // A syntax error is an error for every sink, unless another error comes first.
         guard case .refused = built else { fatalError("the tree refuses \(error)") }
         return
     }
@@ -115,7 +115,7 @@ private func checkTree(_ document: [UInt8], _ built: Outcome<[Node]>) {
     }
 }
 
-/// Written and read, the values are the same.
+/// Checks that values are equal after writing and reading them again.
 private func checkRoundTrip(_ values: [Node]) {
     do {
         var writer = JSONWriter()
@@ -130,7 +130,7 @@ private func checkRoundTrip(_ values: [Node]) {
     }
 }
 
-/// Objects that were kept are as they were when they came, and each has only what its own text says.
+/// Checks that kept objects don't change, and that each object only has the values of its own text.
 private func checkObjects(_ input: FuzzInput) {
     final class Kept { var objects: [(object: NodeObject, description: String)] = [], all: [String] = [] }
     func run(keeping: Bool, pieces: [Int]) -> (all: [String], error: StreamError?) {

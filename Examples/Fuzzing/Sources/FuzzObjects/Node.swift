@@ -1,4 +1,4 @@
-// A type with members of every kind, nested in itself by way of others, and what it must be by the tree of the document.
+// A type with members of all kinds, indirectly nested in itself, and its expected values from the tree of the document.
 
 import FuzzInputs
 import PlistBuilding
@@ -22,7 +22,7 @@ struct Point: StreamObject, Equatable {
     static var shape: Shape { .object([("x", .integer), ("y", .real)]) }
 }
 
-/// An object that counts itself, so that a leak or a second release shows.
+/// An object that counts its instances, to detect leaks and double releases.
 final class Part: StreamObject, Equatable {
     nonisolated(unsafe) static var liveCount = 0
     var id = -1
@@ -41,7 +41,7 @@ final class Part: StreamObject, Equatable {
     }
 }
 
-/// A structure with a property that is no member, and a member that must come.
+/// A structure with a property that isn't a member, and with a required member.
 struct Fixed: StreamObject, Equatable {
     var id = 5
     var kept = "kept, and no small string"
@@ -95,7 +95,7 @@ struct Node: StreamObject, Equatable {
     }
 }
 
-/// The same members as objects of a class, which a stream may use again.
+/// A class with the same members, whose objects a stream may reuse.
 final class NodeObject: StreamObject {
     var integer = -1
     var text = "a default that is no small string"
@@ -103,15 +103,15 @@ final class NodeObject: StreamObject {
     var numbers: [Double] = [7]
     init() {}
 
-    /// All that a client sees.
+    /// The whole content that a client can see.
     var description: String { "\(integer) \(text) \(note ?? "nil") \(numbers)" }
 }
 
-/// A value of the tree has another type than the member, or does not fit.
+/// An error for a value of the tree that has another type than the member, or doesn't fit.
 struct Refused: Error {}
 
-// What a builder does, said again without regard to speed: unknown members are ignored, those that are missing keep their
-// defaults, null is for optionals only.
+// A simple, slow version of a builder: unknown members are ignored, missing members keep their defaults, and only optionals
+// accept null.
 
 extension Int {
     init(expected tree: PropertyList) throws {

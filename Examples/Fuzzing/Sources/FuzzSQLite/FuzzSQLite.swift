@@ -1,5 +1,6 @@
-// Rows into tables by every way there is, beside plain SQL that inserts them one after the other: the same contents, the same
-// counts, the same ids, or an error of the same kind for the same row, and nothing changed.
+// Inserts rows into tables in all ways, and compares them with plain SQL that inserts the rows one after another. The
+// contents, counts and ids must be the same. If an error occurs, it must have the same kind and row, and nothing must be
+// changed.
 
 import FuzzInputs
 import JSONStreaming
@@ -24,11 +25,11 @@ private func fuzzSQLite(_ bytes: [UInt8]) {
     let first = choices.next()
     var rows: [Row] = []
     while !choices.isEmpty, rows.count < 40 { rows.append(Row(&choices)) }
-    // Enough of them for the ids to be told in ranges.
+    // Enough rows for their ids to be given in ranges.
     if choices.next() == 0, rows.count == 40 { rows += rows + rows + rows + rows + rows + rows }
     do {
         let expected = try plainly(schema, rows)
-        // Some of them for each input, since to open a database takes most of the time.
+        // A few ways for each input, since opening a database takes most of the time.
         let all = ways(batchRowCount)
         for (name, way) in (0..<4).map({ all[(first + $0 * 5) % all.count] }) {
             let found = try outcome(schema, rows, way)
@@ -38,24 +39,24 @@ private func fuzzSQLite(_ bytes: [UInt8]) {
             )
         }
     } catch {
-        // What the rows that are there already break.
+        // Constraints that the existing rows already violate.
         if let error = error as? SQLiteError, error.code == .constraint { return }
         fatalError("\(error)\n\(schema.script)")
     }
 }
 
-// MARK: Plainly
+// MARK: Plain SQL
 
-/// What inserting did.
+/// The result of inserting rows.
 private struct Outcome: CustomStringConvertible {
-    /// All that is in the database.
+    /// The whole content of the database.
     var contents: [String] = []
     var changedRowCount: Int?
-    /// The ids that SQLite has chosen, by row.
+    /// The ids chosen by SQLite, by row.
     var ids: [Int64?]?
-    /// A Boolean value that indicates whether an id belongs to a row that was there before.
+    /// The Boolean values, by row, that indicate whether an id belongs to a row that existed before.
     var isOfOthers: [Bool] = []
-    /// The row that was refused, and why.
+    /// The rejected row and the result code.
     var failure: (row: Int?, code: SQLiteResultCode)?
 
     var description: String {
@@ -67,7 +68,7 @@ private struct Outcome: CustomStringConvertible {
         guard contents == other.contents else { return false }
         if let failure {
             guard let expected = other.failure, failure.code == expected.code else { return false }
-            // What is deferred is refused by the end of the transaction, which is that of no row.
+            // A deferred constraint fails at the end of the transaction, without a row.
             return failure.row == expected.row
         }
         guard other.failure == nil else { return false }
@@ -100,7 +101,7 @@ private func insertion(_ conflict: SQLiteConflict, primaryKey: [String]) -> Stri
     case .ignore: return "INSERT OR IGNORE INTO main.t \(marks)"
     case .replace: return "INSERT OR REPLACE INTO main.t \(marks)"
     case .upsert(on: let keys):
-        // The row that is there keeps its id.
+        // The existing row keeps its id.
         let others = columns.filter { !keys.contains($0) && !primaryKey.contains($0) }
         return "INSERT INTO main.t \(marks) ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET "
             + others.map { "\($0) = excluded.\($0)" }.joined(separator: ", ") + " WHERE "
@@ -108,7 +109,7 @@ private func insertion(_ conflict: SQLiteConflict, primaryKey: [String]) -> Stri
     }
 }
 
-/// Inserts the rows one by one, with nothing but statements.
+/// Inserts the rows one by one with plain statements.
 private func plainly(_ schema: Schema, _ rows: [Row]) throws -> Outcome {
     let connection = try schema.open()
     try fill(connection, schema)
@@ -146,7 +147,7 @@ private func plainly(_ schema: Schema, _ rows: [Row]) throws -> Outcome {
     return outcome
 }
 
-// MARK: By every way
+// MARK: All ways
 
 private typealias Way = (SQLiteConnection, SQLiteTableOptions, [Row]) throws -> (
     report: InsertResult, ids: [Int64?]?
@@ -246,7 +247,7 @@ private func outcome(_ schema: Schema, _ rows: [Row], _ way: Way) throws -> Outc
         let stream = error as? StreamError
         guard let sqlite = error as? SQLiteError ?? stream?.sqliteError else { throw error }
         let path = stream?.path ?? sqlite.streamError?.path
-        // What SQLite itself refuses has the path in words.
+        // For errors of SQLite itself, the path is in the message.
         let named = sqlite.message.firstMatch(of: /^\$\[(\d+)\]/).flatMap { Int($0.output.1) }
         outcome.failure = (row(in: path) ?? named, sqlite.code)
     }
@@ -255,7 +256,7 @@ private func outcome(_ schema: Schema, _ rows: [Row], _ way: Way) throws -> Outc
     return outcome
 }
 
-/// The row at the beginning of a path.
+/// Returns the row at the beginning of a path.
 private func row(in path: StreamPath?) -> Int? {
     guard case .index(let row)? = path?.steps.first else { return nil }
     return row

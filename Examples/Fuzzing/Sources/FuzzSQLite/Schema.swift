@@ -1,10 +1,10 @@
-// Tables and rows by chance: the fuzzer's bytes choose the columns with their constraints, triggers, tables of other names, the
-// rows that are there, and the rows that come.
+// Random tables and rows: the fuzzer's bytes choose the columns and their constraints, triggers, other tables, the existing
+// rows, and the rows to insert.
 
 import PlistBuilding
 import SQLiteStreaming
 
-/// What chooses, byte by byte; 0 when there are no more.
+/// A sequence of choices, one per byte; 0 after the last one.
 struct Choices {
     private var bytes: ArraySlice<UInt8>
 
@@ -17,7 +17,7 @@ struct Choices {
     mutating func pick<Value>(_ values: [Value]) -> Value { values[next() % values.count] }
 }
 
-/// A row of the table, whatever it has besides.
+/// A row of the table, which may have more columns.
 struct Row: StreamObject, Equatable {
     var id: Int?
     var number = 0
@@ -26,7 +26,7 @@ struct Row: StreamObject, Equatable {
     var done = false
     var parent: Int?
 
-    /// The values of the columns in their order.
+    /// The values of the columns in order.
     var values: [(any SQLiteBindable)?] { [id, number, title, weight, done, parent] }
     static let columns = ["id", "number", "title", "weight", "done", "parent"]
 
@@ -42,7 +42,7 @@ struct Row: StreamObject, Equatable {
     }
 }
 
-/// The same row as an object.
+/// A class for the same row.
 final class RowObject: StreamObject {
     var id: Int?
     var number = 0
@@ -58,7 +58,7 @@ final class RowObject: StreamObject {
     }
 }
 
-/// A database before rows come, and how they are to be put into it.
+/// A database before the insertion, and the options for inserting.
 struct Schema {
     let script: String
     let primaryKey: [String]
@@ -90,7 +90,7 @@ struct Schema {
         var script = "CREATE TABLE t (\(columns.joined(separator: ", ")));\nCREATE TABLE log (what, id, number);\n"
         for trigger in Self.triggers where choices.next() & 7 == 1 { script += trigger + ";\n" }
         if choices.next() & 7 == 1 {
-            // A name that the library may use itself.
+            // A name that the library might use itself.
             let kind = choices.pick(["TABLE", "TEMP TABLE"])
             script += "CREATE \(kind) stream_rows_6 (c0, c1, c2, c3, c4, c5, c6);\n"
             script += "INSERT INTO stream_rows_6 VALUES (70, 71, '72', 73, 74, 75, 76);\n"
@@ -116,7 +116,7 @@ struct Schema {
             + "INSERT INTO log (what) VALUES (2); END",
     ]
 
-    /// A new database.
+    /// Opens a new database.
     func open() throws(SQLiteError) -> SQLiteConnection {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(script)

@@ -1,5 +1,6 @@
-// Bytes of any kind into the readers of property lists in XML and in the old text form: whole, byte by byte and in pieces that the
-// first bytes choose, with one trace or one error at one place. What is read is written in that form, and read equal.
+// Feeds arbitrary bytes to the readers of property lists in XML and in the old text format: whole, byte by byte, and in
+// pieces chosen by the first bytes. All ways must give the same trace, or the same error at the same place. Everything that
+// is read must be equal after writing and reading it again.
 
 import FuzzInputs
 import PlistStreaming
@@ -21,7 +22,7 @@ private func fuzzTextPlist(_ bytes: [UInt8]) {
         bytes[0] & 1 == 0 ? StreamLimits.standard : StreamLimits(depth: 5, stringByteCount: 70, numberByteCount: 20)
     let sizes = bytes[1..<4].map { Int($0 & 31) + 1 }
     let rest = Array(bytes[4...])
-    // Half of the documents in XML are within the element that they have to be in.
+    // Half of the XML documents are enclosed in the required element.
     let isXML = bytes[0] & 2 != 0
     let document = bytes[0] & 6 == 6 ? Array("<plist>".utf8) + rest + Array("</plist>".utf8) : rest
     let whole = outcome(document, [document.count], isXML, limits)

@@ -1,5 +1,6 @@
-// Documents into trees and Decodable types: cut anywhere, they give the same tree or the same error; a tree sends the
-// messages that it was made of; and what both JSONStreamDecoder and Foundation's JSONDecoder accept is equal.
+// Reads documents into trees and Decodable types. In any pieces, they must give the same tree or the same error. A tree must
+// send the messages it was made from. If both JSONStreamDecoder and Foundation's JSONDecoder accept a document, the values
+// must be equal.
 
 import Foundation
 import FuzzInputs
@@ -82,7 +83,8 @@ private func text(_ list: PropertyList) -> String {
     return trace.text
 }
 
-/// A tree without names that come twice sends what was read; any tree sends what makes the same tree.
+/// Checks that a tree without repeated names sends the messages of its document, and that any tree sends messages for an
+/// equal tree.
 private func checkMessages(_ document: [UInt8], _ list: PropertyList) {
     let sent = text(list)
     if !DuplicateFinder.hasDuplicates(document) {
@@ -96,7 +98,7 @@ private func checkMessages(_ document: [UInt8], _ list: PropertyList) {
     check(text(copy) == sent, "sent \(sent), made \(text(copy))")
 }
 
-/// Where a name comes twice, the two decoders differ.
+/// Compares both decoders, except for documents with repeated names, where they differ.
 private func checkDecoding(_ document: [UInt8]) {
     guard !DuplicateFinder.hasDuplicates(document) else { return }
     let data = Data(document)
@@ -107,7 +109,7 @@ private func checkDecoding(_ document: [UInt8]) {
         check(samples == others, "decoded \(samples), Foundation \(others)")
         checkRoundTrip(samples)
     case (.failure, .failure): break
-    // Foundation refuses what is nearer to zero than a number of the type; we round it to zero.
+    // Foundation rejects numbers that are closer to zero than the type can represent; we round them to zero.
     case (.success, .failure) where String(decoding: document, as: UTF8.self).contains(#/[eE]-|\.0{30}/#): break
     case (.success(let samples), .failure(let error)): fatalError("decoded \(samples), Foundation: \(error)")
     case (.failure(let error), .success(let samples)): fatalError("\(error), Foundation decoded \(samples)")

@@ -1,5 +1,5 @@
-// Bytes of any kind into the XML reader: whole, byte by byte, and in pieces that the first bytes choose. Each way must give the same
-// trace, or the same error at the same offset.
+// Feeds arbitrary bytes to the XML reader: whole, byte by byte, and in pieces chosen by the first bytes. All ways must give
+// the same trace, or the same error at the same offset.
 
 import FuzzInputs
 import PlistStreaming
@@ -30,7 +30,7 @@ private func fuzzXML(_ bytes: [UInt8]) {
     check(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
 }
 
-/// The trace and the error of a reading in pieces of these sizes, again and again from the first.
+/// Returns the trace and the error of reading in pieces with repeating sizes.
 private func outcome(
     _ bytes: [UInt8], pieces: [Int], _ options: XMLReaderOptions, _ unwanted: Set<String>
 ) -> String {

@@ -1,13 +1,13 @@
-// Why a request is refused, as a status and as the JSON of its answer.
+// The errors that reject a request, with the status and the JSON of their responses.
 
 import HTTPTypes
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
 
-/// A request that is refused.
+/// A rejected request.
 struct Refusal: Error, Equatable {
-    /// The body of the answer; what is nil is left out.
+    /// The body of the response. Members that are nil are omitted.
     struct Body: StreamObject, Equatable {
         var error = ""
         var path: String? = nil
@@ -18,7 +18,7 @@ struct Refusal: Error, Equatable {
 
     let status: HTTPResponse.Status
     let body: Body
-    /// The methods that the path has, of a refusal of another one.
+    /// The allowed methods of the path, if the method isn't allowed.
     var allowed: String?
 
     init(_ status: HTTPResponse.Status, _ message: String, at member: String? = nil, allowed: String? = nil) {
@@ -27,14 +27,14 @@ struct Refusal: Error, Equatable {
         body = Body(error: message, path: member.map { StreamPath().member($0).description })
     }
 
-    /// Makes the refusal of a body: text that is no JSON is a bad request, JSON that is no task cannot be processed.
+    /// Creates the refusal of a body: 400 for text that isn't JSON, 422 for JSON that isn't a task.
     init(_ error: StreamError) {
         status =
             switch error.kind {
             case .typeMismatch, .unrepresentable, .missingMember, .unknownMember, .duplicateKey: .unprocessableContent
             default: .badRequest
             }
-        // The name of a Swift type says nothing to a client.
+        // The name of a Swift type is meaningless to a client.
         let message = error.kind == .unknownMember ? "a task has no such member" : error.message
         body = Body(
             error: message, path: error.path?.description, line: error.position?.line,

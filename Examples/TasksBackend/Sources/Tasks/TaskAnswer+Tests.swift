@@ -1,4 +1,5 @@
-// The manners of the server, as a table: what is answered to which request. Each row has a table of its own with two tasks.
+// Tests the HTTP behavior of the server with a table of requests and responses. Each row of the table has its own database
+// with two tasks.
 
 #if DEBUG || IN_CLASS_TESTS
 import HTTPTypes
@@ -20,7 +21,7 @@ extension TaskAnswerTests: SelfTesting {
             + .each("testKnowsItsNames", names, testKnowsItsNames)
     }
 
-    /// A request, and what is answered: a status, a field or none, the body, and all tasks afterwards unless they are as before.
+    /// A request and its expected response: a status, an optional field, the body, and all tasks afterwards if they changed.
     struct Row: CustomStringConvertible {
         var request: String
         var json = ""
@@ -155,7 +156,7 @@ extension TaskAnswerTests: SelfTesting {
         return TaskRequest(head: head, body: ByteBuffer(string: json))
     }
 
-    /// Answers a request, without anybody waiting for anybody.
+    /// Answers a request directly, without a store.
     private static func answer(_ request: TaskRequest, _ table: TaskTable) throws -> TaskAnswer {
         do {
             let command = try request.command()
@@ -226,7 +227,7 @@ extension TaskAnswerTests: SelfTesting {
         let deleted = try answer(request("DELETE /tasks/1", "", [.ifMatch: "*"]), table)
         expectEqual(deleted.status.code, 204, "with anything")
 
-        // What is added to is the list.
+        // The condition applies to the list that the task is added to.
         let list = try requireNotNil(try answer(request("GET /tasks"), table).fields[.eTag], "entity tag of all")
         for (field, status) in [("\"a\"", 412), (list, 201), (list, 412), ("*", 201)] {
             let fields: HTTPFields = [.contentType: "application/json", .ifMatch: field]

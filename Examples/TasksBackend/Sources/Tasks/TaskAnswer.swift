@@ -1,15 +1,15 @@
-// What is answered to a request: a status, fields and a body, told from what came of its command.
+// Makes the response to a request, with status, fields and body, from the result of its command.
 
 import HTTPTypes
 import NIOCore
 
-/// The answer to a request.
+/// The response to a request.
 public struct TaskAnswer: Sendable {
     /// The status.
     public var status: HTTPResponse.Status
-    /// The fields, `Content-Length` among them where there is a length.
+    /// The fields, including `Content-Length` for a body with a length.
     public var fields: HTTPFields
-    /// The body; empty for HEAD.
+    /// The body, empty for HEAD.
     public var body: ByteBuffer
 
     private static let json = "application/json"
@@ -20,23 +20,23 @@ public struct TaskAnswer: Sendable {
         self.status = status
         fields = HTTPFields()
         self.body = ByteBuffer()
-        // As the server's end of the connection makes it of all ways to say so.
+        // The server's end of the connection normalizes the spellings of this field.
         if request.head.headerFields[.connection] == "close" { fields[.connection] = "close" }
         guard let body else { return }
-        // Appended, since to set one is to look for it first.
+        // Appended, since setting a field searches for it first.
         fields.append(HTTPField(name: .contentType, value: type ?? Self.json))
         fields.append(HTTPField(name: .contentLength, value: String(body.readableBytes)))
         if request.head.method != .head { self.body = body }
     }
 
-    /// Makes the answer to a request that is refused.
+    /// Makes the response to a rejected request.
     init(_ refusal: Refusal, _ request: TaskRequest) {
         self.init(refusal.status, request, (try? Representation(of: refusal.body))?.bytes)
         if let allowed = refusal.allowed { fields[.allow] = allowed }
         if refusal.status == .contentTooLarge { fields[.connection] = "close" }
     }
 
-    /// Makes the answer to a request that the server cannot serve; one that waited in vain for a lock may come again.
+    /// Makes the response to a request that the server can't serve. If the database was locked, the client may try again.
     init(failureOf request: TaskRequest, isBusy: Bool) {
         if isBusy {
             self.init(Refusal(.serviceUnavailable, "another program has the tasks, and nothing was changed"), request)
@@ -46,7 +46,7 @@ public struct TaskAnswer: Sendable {
         self.init(Refusal(.internalServerError, "the request could not be served, and has changed nothing"), request)
     }
 
-    /// Makes the answer of what came of a command.
+    /// Makes the response for the result of a command.
     init(_ outcome: TaskOutcome, _ request: TaskRequest) {
         switch outcome {
         case .list(let text), .task(_, let text):
@@ -63,7 +63,7 @@ public struct TaskAnswer: Sendable {
 
     private static let failedCondition = Refusal(.preconditionFailed, "what is here is not what the condition expects")
 
-    /// Makes the answer with a text. What was changed fulfilled the conditions as it was before.
+    /// Makes the response with a text. For a change, the conditions were already checked before it.
     private init(_ text: Representation, type: String? = nil, _ request: TaskRequest) {
         let isRead = [.get, .head].contains(request.head.method)
         switch isRead ? request.condition(text.entityTag) : .holds {
@@ -77,16 +77,16 @@ public struct TaskAnswer: Sendable {
         fields.append(HTTPField(name: .cacheControl, value: "no-cache"))
     }
 
-    /// Makes the answer that says which methods there are.
+    /// Makes the response with the allowed methods.
     init(methods: [HTTPRequest.Method], _ request: TaskRequest) {
         self.init(.noContent, request)
         fields[.allow] = TaskRequest.list(methods)
     }
 
-    /// Makes the answer with the page.
+    /// Makes the response with the page.
     init(pageFor request: TaskRequest) {
         self.init(Self.page, type: "text/html; charset=utf-8", request)
-        // What a task is called can be no script, and nobody else's page shows this one.
+        // This prevents scripts in the titles of tasks, and embedding the page in others.
         fields[.contentSecurityPolicy] =
             "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
             + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -95,7 +95,7 @@ public struct TaskAnswer: Sendable {
 
     private static let page = Representation(ByteBuffer(bytes: PackageResources.page_html))
 
-    /// Makes the answer that is told from the request alone; nil when it wants something of the tasks.
+    /// Makes a response that doesn't depend on the tasks, or returns nil if the command needs them.
     init?(to command: TaskRequest.Command, _ request: TaskRequest) {
         switch command {
         case .page: self.init(pageFor: request)

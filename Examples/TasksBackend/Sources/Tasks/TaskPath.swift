@@ -1,21 +1,21 @@
-// The paths that there are, read from the target of a request.
+// Reads the supported paths from the target of a request.
 
 import HTTPTypes
 
-/// A path that is served.
+/// A path that the server supports.
 enum TaskPath: Equatable, Sendable {
-    /// The page to look at the tasks with.
+    /// The page that shows the tasks.
     case page
     /// All tasks.
     case list
-    /// One task, that may be there or not.
+    /// One task, which may or may not exist.
     case task(id: Int)
 
-    /// Reads the target of a request: a path, or the same behind a scheme and a host.
+    /// Reads the target of a request: a path, optionally after a scheme and a host.
     ///
-    /// Segments are separated before `%2F` and the like are decoded. Nothing here is asked by a query, so that a target with one
-    /// is another resource, of which there is none.
-    /// - Throws: 404 for any other path, 400 for one that is not encoded as it should be.
+    /// Segments are separated before escapes such as `%2F` are decoded. Queries aren't supported, so a target with a query
+    /// doesn't exist.
+    /// - Throws: 404 for any other path, 400 for invalid escapes.
     init(target: String) throws(Refusal) {
         var text = target.utf8[...]
         if text.first != UInt8(ascii: "/"), let slashes = target.firstRange(of: "://") {
@@ -39,7 +39,7 @@ enum TaskPath: Equatable, Sendable {
         }
     }
 
-    /// The methods that the path has.
+    /// The allowed methods of the path.
     var methods: [HTTPRequest.Method] {
         switch self {
         case .page: [.get, .head, .options]
@@ -48,7 +48,7 @@ enum TaskPath: Equatable, Sendable {
         }
     }
 
-    /// SPEC: RFC 3986 section 2.1, of UTF-8.
+    /// SPEC: RFC 3986 section 2.1, for UTF-8.
     private static func decoded(_ segment: Substring.UTF8View.SubSequence) throws(Refusal) -> String {
         if !segment.contains(UInt8(ascii: "%")) { return String(Substring(segment)) }
         var bytes: [UInt8] = []

@@ -1,32 +1,32 @@
-// A task as it is stored and sent, and what a request says of one.
+// A task as it is stored and sent, and the task members in a request.
 
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
 
-/// A task: a row of the table, and an object of the JSON.
+/// A task, which is a row of the table and an object in JSON.
 public struct TaskRecord: StreamObject, Equatable, Sendable {
-    /// What it is found by; nil until SQLite has chosen it.
+    /// The id of the task, or nil until SQLite has chosen it.
     public var id: Int? = nil
-    /// What is to be done.
+    /// The description of the work to do.
     public var title: String = ""
-    /// A Boolean value that indicates whether it is done.
+    /// A Boolean value that indicates whether the task is done.
     public var done: Bool = false
 
-    /// Makes a task without a title.
+    /// Creates a task without a title.
     public init() {}
 
-    /// Makes a task.
+    /// Creates a task.
     public init(id: Int? = nil, title: String, done: Bool = false) {
         (self.id, self.title, self.done) = (id, title, done)
     }
 }
 
-/// The members of a task that a request gives.
+/// The members of a task in a request.
 ///
-/// Each is set by a property that is not optional, so that `null` is refused and not taken for a member that is missing.
+/// Each member is set through a property that isn't optional, so that `null` is rejected and not treated as a missing member.
 struct TaskDraft: StreamObject, Equatable, Sendable {
-    /// The longest title in bytes.
+    /// The length limit of titles in bytes.
     static let titleByteLimit = 1_000
 
     private(set) var givenID: Int?
@@ -54,8 +54,8 @@ struct TaskDraft: StreamObject, Equatable, Sendable {
 
     /// Reads the body of a request.
     ///
-    /// - Parameter id: What the path says; nil for a task that is to be made.
-    /// - Throws: 400 for what is no JSON, with the place; 422 for JSON that says of no task what it is, or says it twice.
+    /// - Parameter id: The id in the path, or nil for a new task.
+    /// - Throws: 400 with the position for invalid JSON; 422 for JSON that isn't a valid task, or that repeats a member.
     init(json: [UInt8], id: Int?) throws(Refusal) {
         do throws(StreamError) {
             let options = BuilderOptions(unknownMembers: .reject, depthLimit: 16)
@@ -78,13 +78,13 @@ struct TaskDraft: StreamObject, Equatable, Sendable {
         if text.contains(0) { throw Refusal(.unprocessableContent, "expected a title without NUL", at: "title") }
     }
 
-    /// The whole task that a request gives.
+    /// Returns the complete task of a request.
     func task(id: Int?) throws(Refusal) -> TaskRecord {
         guard let givenTitle else { throw Refusal(.unprocessableContent, "expected a title, found none", at: "title") }
         return TaskRecord(id: id, title: givenTitle, done: givenDone ?? false)
     }
 
-    /// A task with what a request gives of it.
+    /// Returns a task, changed by the members of a request.
     func applied(to task: TaskRecord) -> TaskRecord {
         TaskRecord(id: task.id, title: givenTitle ?? task.title, done: givenDone ?? task.done)
     }

@@ -1,16 +1,17 @@
-// What a request wants, told from the request alone. What comes of it is in `TaskTable`, what is said of that in `TaskAnswer`.
+// Determines the command of a request from the request alone. `TaskTable` runs the command, and `TaskAnswer` makes the
+// response.
 
 import HTTPTypes
 import NIOCore
 
 /// A request with its body.
 public struct TaskRequest: Sendable {
-    /// What came before the body.
+    /// The request line and the fields.
     public var head: HTTPRequest
-    /// The body; nil when it is longer than ``bodyByteLimit``.
+    /// The body, or nil if it exceeds ``bodyByteLimit``.
     public var body: ByteBuffer?
 
-    /// The longest body in bytes.
+    /// The length limit of bodies in bytes.
     public static let bodyByteLimit: Int = 1 << 16
 
     private let isLocal: Bool
@@ -23,10 +24,10 @@ public struct TaskRequest: Sendable {
         (self.head, self.body, self.isLocal) = (head, body, isLocal)
     }
 
-    /// Returns whether the body is read at all.
+    /// Returns whether the body of a request with this method is read.
     public static func readsBody(_ method: HTTPRequest.Method) -> Bool { [.post, .put, .patch].contains(method) }
 
-    /// What a request wants.
+    /// The commands of requests.
     enum Command: Equatable, Sendable {
         case page
         case methods([HTTPRequest.Method])
@@ -37,7 +38,7 @@ public struct TaskRequest: Sendable {
         case change(id: Int, TaskDraft)
         case delete(id: Int)
 
-        /// A Boolean value that indicates whether it may change a task.
+        /// A Boolean value that indicates whether the command may change a task.
         var writes: Bool {
             switch self {
             case .page, .methods, .list, .fetch: false
@@ -46,10 +47,10 @@ public struct TaskRequest: Sendable {
         }
     }
 
-    /// What the request wants.
+    /// Returns the command of the request.
     ///
-    /// - Throws: The first of these: 421 for the host; 404 for the path, or 400; 405 for the method; 413 and 415 for the body; 400 and 422 for what is
-    ///   in it.
+    /// - Throws: The first of these errors: 421 for the host; 404 or 400 for the path; 405 for the method; 413 and 415 for
+    ///   the body; 400 and 422 for its content.
     func command() throws(Refusal) -> Command {
         if isLocal, let host = head.authority, !Self.isLocal(host) {
             throw Refusal(.misdirectedRequest, "expected the host localhost or an address, found \(host)")
@@ -72,7 +73,7 @@ public struct TaskRequest: Sendable {
         }
     }
 
-    /// Returns whether a host, with or without a port, is `localhost` or an address, which nobody else can have as a name.
+    /// Returns whether a host, with or without a port, is `localhost` or an address, which others can't register as a name.
     private static func isLocal(_ authority: String) -> Bool {
         if authority.first == "[" { return true }
         let host = authority.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased() ?? ""
@@ -92,7 +93,7 @@ public struct TaskRequest: Sendable {
         return try TaskDraft(json: Array(body.readableBytesView), id: id)
     }
 
-    /// A Boolean value that indicates whether the body says that it is JSON, in the only encoding that JSON has.
+    /// A Boolean value that indicates whether the content type of the body is JSON in UTF-8, its only encoding.
     private var isJSON: Bool {
         let parts = (head.headerFields[.contentType] ?? "").lowercased().split(separator: ";")
             .map { $0.filter { !" \t\"".contains($0) } }
@@ -102,16 +103,16 @@ public struct TaskRequest: Sendable {
 
     // MARK: Conditions
 
-    /// What the conditions of a request come to.
+    /// The results of the conditions of a request.
     enum Condition: Sendable {
         case holds
-        /// The client has what it asks for: 304.
+        /// The client already has the requested representation: 304.
         case isKnown
-        /// What the client knows is not what is there: 412.
+        /// The client knows another representation than the current one: 412.
         case fails
     }
 
-    /// What the conditions come to for what is there, whose entity tag is made only when there are some.
+    /// Evaluates the conditions for the current representation. Its entity tag is only made if there are conditions.
     // SPEC: RFC 9110 sections 13.1.1, 13.1.2 and 13.2.2.
     func condition(_ entityTag: @autoclosure () throws -> String) rethrows -> Condition {
         if head.headerFields[.ifMatch] == nil, head.headerFields[.ifNoneMatch] == nil { return .holds }
@@ -123,7 +124,7 @@ public struct TaskRequest: Sendable {
         return .holds
     }
 
-    /// Returns whether a list of entity tags names one. Ours have no comma.
+    /// Returns whether a list of entity tags contains a tag. The tags of this server contain no commas.
     private static func names(_ list: String, _ entityTag: String, weakly: Bool) -> Bool {
         list.split(separator: ",").contains { item in
             var tag = item.drop { $0 == " " || $0 == "\t" }

@@ -1,31 +1,32 @@
-// The tasks for many clients at once: reads beside each other, writes one after the other, many of them in one commit.
+// Stores the tasks for many concurrent clients: reads run in parallel, writes run one after another, and many writes share a
+// commit.
 
 import Dispatch
 import Logging
 import NIOConcurrencyHelpers
 import SQLiteStreaming
 
-/// Answers requests, from a database on the disk.
+/// Answers requests from a database on disk.
 ///
-/// A write is answered when it is on the disk. Those that come while others are being written wait for them, and are then
-/// committed together, each in a savepoint of its own.
+/// A write is answered when it is on disk. Writes that arrive while others are being written wait for them. They are then
+/// committed together, each in its own savepoint.
 public final class TaskStore: Sendable {
-    /// Where reads find the tasks.
+    /// The sources of reads.
     public enum Reading: Sendable {
-        /// In the database, each time.
+        /// The database, for each read.
         case database
-        /// In memory: all tasks and their JSON, made anew after each commit. Nobody else may open the database meanwhile.
+        /// Memory: all tasks and their JSON, updated after each commit. Other programs can't open the database meanwhile.
         case memory
     }
 
-    /// A table that is lent to one thread at a time.
-    // SAFETY: who took it out of the pool is the only one that has it, and the writer's is used on its queue only.
+    /// A table that one thread uses at a time.
+    // SAFETY: only the code that took a table out of the pool uses it, and the writer's table is used only on its queue.
     private final class Lent: @unchecked Sendable {
         let table: TaskTable
         init(_ table: TaskTable) { self.table = table }
     }
 
-    /// All tasks as they are after the last commit.
+    /// All tasks after the last commit.
     private struct Snapshot: Sendable {
         let tasks: [TaskRecord]
         let list: Representation
@@ -64,17 +65,17 @@ public final class TaskStore: Sendable {
     private let writer: Lent
     private let queue = DispatchQueue(label: "tasks.writer")
     private let state = NIOLockedValueBox(State())
-    /// nil where reads go to the database, also when it could not be made after a commit.
+    /// The snapshot, or nil if reads use the database or if the snapshot couldn't be made after a commit.
     private let snapshot: NIOLockedValueBox<Snapshot?>
-    /// The largest number of connections that are kept for reading.
+    /// The largest number of connections kept for reading.
     private static let readerLimit = 8
-    /// The largest number of writes that are committed together.
+    /// The largest number of writes committed together.
     private static let groupLimit = 256
 
-    /// Opens the database, and makes it when it is not there.
+    /// Opens the database, and creates it if it doesn't exist.
     ///
-    /// - Throws: `SQLiteError` for a file that is no such database, which is left as it is, or that somebody else has for
-    ///   himself.
+    /// - Throws: `SQLiteError` for the file of another kind of database, which isn't changed, or for a database that another
+    ///   program has locked.
     public init(path: String, reading: Reading = .database, logger: Logger) throws {
         (self.path, self.reading, self.logger) = (path, reading, logger)
         try TaskTable.checkIsOurs(path: path)
@@ -100,7 +101,7 @@ public final class TaskStore: Sendable {
         }
     }
 
-    /// Adds tasks, and reads them back.
+    /// Adds tasks and sets their ids.
     public func insert(_ tasks: [TaskRecord]) throws {
         try queue.sync {
             try writer.table.insert(tasks)
@@ -108,7 +109,7 @@ public final class TaskStore: Sendable {
         }
     }
 
-    /// Waits for what is being written, and closes the database; what comes later fails.
+    /// Waits for pending writes and closes the database. Later requests fail.
     public func close() throws {
         let readers = state.withLockedValue { state in
             state.isClosed = true
@@ -132,7 +133,7 @@ public final class TaskStore: Sendable {
             default: break
             }
         }
-        // The only connection that such a database has.
+        // Such a database has only this connection.
         if reading == .memory { return try queue.sync { try writer.table.outcome(of: command, request) } }
         let (kept, isClosed) = state.withLockedValue { ($0.readers.popLast(), $0.isClosed) }
         guard !isClosed else { throw SQLiteError(.misuse, "the database is closed") }
@@ -155,7 +156,7 @@ public final class TaskStore: Sendable {
         }
     }
 
-    /// Writes all that waits, on the queue.
+    /// Writes all waiting commands, on the queue.
     private func commit() {
         while true {
             let group = state.withLockedValue { state in
@@ -186,7 +187,7 @@ public final class TaskStore: Sendable {
         }
     }
 
-    /// Lets reads find what was committed, before anybody is told that it was.
+    /// Makes the committed changes visible to reads, before the writes are answered.
     private func publish() {
         guard reading == .memory else { return }
         do {
@@ -280,7 +281,7 @@ extension TaskStore: SelfTesting {
             let task = try requireNotNil(tasks.first { $0.title == "t\(number)" }, "task \(number)")
             expectEqual(body, try JSON.encodeToString(task), "its answer")
         }
-        // What is read is what was written last.
+        // A read returns the last written value.
         expectEqual(await store.send(.get, "/tasks").1, try JSON.encodeToString(tasks), "all tasks")
     }
 
@@ -296,7 +297,7 @@ extension TaskStore: SelfTesting {
                 END
                 """)
         }
-        // Nothing is committed before all of them wait.
+        // The commit begins when all of them are waiting.
         store.queue.suspend()
         async let answers = withTaskGroup(of: Int.self) { group in
             for number in 0..<20 {
@@ -339,7 +340,7 @@ extension TaskStore: SelfTesting {
         let path = try temporaryDirectory() + "/tasks"
         let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
         try TaskStore(path: path, logger: logger).close()
-        // Nothing is written: all is there.
+        // Without writes, all tasks are available.
         let store = try TaskStore(path: path, reading: .memory, logger: logger)
         let other = try SQLiteConnection(path: path, options: SQLiteOptions(busyTimeout: .zero))
         let error = expectThrows(SQLiteError.self, "of another one") {
@@ -374,7 +375,7 @@ extension TaskStore: SelfTesting {
         }
     }
 
-    /// What makes a database that is not ours.
+    /// Scripts that create databases of other programs.
     private static let others = [
         "CREATE TABLE places (a)", "CREATE TABLE tasks (id INTEGER PRIMARY KEY, text TEXT)",
         "CREATE TABLE tasks (id INTEGER PRIMARY KEY, text TEXT); PRAGMA user_version = 1",

@@ -1,4 +1,4 @@
-// The tasks in SQLite, by one connection: what a command finds and changes. Who waits for whom is in `TaskStore`.
+// The tasks in SQLite on one connection: runs commands that find and change tasks. `TaskStore` schedules them.
 
 import JSONStreaming
 import NIOCore
@@ -6,10 +6,10 @@ import PlistBuilding
 import PlistStreaming
 import SQLiteStreaming
 
-/// Bytes to be sent, and the entity tag by which a client knows them again.
+/// The bytes to send, and the entity tag that identifies them to clients.
 struct Representation: Sendable {
     let bytes: ByteBuffer
-    /// Quoted. Another process gives the same bytes another one, so that nobody can prepare two texts that have the same.
+    /// The quoted tag. It differs between processes, so that clients can't prepare two texts with the same tag.
     let entityTag: String
 
     init(_ bytes: ByteBuffer) {
@@ -24,7 +24,7 @@ struct Representation: Sendable {
         self.init(writer.withBytes { span in span.withUnsafeBytes { ByteBuffer(bytes: $0) } })
     }
 
-    /// Makes the JSON of a value.
+    /// Creates the JSON of a value.
     init(of value: some StreamValue) throws {
         var writer = JSONWriter()
         try writer.write(value)
@@ -32,7 +32,7 @@ struct Representation: Sendable {
         self.init(writer)
     }
 
-    /// Makes the JSON of all rows.
+    /// Creates the JSON of all rows.
     init(of table: SQLiteTable<TaskRecord>, orderedBy order: SQLiteOrder<TaskRecord>) throws {
         var writer = JSONWriter()
         try table.send(orderedBy: order, to: &writer)
@@ -41,7 +41,7 @@ struct Representation: Sendable {
     }
 }
 
-/// What came of a command.
+/// The result of a command.
 enum TaskOutcome: Sendable {
     case list(Representation)
     case task(TaskRecord, Representation)
@@ -51,25 +51,25 @@ enum TaskOutcome: Sendable {
     case failedCondition
 }
 
-/// The table of tasks. It is for one thread or task at a time, as its connection is.
+/// The table of tasks. Like its connection, it is for one thread or task at a time.
 struct TaskTable {
     let connection: SQLiteConnection
     private let table: SQLiteTable<TaskRecord>
-    // PERF: TasksLoad, 7 of 60 µs a request with two tasks; what a key path stands for is looked for each time.
+    // PERF: TasksLoad, 7 of 60 µs per request with two tasks; otherwise the key path is looked up each time.
     private let byID = SQLiteOrder<TaskRecord>.ascending(\.id)
 
     private static let creation =
         "CREATE TABLE tasks (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done BOOLEAN NOT NULL)"
 
-    /// Looks at a database before anything of it is changed; also the journal mode would be changed for good.
+    /// Checks a database before it is changed, because the journal mode would be changed permanently.
     ///
-    /// - Throws: `SQLiteError` for a path that SQLite takes for no file, and for a database that another program has made.
+    /// - Throws: `SQLiteError` for a path that SQLite doesn't treat as a file, and for a database of another program.
     static func checkIsOurs(path: String) throws {
         guard path != ":memory:", !path.hasPrefix("file:") else {
             throw SQLiteError(.cannotOpen, "expected the path of a file, found \(path), which means something else")
         }
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
-        // One transaction, since another process may be making it.
+        // One transaction, since another process may be creating the database.
         let isOurs = try connection.transaction(.deferred) {
             guard try connection.value("PRAGMA application_id") == 0 else { return false }
             switch try connection.value("PRAGMA user_version") {
@@ -88,20 +88,21 @@ struct TaskTable {
         }
     }
 
-    /// Opens the database, and makes it when it is not there.
+    /// Opens the database, and creates it if it doesn't exist.
     ///
-    /// What is committed is on the disk: the log is written before a commit ends, and read again after a crash.
-    /// - Parameter isAlone: Whether no other connection may open it, so that what was read of it stays true.
+    /// Committed changes are on disk: the log is written before a commit ends, and read again after a crash.
+    /// - Parameter isAlone: A Boolean value that indicates whether no other connection may open the database, so that values
+    ///   read from it stay valid.
     init(path: String, isAlone: Bool = false) throws {
         let options = SQLiteOptions(access: .create, journalMode: .wal, synchronization: .full)
         connection = try SQLiteConnection(path: path, options: options)
         if isAlone {
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            // The lock is taken by the first transaction that may write.
+            // The first transaction that may write acquires the lock.
             try connection.transaction {}
         }
         try connection.migrate([
-            // An id of a task that was deleted is not given to another one.
+            // The id of a deleted task is never used again.
             {
                 try $0.execute(Self.creation)
             }
@@ -109,19 +110,19 @@ struct TaskTable {
         table = try SQLiteTable(connection, "tasks", options: SQLiteTableOptions(missingTable: .reject))
     }
 
-    /// All tasks, in the order of their ids.
+    /// Returns all tasks in the order of their ids.
     func all() throws -> [TaskRecord] { try table.fetchAll(orderedBy: byID) }
 
     /// Adds tasks.
     func insert(_ tasks: [TaskRecord]) throws { try table.insert(tasks) }
 
-    /// Does what a request wants; what may change something, within a transaction.
+    /// Runs a command. Commands that may change a task must be run in a transaction.
     func outcome(of command: TaskRequest.Command, _ request: TaskRequest) throws -> TaskOutcome {
         switch command {
         case .page, .methods: return .missing
         case .list: return .list(try Representation(of: table, orderedBy: byID))
         case .create(var task):
-            // What is added to is the list.
+            // The condition applies to the list that the task is added to.
             let condition = try request.condition(try Representation(of: table, orderedBy: byID).entityTag)
             guard condition == .holds else { return .failedCondition }
             try table.insert(&task)
@@ -136,7 +137,8 @@ struct TaskTable {
         }
     }
 
-    /// Sets a task that is there, and whose representation is what the request expects; nil deletes it.
+    /// Changes an existing task if its representation is the one that the request expects. If the closure returns nil, the
+    /// task is deleted.
     private func update(
         _ id: Int?, _ request: TaskRequest, _ change: (TaskRecord) -> TaskRecord?
     ) throws -> TaskOutcome {

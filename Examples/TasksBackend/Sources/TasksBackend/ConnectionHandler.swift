@@ -1,27 +1,27 @@
-// What a connection needs beside its requests and answers: an end when the server stops, or when its client takes nothing.
+// Closes connections after a time limit: when the server stops, or when a client stops reading.
 
 import NIOCore
 import NIOHTTPTypesHTTP1
 
-/// Closes a connection when the server has been stopping for some time, whatever its client does or does not, and when a client
-/// that is being answered has taken nothing for some time.
+/// Closes a connection some time after the server began to stop, regardless of its client, and if a client hasn't read any of
+/// its response for some time.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 
-    /// The time for what is being answered when the server is told to stop.
+    /// The time to complete responses after the server began to stop.
     static let stopTimeLimit = TimeAmount.seconds(10)
-    /// The time in which a client that is being answered takes something.
+    /// The time limit for a client to read a part of its response.
     ///
-    /// The system tells of it when a third of its own buffer is free, which can be more than a megabyte: a shorter time would
-    /// end clients that are slow.
+    /// The system reports this when a third of its own buffer is free, which can be more than a megabyte. So a shorter limit
+    /// would disconnect slow clients.
     static let takeTimeLimit = TimeAmount.seconds(20)
 
     private var isWaiting = false
-    /// A Boolean value that indicates whether the channel was writable since the wait began: more may have been written again
-    /// since then.
+    /// A Boolean value that indicates whether the channel was writable since the wait began. Meanwhile, more may have been
+    /// written.
     private var hasTaken = false
 
-    /// Adds the check of heads where they still are as they came.
+    /// Adds the check of heads at a place in the pipeline where they are still unchanged.
     func handlerAdded(context: ChannelHandlerContext) {
         let pipeline = context.pipeline.syncOperations
         do {
@@ -49,7 +49,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Waits until the channel is writable, and closes it when nothing of its bytes has gone meanwhile.
+    /// Waits until the channel is writable, and closes it if none of its bytes were sent meanwhile.
     private func wait(_ channel: any Channel) {
         isWaiting = true
         hasTaken = false

@@ -1,11 +1,11 @@
-// The word that a client waits for before it sends a body.
+// Sends the interim response that a client waits for before it sends a body.
 
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 import Tasks
 
-/// Tells a client that expects it to go on with its body, unless that is too long.
+/// Sends 100 (Continue) to a client that expects it, unless its body is too long.
 // SPEC: RFC 9110 section 10.1.1.
 final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart

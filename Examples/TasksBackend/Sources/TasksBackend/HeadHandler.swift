@@ -1,10 +1,10 @@
-// Heads as they come and go, of requests and answers.
+// Checks the heads of requests, and adapts those of responses.
 
 import NIOCore
 import NIOHTTP1
 
-/// Refuses a request that does not say once whose it is, as text that is no HTTP is refused: with 400 and the end. Says of a
-/// connection that has to end after its answer that it does, in the one way that the server looks for.
+/// Rejects a request without exactly one host, like text that isn't HTTP: with 400 and the end of the connection. If a
+/// connection has to end after its response, this handler sets the field that the server checks.
 // SPEC: RFC 9112 sections 3.2 and 9.3.
 final class HeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
@@ -13,13 +13,13 @@ final class HeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private var isRefused = false
-    /// A Boolean value that indicates whether an answer has told the client that there will be no other one, and whether that
-    /// is written.
+    /// A Boolean value that indicates whether a response has announced that it is the last one, and one that indicates
+    /// whether that response is written.
     private var isEnding = false
     private var isOver = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes behind such a request is for nobody.
+        // Data after such a request is ignored.
         if isRefused { return }
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         if isEnding {
@@ -35,7 +35,7 @@ final class HeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if isOver {
-            // It answers what was on its way before the last answer was.
+            // This response belongs to a request that was received before the last response.
             promise?.fail(ChannelError.ioOnClosedChannel)
             return context.close(promise: nil)
         }

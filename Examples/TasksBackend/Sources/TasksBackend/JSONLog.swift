@@ -1,11 +1,11 @@
-// A log for programs to read: an object of JSON a line, on the standard error.
+// A machine-readable log: one JSON object per line, on standard error.
 
 import Foundation
 import JSONStreaming
 import Logging
 import PlistBuilding
 
-/// Writes each message of a log as a line of JSON.
+/// Writes each log message as a line of JSON.
 struct JSONLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .info
@@ -32,11 +32,11 @@ struct JSONLog: LogHandler {
     }
 }
 
-/// Where the log and errors go.
+/// The output for the log and for errors.
 enum StandardError {
-    /// Writes bytes, in one call where that is possible, so that lines of several threads do not mix.
+    /// Writes bytes, in one call if possible, so that the lines of several threads don't mix.
     ///
-    /// What cannot be written is lost: a full disk, or a reader that is gone, does not end the server.
+    /// Bytes that can't be written are lost: a full disk or a closed pipe doesn't end the server.
     static func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,4 +1,4 @@
-// What the server is told on its command line.
+// Parses the command line of the server.
 
 import Logging
 
@@ -23,7 +23,7 @@ struct ServerOptions {
     var isInMemory = false
     var logLevel = Logger.Level.info
 
-    /// A Boolean value that indicates whether only programs of this machine reach the server.
+    /// A Boolean value that indicates whether only programs on this machine can connect to the server.
     var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
     init(_ words: [String]) throws(UsageError) {

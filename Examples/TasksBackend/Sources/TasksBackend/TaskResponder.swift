@@ -1,11 +1,11 @@
-// Between Hummingbird and the tasks: reads bodies within their limits, and says in the log what was answered.
+// Connects Hummingbird with the tasks: reads bodies within their limits, and logs responses.
 
 import Hummingbird
 import Logging
 import NIOCore
 import Tasks
 
-/// What a request is answered with: the channel, whose time is limited, and the log.
+/// The context of a request: the channel, whose time is limited, and the logger.
 struct TaskContext: InitializableFromSource {
     let channel: any Channel
     let logger: Logger
@@ -13,13 +13,13 @@ struct TaskContext: InitializableFromSource {
     init(source: ApplicationRequestContextSource) { (channel, logger) = (source.channel, source.logger) }
 }
 
-/// Answers requests from a store of tasks.
+/// Responds to requests from a store of tasks.
 struct TaskResponder: HTTPResponder {
     let store: TaskStore
-    /// A Boolean value that indicates whether only names of this machine are served: what resolves to it by another name may be
-    /// a page of somebody else.
+    /// A Boolean value that indicates whether only names of this machine are accepted. A request with another name that
+    /// resolves to this machine may come from an untrusted page.
     let isLocal: Bool
-    /// The time for a body to come, and for what is too long to be thrown away.
+    /// The time limit for receiving a body, and for discarding one that is too long.
     static let bodyTimeLimit = TimeAmount.seconds(10)
 
     func respond(to request: Request, context: TaskContext) async throws -> Response {
@@ -40,7 +40,7 @@ struct TaskResponder: HTTPResponder {
         return Response(status: answer.status, headers: answer.fields, body: body)
     }
 
-    /// The body of a request; nil when it is too long. A client that takes too much time for it is left.
+    /// Reads the body of a request, or returns nil if it is too long. If the client takes too long, the connection is closed.
     private func body(of request: Request, _ context: TaskContext) async throws -> ByteBuffer? {
         let limit = TaskRequest.bodyByteLimit
         let channel = context.channel

@@ -1,7 +1,8 @@
-// The server: a table of tasks in SQLite, as JSON over HTTP, with a page to look at and edit them.
+// The server: a table of tasks in SQLite, available as JSON over HTTP, with a page to view and edit them.
 //
 //     swift run -c release --package-path Examples/TasksBackend TasksBackend [--database PATH] [--port N] [--memory]
 //
+// All responses are made in the module `Tasks`, whose tests run when this package is built without `-c release`.
 // Everything that is answered is in the module `Tasks`, whose tests run when this is built without `-c release`.
 
 import Foundation
@@ -12,7 +13,7 @@ import Tasks
 @main
 enum TasksBackend {
     static func main() async {
-        // A reader of the log that is gone is an error of writing, which is passed over.
+        // If the reader of the log has exited, writing fails, which is ignored.
         signal(SIGPIPE, SIG_IGN)
         let words = Array(CommandLine.arguments.dropFirst())
         if words == ["--help"] { return print(ServerOptions.usage) }
@@ -31,8 +32,7 @@ enum TasksBackend {
         StandardError.send(Array("TasksBackend: error: \(text)\n".utf8))
     }
 
-    /// Serves until SIGTERM or SIGINT, after which what is being answered is answered within a limit of time, and the
-    /// database closed.
+    /// Serves until SIGTERM or SIGINT. Then it completes the pending responses within a time limit, and closes the database.
     private static func serve(_ options: ServerOptions) async throws {
         var logger = Logger(label: "tasks", factory: { _ in JSONLog() })
         logger.logLevel = options.logLevel
@@ -48,7 +48,7 @@ enum TasksBackend {
                 address: .hostname(options.host, port: options.port),
                 availableConnectionsDelegate: .maximum(1_024, logger: logger)),
             onServerRunning: { channel in
-                // Whoever starts this waits for the line.
+                // The program that started this one waits for the line.
                 print("listening on http://\(options.host):\(channel.localAddress?.port ?? options.port)/")
                 fflush(nil)
             },

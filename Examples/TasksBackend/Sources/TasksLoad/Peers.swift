@@ -1,5 +1,5 @@
-// The servers that the backend is compared with: the same router and framework, with tasks in memory that `Codable` encodes at
-// each request, and with a body that was encoded once.
+// The servers that the backend is compared with. Both use the same router and framework: one encodes tasks in memory with
+// `Codable` for each request, and one sends a body that was encoded once.
 
 import Foundation
 import Hummingbird
@@ -7,19 +7,19 @@ import Logging
 import NIOCore
 import Tasks
 
-/// A server of this program.
+/// A server that runs in this program.
 enum Peer: String, CaseIterable {
     case codable
     case encoded
 
-    /// A task as anybody would write it.
+    /// A straightforward `Codable` task.
     private struct CodableTask: Codable, ResponseEncodable {
         var id: Int
         var title: String
         var done: Bool
     }
 
-    /// Serves a number of tasks until it is ended.
+    /// Serves a number of tasks until the process ends.
     func serve(_ count: Int) async throws {
         let tasks = TaskSample.tasks(count).map { CodableTask(id: $0.id ?? 0, title: $0.title, done: $0.done) }
         let router = Router()
@@ -47,7 +47,7 @@ enum Peer: String, CaseIterable {
     }
 }
 
-/// The tasks that are served.
+/// The tasks to serve.
 enum TaskSample {
     static func tasks(_ count: Int) -> [TaskRecord] {
         (0..<count).map { number in

@@ -1,13 +1,13 @@
-// A server that runs beside this program: how it is started, what it answers, what it costs, and how it is ended.
+// Starts and stops a server process, reads its tasks, and measures its processor time.
 
 import Foundation
 
-// It reads from addresses that are no files.
+// For reading from HTTP addresses.
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
 
-/// What went wrong outside of this program.
+/// An error outside of this program.
 struct LoadError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
@@ -16,14 +16,14 @@ struct LoadError: Error, CustomStringConvertible {
 /// A process that serves tasks.
 struct Server {
     let name: String
-    /// Where all tasks are.
+    /// The address of the list of tasks.
     let address: URL
     private let process: Process
 
     /// The folder of the programs of this package.
     private static let folder = (Bundle.main.executableURL ?? URL(filePath: "/")).deletingLastPathComponent()
 
-    /// Starts a program of this package, which says where it listens.
+    /// Starts a program of this package, which prints its address.
     init(_ name: String, _ words: [String], variables: [String: String] = [:]) throws {
         self.name = name
         process = Process()
@@ -66,22 +66,23 @@ struct Server {
         for _ in 0..<100 where (try? self.body()) == nil { usleep(50_000) }
     }
 
-    /// What it answers.
+    /// Returns the body of its response.
     func body() throws -> Data { try Data(contentsOf: address) }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks the server to end, and waits until it has ended.
     func stop() {
         process.terminate()
         process.waitUntilExit()
     }
 
-    /// The seconds that it and the processes which it has started have had a processor.
+    /// The processor time of the server and of the processes that it has started, in seconds.
     var processorTime: Double {
         let folder = "/proc"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.filter { $0.allSatisfy(\.isNumber) }.reduce(0) { sum, name in
             let text = try? String(contentsOfFile: "\(folder)/\(name)/stat", encoding: .utf8)
-            // Behind the name of the program: the state, the parent, and at last the times in hundredths.
+            // After the name of the program, the fields are the state, the parent, and later the times in hundredths of a
+            // second.
             let fields = text?.components(separatedBy: ") ").last?.split(separator: " ") ?? []
             let isOurs =
                 name == "\(process.processIdentifier)" || fields.dropFirst().first == "\(process.processIdentifier)"

@@ -1,11 +1,11 @@
-// The backend under load, beside its peers, in one run: wrk asks one server after the other for all tasks, in turns, and looks at
-// each body. Needs wrk and nginx, which a distribution has.
+// Compares the backend with its peers under load: wrk requests all tasks from one server after another, in several rounds,
+// and checks each body. Requires wrk and nginx.
 //
 //     swift run -c release --package-path Examples/TasksBackend TasksLoad [--rounds N] [--seconds N] [--connections N]
 //     swift run -c release --package-path Examples/TasksBackend TasksLoad --writes SECONDS
 //
-// With `--writes` a tenth of the requests writes, to a server of each kind, and all that was acknowledged is looked for in the
-// database when the server has ended.
+// With `--writes`, a tenth of the requests are writes, to each kind of server. After the server has ended, all acknowledged
+// writes are looked up in the database.
 
 import Foundation
 import JSONStreaming
@@ -56,7 +56,8 @@ enum TasksLoad {
         let store = try TaskStore(path: database, logger: Logger(label: "load"))
         try store.insert(tasks)
         try store.close()
-        // A dictionary of `JSONEncoder` has its members in another order each time, unless hashing is deterministic.
+        // A dictionary encoded with `JSONEncoder` has a different member order in each process, unless hashing is
+        // deterministic.
         let variables = ["SWIFT_DETERMINISTIC_HASHING": "1"]
         let stored = ["TasksBackend", "--port", "0", "--log", "error", "--database"]
         var servers: [Server] = []
@@ -107,7 +108,7 @@ enum TasksLoad {
 
     // MARK: Writes
 
-    /// Runs a server under load with a tenth of writes, and looks for what it has acknowledged.
+    /// Runs a server under load with a tenth of writes, and looks up the acknowledged ones.
     private static func checkWrites(_ words: [String], _ seconds: Int, _ folder: URL) throws {
         let name = words.isEmpty ? "SQLite at each request" : "from memory"
         let database = folder.appending(path: "writes\(words.count).sqlite").path
@@ -140,7 +141,7 @@ enum TasksLoad {
         let found = try SQLiteTable<TaskRecord>(connection, "tasks").fetchAll()
         let titles = Dictionary(uniqueKeysWithValues: found.map { ($0.id ?? 0, $0.title) })
         let lost = acknowledged.filter { titles[$0.key] != $0.value && !uncertain.contains($0.key) }
-        // Each thread may have made one whose answer came too late.
+        // Each thread may have created a task whose response came too late.
         let surplus = titles.filter { acknowledged[$0.key] == nil }
         guard lost.isEmpty, surplus.count <= 8, deleted.isDisjoint(with: titles.keys), answered.writes > 0 else {
             throw LoadError("\(name): lost \(lost), and \(surplus) nobody knows")

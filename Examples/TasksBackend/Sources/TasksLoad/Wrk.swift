@@ -1,11 +1,11 @@
-// The load: wrk, with scripts that look at each body.
+// Generates load with wrk and scripts that check each body.
 
 import Foundation
 
-/// What wrk has found.
+/// The results of wrk.
 struct LoadResult {
     var requestsPerSecond: Double
-    /// The seconds of a processor that the server took for a request.
+    /// The server's processor time per request, in seconds.
     var processorTime: Double
 }
 
@@ -13,7 +13,7 @@ struct LoadResult {
 struct Wrk {
     let folder: URL
 
-    /// Counts each answer that is not the body expected. `done` prints the requests, the microseconds, and what was wrong.
+    /// Counts responses with an unexpected body. `done` prints the requests, the microseconds, and the errors.
     private static let comparing = """
         local file = io.open(os.getenv("TASKS_BODY"), "rb")
         local expected = file:read("*a")
@@ -33,9 +33,10 @@ struct Wrk {
 
         """
 
-    /// Each thread has one connection, and so a sequence of its own: nine reads, and a write, by which a task is made or, when there
-    /// are enough, the oldest one deleted. A list must have what was made and not what was deleted. What was acknowledged is written
-    /// down: `+` for a task, `-` for one that is gone, `?` before a deletion that may or may not be answered.
+    /// Each thread has one connection with its own sequence: nine reads, and a write that creates a task or, if there are
+    /// enough, deletes the oldest one. A list must contain the created tasks and none of the deleted ones. Acknowledged
+    /// writes are logged: `+` for a created task, `-` for a deleted one, and `?` before a deletion that may not be
+    /// acknowledged.
     private static let writing = """
         local threads = {}
         local number = 0
@@ -98,7 +99,7 @@ struct Wrk {
 
         """
 
-    /// Asks a server for its tasks as fast as it answers, and compares each body.
+    /// Requests all tasks of a server as fast as it responds, and compares each body.
     func compare(_ server: Server, body: Data, seconds: Int, connections: Int) throws -> LoadResult {
         let file = folder.appending(path: "expected")
         try body.write(to: file)
@@ -111,7 +112,7 @@ struct Wrk {
             processorTime: (server.processorTime - before) / Double(numbers[0]))
     }
 
-    /// Reads and writes with eight connections, and returns how many requests and how many writes were answered.
+    /// Reads and writes with eight connections, and returns the numbers of answered requests and writes.
     func write(_ server: Server, log: URL, seconds: Int) throws -> (requests: Int, writes: Int) {
         let numbers = try run(
             Self.writing, server, ["-t8", "-c8", "-d\(seconds)s", "--timeout", "10s"], ["TASKS_LOG": log.path])

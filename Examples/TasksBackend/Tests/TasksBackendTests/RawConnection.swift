@@ -1,4 +1,4 @@
-// A client that sends what a test wants, as it wants it: bytes to a socket, and answers from it, one by one.
+// A client that sends exactly the bytes of a test to a socket, and reads the responses one by one.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,15 +8,15 @@ import Musl
 import Glibc
 #endif
 
-/// What went wrong between a test and its server.
+/// An error between a test and its server.
 struct ConnectionError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// An answer as it came.
+/// A response as it was received.
 struct Answer: Equatable {
     var status: Int
-    /// By names in lower case.
+    /// The fields by their names in lower case.
     var fields: [String: String]
     var body: String
 }
@@ -32,7 +32,7 @@ final class RawConnection {
         #else
         descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
-        // A server that is gone is an error of this connection, not the end of all tests.
+        // If the server has ended, this is an error of the connection and must not end all tests.
         signal(SIGPIPE, SIG_IGN)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -50,7 +50,7 @@ final class RawConnection {
 
     deinit { close(descriptor) }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     func send(_ text: String) throws {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
@@ -67,7 +67,7 @@ final class RawConnection {
         try send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (json ?? ""))
     }
 
-    /// Waits for the next answer. One to HEAD has no body, whatever length it says.
+    /// Waits for the next response. A response to HEAD has no body, regardless of its length field.
     func answer(toHEAD: Bool = false) throws -> Answer {
         let end = Array("\r\n\r\n".utf8)
         var start: Int?
@@ -94,7 +94,7 @@ final class RawConnection {
         return Answer(status: status, fields: fields, body: String(decoding: received.prefix(length), as: UTF8.self))
     }
 
-    /// Returns whether the server ends the connection and says nothing more.
+    /// Returns whether the server closes the connection without sending more.
     func isEnded() throws -> Bool { try received.isEmpty && !receive() }
 
     private func receive() throws -> Bool {

@@ -1,14 +1,14 @@
-// The server as a process, with a database in a folder of its own.
+// Runs the server as a process, with a database in its own folder.
 
 import Foundation
 
-/// A server that runs beside its test, and ends with it.
+/// A server that runs during its test and ends with it.
 final class RunningServer {
     let port: UInt16
     let process: Process
     private let errors: URL
 
-    /// The programs lie beside the tests.
+    /// The programs are in the folder of the tests.
     private static let program = [Bundle.main.bundleURL, URL(filePath: CommandLine.arguments[0])]
         .flatMap { [$0.deletingLastPathComponent(), $0] }.map { $0.appending(path: "TasksBackend") }
         .first { FileManager.default.isExecutableFile(atPath: $0.path) }
@@ -25,9 +25,9 @@ final class RunningServer {
         return process
     }
 
-    /// Starts the server, and waits until it listens.
+    /// Starts the server and waits until it listens.
     ///
-    /// - Parameter log: Where it writes its log; nil for what ``log()`` reads.
+    /// - Parameter log: The file for its log, or nil for the one that ``log()`` reads.
     init(_ words: [String] = [], in folder: URL, log: FileHandle? = nil) throws {
         errors = folder.appending(path: "log-\(UUID().uuidString)")
         try Data().write(to: errors)
@@ -45,7 +45,7 @@ final class RunningServer {
 
     deinit { kill() }
 
-    /// Runs the server where it ends by itself, and returns its status and its errors.
+    /// Runs the server if it is expected to end by itself, and returns its status and its errors.
     static func run(_ words: [String], in folder: URL) throws -> (status: Int32, errors: String) {
         let errors = Pipe()
         let process = try make(words, folder, FileHandle.nullDevice, errors)
@@ -56,30 +56,30 @@ final class RunningServer {
 
     func connect() throws -> RawConnection { try RawConnection(port: port) }
 
-    /// The lines of its log so far.
+    /// Returns the lines of its log so far.
     func log() throws -> [String] {
         try String(contentsOf: errors, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    /// Ends it as a loss of power would.
+    /// Kills the server, as a power failure would.
     func kill() {
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
     }
 
-    /// Waits until it has ended, and returns its status.
+    /// Waits until the server has ended, and returns its status.
     func end() -> Int32 {
         process.waitUntilExit()
         return process.terminationReason == .exit ? process.terminationStatus : -1
     }
 
-    /// Returns whether it has ended within so many seconds.
+    /// Returns whether the server has ended within a number of seconds.
     func hasEnded(within seconds: Int) -> Bool {
         for _ in 0..<seconds * 10 where process.isRunning { usleep(100_000) }
         return !process.isRunning
     }
 
-    /// Makes a folder, which is removed after the closure.
+    /// Creates a folder that is removed after the closure.
     static func inFolder<Value>(_ body: (URL) throws -> Value) throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tasks-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -1,5 +1,5 @@
-// The server through sockets: what a table of requests and answers cannot show, since it is in how bytes come, and in what is
-// left when the process ends. Each test does the same with reads from SQLite and from memory.
+// Tests the server through sockets, for behavior that a table of requests and responses can't show: how bytes arrive, and the
+// state after the process has ended. Each test runs with reads from SQLite and from memory.
 
 import Foundation
 import Synchronization
@@ -9,7 +9,7 @@ import Testing
 struct TasksBackendTests {
     static let variants = [[], ["--memory"]]
 
-    /// Makes a server with two tasks.
+    /// Starts a server with two tasks.
     private func withServer(_ words: [String], _ body: (RunningServer, RawConnection) throws -> Void) throws {
         try RunningServer.inFolder { folder in
             let server = try RunningServer(words, in: folder)
@@ -151,7 +151,7 @@ struct TasksBackendTests {
                 #expect(try connection.isEnded())
                 #expect(ContinuousClock.now - start < .seconds(8), "not when nothing comes for long")
             }
-            // What was said to be the last answer is the last one, also when the body came after all.
+            // The response announced as the last one is the last one, even if the body arrives after all.
             let long = try server.connect()
             try long.request("POST /tasks", json: String(repeating: " ", count: 1 << 17))
             try long.request("GET /tasks/1")
@@ -175,7 +175,8 @@ struct TasksBackendTests {
             for client in [silent, slow] {
                 for _ in 0..<100 { try client.request("GET /tasks") }
             }
-            // One takes an answer now and then, for two of the server's limits: what came at first begins another one.
+            // The client reads a response now and then, for twice the server's time limit. Its first response makes the
+            // server wait again.
             for _ in 0..<42 {
                 sleep(1)
                 #expect(try slow.answer().status == 200)
@@ -187,7 +188,7 @@ struct TasksBackendTests {
         }
     }
 
-    /// Posts until the server is gone, and returns the titles that were acknowledged by their ids.
+    /// Posts tasks until the server has ended, and returns the titles of acknowledged ones by their ids.
     private static func post(_ name: String, _ port: UInt16) -> [Int: String] {
         var titles: [Int: String] = [:]
         guard let connection = try? RawConnection(port: port) else { return titles }
@@ -225,7 +226,7 @@ struct TasksBackendTests {
             }
             try connection.request("GET /tasks")
             let list = try JSONDecoder().decode([[String: Value]].self, from: Data(try connection.answer().body.utf8))
-            // Of each writer and round one more may be there, whose answer did not come.
+            // For each writer and round, there may be one more task whose response didn't arrive.
             #expect(list.count >= expected.count && list.count <= expected.count + 16)
         }
     }
@@ -258,7 +259,7 @@ struct TasksBackendTests {
             #expect(try busy.isEnded())
             #expect(server.end() == 0)
             #expect(try server.log().last?.contains("the database is closed") == true)
-            // The log of the database is in it.
+            // The log of the database is merged into it.
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
                 $0.hasPrefix("tasks")
             }
@@ -285,7 +286,7 @@ struct TasksBackendTests {
             guard !server.process.isRunning else { return }
             #expect(server.end() == 0)
             #expect(try server.log().last?.contains("the database is closed") == true)
-            // It has a socket until here.
+            // Its socket is open until here.
             _ = try? silent.isEnded()
         }
     }
@@ -403,7 +404,7 @@ struct TasksBackendTests {
     }
 }
 
-/// What several threads have written.
+/// Titles written by several threads.
 private final class Titles: Sendable {
     let all = Mutex<[Int: String]>([:])
     func add(_ titles: [Int: String]) { all.withLock { $0.merge(titles) { $1 } } }

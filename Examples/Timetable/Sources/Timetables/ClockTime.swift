@@ -1,17 +1,18 @@
-// Times of day as feeds write them: `8:05:00`, or `25:10:00` for what is after midnight on the day of service.
+// Times of day as written in feeds: `8:05:00`, or `25:10:00` for a time after midnight that belongs to the previous day of
+// service.
 
 import PlistBuilding
 import PlistStreaming
 
-/// A time of a day of service, in seconds from its noon minus twelve hours.
+/// A time of a day of service, in seconds since twelve hours before its noon.
 public struct ClockTime: StreamRepresentable, Comparable, Hashable, Sendable, CustomStringConvertible {
-    /// The seconds from 0:00:00.
+    /// The seconds since 0:00:00.
     public var seconds: Int32
 
     /// Creates a time.
     public init(seconds: Int32) { self.seconds = seconds }
 
-    /// Makes a time of its text, hours of one to three digits, minutes and seconds of two; nil for other text.
+    /// Creates a time from text with hours of one to three digits and minutes and seconds of two; nil for other text.
     public init?(utf8 text: some Sequence<UInt8>) {
         var (parts, digits): ([Int32], Int) = ([0], 0)
         for byte in text {
@@ -30,9 +31,9 @@ public struct ClockTime: StreamRepresentable, Comparable, Hashable, Sendable, Cu
         seconds = parts[0] * 3_600 + parts[1] * 60 + parts[2]
     }
 
-    /// Makes a time of its text.
+    /// Creates a time from its text.
     ///
-    /// - Throws: `unrepresentable` for text that is none.
+    /// - Throws: `unrepresentable` for text that isn't a time.
     public init(representation: String) throws(StreamError) {
         guard let time = ClockTime(utf8: representation.utf8) else {
             throw StreamError(.unrepresentable, "expected a time such as 8:05:00, found other text")
@@ -40,7 +41,7 @@ public struct ClockTime: StreamRepresentable, Comparable, Hashable, Sendable, Cu
         self = time
     }
 
-    /// The text, with two digits of each.
+    /// The text, with at least two digits for each part.
     public var representation: String {
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return "\(two(seconds / 3_600)):\(two(seconds / 60 % 60)):\(two(seconds % 60))"
@@ -49,7 +50,7 @@ public struct ClockTime: StreamRepresentable, Comparable, Hashable, Sendable, Cu
     /// The text.
     public var description: String { representation }
 
-    /// Returns whether one is before the other.
+    /// Returns whether a time is before another one.
     public static func < (one: ClockTime, other: ClockTime) -> Bool { one.seconds < other.seconds }
 }
 

@@ -1,13 +1,13 @@
-// Pseudo-random numbers that are the same on every run, so that inputs are.
+// Generates the same pseudo-random numbers in every run, so that inputs are reproducible.
 
 /// The generator SplitMix64 of Steele, Lea and Flood (2014).
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Creates a generator that gives the same numbers for the same seed.
+    /// Creates a generator that returns the same numbers for the same seed.
     public init(seed: UInt64) { state = seed }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -1,14 +1,14 @@
-// From the texts of a feed to a timetable, by way of bound types or of columns.
+// Reads the files of a feed into a timetable, through bound types or through columns.
 
 import CSVStreaming
 import PlistBuilding
 import PlistStreaming
 
 extension Timetable {
-    /// Reads a feed into bound types: stops and trips are kept, stop times are joined as they come, and none is held.
+    /// Reads a feed into bound types. Stops and trips are kept; stop times are joined as they arrive, and not stored.
     ///
-    /// - Throws: The first error of a file with its line, also for a stop time of a stop or trip that is not there.
-    /// - Complexity: O(*n* log *m*) for *n* stop times of which a stop has *m*.
+    /// - Throws: The first error of a file with its line, including an unknown stop or trip of a stop time.
+    /// - Complexity: O(*n* log *m*) for *n* stop times, of which each stop has *m*.
     public init(structuresOf feed: TransitFeed) throws(StreamError) {
         let times = try StopTimes(Self.join(feed, expectedCount: 0))
         var stream = try RecordStream<StopTime> { (one) throws(StreamError) in try times.add(one) }
@@ -16,10 +16,10 @@ extension Timetable {
         self.init(times.join)
     }
 
-    /// Reads the stop times of a feed into columns, and joins these.
+    /// Reads the stop times of a feed into columns and joins them.
     ///
-    /// - Throws: The first error of a file with its line; that of a stop time of a stop or trip that is not there has its path.
-    /// - Complexity: As the other one.
+    /// - Throws: The first error of a file with its line; an unknown stop or trip of a stop time is reported with its path.
+    /// - Complexity: The same as `init(structuresOf:)`.
     public init(columnsOf feed: TransitFeed) throws(StreamError) {
         let columns = try CSV.columns(
             ["trip_id": .string, "stop_id": .string, "departure_time": .string], from: feed.stopTimes)
@@ -52,7 +52,7 @@ extension Timetable {
     }
 }
 
-/// Where stop times of a stream go.
+/// Collects the stop times of a stream.
 private final class StopTimes {
     var join: StopTimeJoin
 
@@ -78,7 +78,7 @@ extension String {
     }
 }
 
-/// The strings of a column, which are lent.
+/// The strings of a column, in borrowed memory.
 private struct ColumnStrings {
     let text: UnsafeRawBufferPointer
     let ends: UnsafeBufferPointer<Int64>

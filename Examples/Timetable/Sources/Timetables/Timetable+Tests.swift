@@ -1,4 +1,4 @@
-// The tests of timetables: a board of a small feed, both ways of reading beside a slow one, and what is wrong in feeds.
+// The tests of timetables: a board of a small feed, both ways of reading compared with a slow one, and errors in feeds.
 
 #if DEBUG || IN_CLASS_TESTS
 import CSVStreaming
@@ -22,7 +22,7 @@ extension Timetable: SelfTesting {
     private static let small = feed(
         stops: "stop_id,stop_name,parent_station\nA,Market,\nA1,\"Market, north\",A\nA2,Market south,A\nB,Harbour,\n",
         trips: "route_id,trip_id,trip_headsign\n7,t1,Harbour\n7,t2,\n",
-        // The columns in another order, a quoted stop, times behind midnight and one that is left open.
+        // Reordered columns, a quoted stop, times after midnight, and a missing time.
         stopTimes: """
             stop_id,trip_id,departure_time,stop_sequence
             A1,t1,8:05:00,1
@@ -72,7 +72,7 @@ extension Timetable: SelfTesting {
         }
     }
 
-    /// What leaves a stop and its parts, found row by row.
+    /// Finds the departures from a stop and its parts by searching all rows.
     private static func search(
         _ feed: TransitFeed, _ timetable: Timetable, from station: String, at time: ClockTime
     ) throws -> [Line] {

@@ -1,25 +1,25 @@
-// Stops, trips and stop times joined in memory: all departures, in the order of their stops and times, in one array.
+// Joins stops, trips and stop times in memory: one array contains all departures, sorted by stop and time.
 
 import PlistStreaming
 import StringTables
 
-/// A timetable that is asked when something leaves a stop.
+/// A timetable that finds the departures from a stop.
 public struct Timetable: Sendable {
-    /// A departure: when, and which of the trips.
+    /// The time and the trip of a departure.
     struct Departure: Sendable, Equatable {
         var time: ClockTime
         var trip: Int32
     }
 
-    /// A departure as a board shows it.
+    /// A departure as shown on a board.
     public struct Line: Sendable, Equatable {
-        /// When it leaves.
+        /// The time of departure.
         public let time: ClockTime
-        /// The line.
+        /// The name of the line.
         public let route: String
-        /// Where to.
+        /// The destination.
         public let headsign: String
-        /// Where in the station.
+        /// The platform or other part of the station.
         public let stop: String
     }
 
@@ -28,13 +28,13 @@ public struct Timetable: Sendable {
     /// The trips, in the order of the feed.
     public let trips: [Trip]
     private let stopNumbers: KeySet
-    /// The numbers of the stops that are parts of a stop, and its own, by its number.
+    /// For each stop, the numbers of the stop itself and of its parts.
     private let parts: [[Int32]]
-    /// The departures of a stop are those from the start of its own to that of the next one.
+    /// The index of each stop's first departure. Its departures end at the start of the next stop's.
     private let starts: [Int]
     private let departures: [Departure]
 
-    /// Takes over what was joined.
+    /// Creates a timetable from joined stop times.
     init(_ join: consuming StopTimeJoin) {
         (starts, departures) = join.sorted()
         (stops, trips, stopNumbers) = (join.stops, join.trips, join.stopNumbers)
@@ -51,14 +51,15 @@ public struct Timetable: Sendable {
     /// The number of departures from all stops.
     public var departureCount: Int { departures.count }
 
-    /// The number of departures from a stop and its parts, 0 for one that is not known.
+    /// Returns the number of departures from a stop and its parts, or 0 for an unknown stop.
     public func departureCount(from station: String) -> Int {
         numbers(of: station).reduce(0) { $0 + starts[Int($1) + 1] - starts[Int($1)] }
     }
 
-    /// The next departures from a stop and its parts, the earliest first; those of the same second in the order of the feed's trips.
+    /// Returns the next departures from a stop and its parts, the earliest first. Departures at the same second are in the
+    /// order of the feed's trips.
     ///
-    /// - Complexity: O(log *n* + *m* log *m*) for *n* departures from the stop and *m* that are asked for, times the parts.
+    /// - Complexity: O(log *n* + *m* log *m*) for each part, with *n* departures from it and a `count` of *m*.
     public func departures(from station: String, at time: ClockTime, count: Int) -> [Line] {
         var found: [(departure: Departure, stop: Int)] = []
         for stop in numbers(of: station) {
@@ -79,7 +80,7 @@ public struct Timetable: Sendable {
 
     private func numbers(of station: String) -> [Int32] { stopNumbers.index(of: station).map { parts[$0] } ?? [] }
 
-    /// The first of the departures that is not before a time.
+    /// Returns the index of the first departure that isn't before a time.
     private func firstIndex(in range: Range<Int>, at time: ClockTime) -> Int {
         var (low, high) = (range.lowerBound, range.upperBound)
         while low < high {
@@ -90,7 +91,7 @@ public struct Timetable: Sendable {
     }
 }
 
-/// Stop times on their way into a timetable, each with the numbers of its trip and its stop.
+/// Stop times that are being joined, each with the numbers of its trip and its stop.
 struct StopTimeJoin {
     let stops: [Stop]
     let trips: [Trip]
@@ -99,9 +100,9 @@ struct StopTimeJoin {
     private var lastTrip = -1
     private var joined: [(stop: Int32, departure: Timetable.Departure)] = []
 
-    /// Begins with the stops and trips of a feed, and no times.
+    /// Begins with the stops and trips of a feed, without times.
     ///
-    /// - Throws: `duplicateKey` for two stops or trips with one identifier.
+    /// - Throws: `duplicateKey` for two stops or trips with the same identifier.
     init(stops: [Stop], trips: [Trip], expectedCount: Int = 0) throws(StreamError) {
         (self.stops, self.trips) = (stops, trips)
         stopNumbers = try Self.numbers(stops.lazy.map(\.stop_id), "stop")
@@ -119,9 +120,9 @@ struct StopTimeJoin {
 
     /// Adds a departure.
     ///
-    /// - Throws: `unrepresentable` for one of a stop or trip that is not there.
+    /// - Throws: `unrepresentable` for an unknown stop or trip.
     mutating func add(trip: RawSpan, stop: RawSpan, _ time: ClockTime) throws(StreamError) {
-        // The times of a trip mostly stand together.
+        // The times of a trip are usually adjacent.
         if lastTrip < 0 || !tripNumbers.isKey(at: lastTrip, equalTo: trip) {
             guard let number = tripNumbers.index(of: trip) else { throw Self.unknown("trip") }
             lastTrip = number
@@ -134,7 +135,7 @@ struct StopTimeJoin {
         StreamError(.unrepresentable, "expected a \(what) of the feed, found another identifier")
     }
 
-    /// The departures in the order of their stops, and within a stop in that of their times and trips, and where each stop begins.
+    /// Returns the departures sorted by stop, time and trip, and the index of each stop's first departure.
     func sorted() -> (starts: [Int], departures: [Timetable.Departure]) {
         var starts = [Int](repeating: 0, count: stops.count + 1)
         for one in joined { starts[Int(one.stop) + 1] += 1 }

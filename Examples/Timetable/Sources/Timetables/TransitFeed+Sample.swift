@@ -1,8 +1,8 @@
-// A feed in the shapes of GTFS (https://gtfs.org/schedule/reference), made from a seed: stops, trips and stop times with
-// values as varied as those of real feeds. No published feed is copied.
+// Generates a feed in the format of GTFS (https://gtfs.org/schedule/reference) from a seed. Its stops, trips and stop times
+// are as varied as in real feeds. It contains no data of published feeds.
 
 extension TransitFeed {
-    /// Makes a feed with so many stop times.
+    /// Makes a feed with the given number of stop times.
     public static func make(_ rowCount: Int) -> TransitFeed {
         var generator = SeededGenerator(seed: 20_261_123)
         let stopCount = max(4, rowCount / 250)
@@ -60,7 +60,7 @@ extension TransitFeed {
         }
     }
 
-    /// Hours may be above 24, as those behind midnight are.
+    /// Returns the text of a time. Hours can exceed 24, as for times after midnight.
     private static func clock(_ second: Int) -> String {
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return "\(two(second / 3_600)):\(two(second / 60 % 60)):\(two(second % 60))"

@@ -1,9 +1,10 @@
-// A timetable in memory: a feed of 5,000,000 stop times is made, read into bound types and into columns, joined with its stops and trips,
-// and asked what leaves a station next. One command, in the checkout:
+// Makes a feed of 5,000,000 stop times, reads it into bound types and into columns, joins it with its stops and trips in
+// memory, and prints the next departures from a station. Run this command in the checkout:
 //
-//     swift run -c release --package-path Examples/Timetable timetable [--rows N | --feed FOLDER] [--station ID] [--at H:MM:SS]
+//     swift run -c release --package-path Examples/Timetable timetable [--rows N | --feed FOLDER] [--station ID] [--at
+//     H:MM:SS]
 //
-// `--feed` reads a published feed instead. The tests run when it is built without `-c release`.
+// `--feed` reads a published feed instead. A build without `-c release` runs the tests.
 
 import Foundation
 import Timetables
@@ -61,7 +62,7 @@ enum TimetableCommand {
         try compare(timetable, byStructures)
     }
 
-    /// Asks for each stop once, and both timetables the same.
+    /// Queries both timetables once for each stop.
     private static func compare(_ timetable: Timetable, _ other: Timetable) throws {
         func ask(_ timetable: Timetable) -> Int {
             timetable.stops.reduce(0) { sum, stop in

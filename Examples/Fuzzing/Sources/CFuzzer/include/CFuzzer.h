@@ -1,4 +1,4 @@
-// The entry of libFuzzer for programs that have a main function of their own.
+// Declares libFuzzer's entry point for programs with a main function of their own.
 
 #ifndef CFUZZER_H
 #define CFUZZER_H

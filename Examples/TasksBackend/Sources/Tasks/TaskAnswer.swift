@@ -20,7 +20,7 @@ public struct TaskAnswer: Sendable {
         self.status = status
         fields = HTTPFields()
         self.body = ByteBuffer()
-        // The server's end of the connection normalizes the spellings of this field.
+        // The handler of the connection has normalized this field to `close`.
         if request.head.headerFields[.connection] == "close" { fields[.connection] = "close" }
         guard let body else { return }
         // Appended, since setting a field searches for it first.

@@ -16,10 +16,11 @@ public struct TaskRequest: Sendable {
 
     private let isLocal: Bool
 
-    /// Makes a request.
+    /// Creates a request.
     ///
-    /// - Parameter isLocal: Whether the server is for this machine only, and has no other name than `localhost` and addresses: a page
-    ///   whose own name leads here is refused.
+    /// - Parameter isLocal: A Boolean value that indicates whether the server is only for this machine, and so has no names
+    ///   except `localhost` and addresses. Requests that use another host name, for example from a web page whose name
+    ///   resolves to this machine, are rejected.
     public init(head: HTTPRequest, body: ByteBuffer? = ByteBuffer(), isLocal: Bool = false) {
         (self.head, self.body, self.isLocal) = (head, body, isLocal)
     }

@@ -101,7 +101,7 @@ public final class TaskStore: Sendable {
         }
     }
 
-    /// Adds tasks and sets their ids.
+    /// Adds tasks and makes them visible to reads.
     public func insert(_ tasks: [TaskRecord]) throws {
         try queue.sync {
             try writer.table.insert(tasks)

@@ -3,7 +3,6 @@
 //     swift run -c release --package-path Examples/TasksBackend TasksBackend [--database PATH] [--port N] [--memory]
 //
 // All responses are made in the module `Tasks`, whose tests run when this package is built without `-c release`.
-// Everything that is answered is in the module `Tasks`, whose tests run when this is built without `-c release`.
 
 import Foundation
 import Hummingbird

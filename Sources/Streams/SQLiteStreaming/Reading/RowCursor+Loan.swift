@@ -33,7 +33,7 @@ extension RowCursor {
         }
     }
 
-    // PERF: SQLite/reading; inlinable, so that it is specialised for sinks of other modules.
+    // PERF: SQLite/reading; inlinable, so that it is specialized for sinks of other modules.
     /// Returns the memory that a sink has lent, if any.
     @inlinable
     func endLoan<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {

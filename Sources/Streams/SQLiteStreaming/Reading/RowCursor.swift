@@ -1,4 +1,4 @@
-// Reads the rows of a statement for `send`. It isn't generic, so that only the loop over messages is specialised for sinks.
+// Reads the rows of a statement for `send`. It isn't generic, so that only the loop over messages is specialized for sinks.
 
 import CSystemSQLite
 import PlistBuilding
@@ -194,7 +194,7 @@ final class RowCursor {
         throw StreamError(.typeMismatch, "expected \(expected), found another value", path: path(index))
     }
 
-    // PERF: SQLite/reading; inlinable, so that it is specialised for sinks of other modules.
+    // PERF: SQLite/reading; inlinable, so that it is specialized for sinks of other modules.
     /// Sends the row as a dictionary, or stores it in memory that the sink lends.
     ///
     /// `endLoan` returns the memory after the last row.

@@ -150,7 +150,7 @@ final class RowScan {
         return RowColumns(statement) == columns
     }
 
-    // PERF: SQLite/reading; inlinable, so that it is specialised for sinks of other modules.
+    // PERF: SQLite/reading; inlinable, so that it is specialized for sinks of other modules.
     /// Sends the rows as an array of dictionaries.
     ///
     /// - Returns: A Boolean value that indicates whether they were sent. If it is false, nothing was sent.

@@ -116,7 +116,7 @@ extension SQLiteRows where Row: StreamValue {
 
 /// Builds values from rows.
 private final class RowBuilder {
-    // PERF: SQLite/reading; of a known type, so that the function that sends a row is specialised.
+    // PERF: SQLite/reading; of a known type, so that the function that sends a row is specialized.
     private var builder: ObjectBuilder<Int>
 
     init<Row: StreamValue>(building type: Row.Type, _ options: BuilderOptions) throws(StreamError) {

@@ -4,7 +4,7 @@ import PlistBuilding
 import PlistStreaming
 
 extension SQLiteStatement {
-    // PERF: SQLite/reading; inlinable, so that the loop is specialised for sinks of other modules.
+    // PERF: SQLite/reading; inlinable, so that the loop is specialized for sinks of other modules.
     /// Sends all rows to a sink as an array of dictionaries, with the current values of the parameters.
     ///
     /// Integers, reals, text and blobs are sent as the messages of their types; Booleans and dates follow the options'

@@ -54,7 +54,7 @@ extension SQLiteTable {
             try selection(condition, orders, limit, offset), readingOptions, BuilderOptions(keyMapping: keyMapping))
     }
 
-    // PERF: SQLite/reading; inlinable, so that the loop is specialised for sinks of other modules.
+    // PERF: SQLite/reading; inlinable, so that the loop is specialized for sinks of other modules.
     /// Sends the rows that satisfy a condition to a sink, as an array of dictionaries.
     ///
     /// - Precondition: `limit` and `offset` are not negative.

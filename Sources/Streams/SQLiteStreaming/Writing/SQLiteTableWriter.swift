@@ -20,8 +20,8 @@ import StringTables
 /// a new stream. If writers of one connection take turns, an array that begins within an array of another writer must end
 /// before that one: otherwise both are undone.
 ///
-/// Keys are the names of columns, compared by bytes and so with ASCII case. A column without a key gets its default. If a key
-/// occurs twice, the last value is used. A value that the type of its column would change is rejected, for example the text
+/// Keys are the names of columns, compared by bytes, so they are case-sensitive. A column without a key gets its default. If
+/// a key occurs twice, the last value is used. A value that the type of its column would change is rejected, for example the text
 /// `007` in a column of integers; see ``SQLiteColumn/Affinity``.
 public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// A column of the rows.

@@ -108,12 +108,12 @@ struct TestLogger {
                 watch(package)
             }
             runOptions = try options.runOptions()
-        } catch let error as PackageOptionsError {
+        } catch let error as LocatedError {
             Self.complain(error.description, severity: nil)
             return .usage
         } catch {
             Self.complain("\(error)")
-            if let word = options.wordAfterShuffle, options.subjects.contains(word), error is SubjectError {
+            if let word = options.wordAfterShuffle, options.subjects.contains(word), error is UsageError {
                 Self.complain("'--shuffle' takes a whole number as its seed", severity: "note")
             }
             return .usage

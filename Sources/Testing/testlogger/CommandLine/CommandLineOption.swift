@@ -1,77 +1,142 @@
-// The table of options: names, help, and what each sets. Parsing and help are made from it.
+// The table of options: their names, help texts and effects. The parser and the help are functions of it.
 
+import TestReporting
 import TestSupervision
 
 /// An option of the command line.
 struct CommandLineOption {
-    /// The effect of an option.
-    enum Setter {
-        case flag(WritableKeyPath<CommandLineOptions, Bool>)
-        /// A whole number with its unit, at least 1 or at least 0.
-        case number(WritableKeyPath<CommandLineOptions, Int>, of: String, allowsZero: Bool = false)
-        case text(WritableKeyPath<CommandLineOptions, String?>)
-        /// One more of several texts.
-        case list(WritableKeyPath<CommandLineOptions, [String]>)
-        case other((inout CommandLineOptions, String) throws(UsageError) -> Void)
-    }
+    /// Sets a value, or returns what was expected instead, with the allowed words if there are only a few.
+    typealias Setter = (inout CommandLineOptions, String) -> (expected: String, words: [String])?
 
-    /// The last one is the one that it is known by.
-    let names: [String]
-    /// The name of its value; nil for an option without one.
-    let value: String?
-    /// Its line in the help.
-    let help: String
-    /// True if `.testlogger` may contain it.
-    let isOfPackage: Bool
+    /// The names and the value, as in the help.
+    private let synopsis: String
+    private let help: String
     private let setter: Setter
 
-    init(_ names: String..., value: String? = nil, help: String, isOfPackage: Bool = false, _ setter: Setter) {
-        self.names = names
-        self.value = value
+    private init(_ synopsis: String, _ help: String, _ setter: @escaping Setter) {
+        self.synopsis = synopsis
         self.help = help
-        self.isOfPackage = isOfPackage
         self.setter = setter
     }
 
-    var name: String { names[names.count - 1] }
+    private var words: [String] {
+        synopsis.split(separator: " ").map { String($0.last == "," ? $0.dropLast() : $0) }
+    }
 
-    /// Sets what this option sets.
-    func set(_ options: inout CommandLineOptions, _ text: String) throws(UsageError) {
-        switch setter {
-        case .flag(let path): options[keyPath: path] = true
-        case .text(let path): options[keyPath: path] = text
-        case .other(let set): try set(&options, text)
-        case .list(let path):
-            // An empty pattern would be found in every name.
-            if text.isEmpty { throw error("\(value ?? ""), which is not empty", "") }
-            options[keyPath: path].append(text)
-        case .number(let path, let what, let allowsZero):
-            guard let number = Int(text), number >= (allowsZero ? 0 : 1) else {
-                throw error("a number of \(what)\(allowsZero ? "" : " above 0")", text)
-            }
-            options[keyPath: path] = number
+    var names: [String] { words.filter { $0.hasPrefix("-") } }
+
+    /// The name that identifies the option.
+    var name: String { names.last ?? "" }
+
+    /// The name of the value, or nil if the option has none.
+    var value: String? { words.last.flatMap { $0.hasPrefix("-") ? nil : $0 } }
+
+    var isValueOptional: Bool { value?.hasPrefix("[") ?? false }
+
+    /// A Boolean value that indicates whether `.testlogger` may contain the option.
+    var isOfPackage: Bool { Self.namesOfPackage.contains(name) }
+
+    static func named(_ name: String) throws(UsageError) -> CommandLineOption {
+        if let option = all.first(where: { $0.names.contains(name) }) { return option }
+        throw UsageError(
+            description: "unknown option '\(name)'" + suggestion(for: name, among: all.flatMap(\.names)))
+    }
+
+    /// Applies the option.
+    ///
+    /// - Parameters:
+    ///   - text: The value, or nil if the option was given without one.
+    ///   - name: The name by which the option was given.
+    func set(_ options: inout CommandLineOptions, _ text: String?, as name: String) throws(UsageError) {
+        if let value, text == nil, !isValueOptional {
+            throw UsageError(description: "option '\(name)' expects \(value) after it")
+        }
+        if value == nil, let text {
+            throw UsageError(description: "option '\(name)' takes no value, but is given '\(text)'")
+        }
+        let text = text ?? ""
+        guard let (expected, words) = setter(&options, text) else { return }
+        throw UsageError(
+            description: "option '\(self.name)' expects \(expected)"
+                + (text.isEmpty ? "" : ", not '\(text)'" + suggestion(for: text, among: words)))
+    }
+
+    // MARK: Setters
+
+    private static func flag(_ path: WritableKeyPath<CommandLineOptions, Bool>) -> Setter {
+        { options, _ in
+            options[keyPath: path] = true
+            return nil
         }
     }
 
-    private func error(_ expected: String, _ found: String) -> UsageError {
-        UsageError(description: "option '\(name)' expects \(expected)" + (found.isEmpty ? "" : ", not '\(found)'"))
+    private static func text(_ path: WritableKeyPath<CommandLineOptions, String?>) -> Setter {
+        { options, text in
+            options[keyPath: path] = text
+            return nil
+        }
     }
 
-    /// Reads one of a few words.
-    private static func oneOf<Choice: RawRepresentable<String> & CaseIterable>(
-        _ type: Choice.Type, _ name: String, _ text: String
-    ) throws(UsageError) -> Choice {
-        if let choice = Choice(rawValue: text) { return choice }
-        let names = Choice.allCases.map(\.rawValue)
-        throw UsageError(
-            description: "option '\(name)' expects one of \(names.joined(separator: ", ")), not '\(text)'"
-                + suggestion(for: text, among: names))
+    /// Appends one of several texts. An empty pattern would match every name.
+    private static func list(_ path: WritableKeyPath<CommandLineOptions, [String]>, _ value: String) -> Setter {
+        { options, text in
+            if text.isEmpty { return ("\(value), which is not empty", []) }
+            options[keyPath: path].append(text)
+            return nil
+        }
+    }
+
+    private static func number(
+        _ path: WritableKeyPath<CommandLineOptions, Int>, of unit: String, allowsZero: Bool = false
+    ) -> Setter {
+        { options, text in
+            guard let number = Int(text), number >= (allowsZero ? 0 : 1) else {
+                return ("a number of \(unit)\(allowsZero ? "" : " above 0")", [])
+            }
+            options[keyPath: path] = number
+            return nil
+        }
+    }
+
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ path: WritableKeyPath<CommandLineOptions, Choice?>
+    ) -> Setter {
+        { options, text in
+            let names = Choice.allCases.map(\.rawValue)
+            guard let choice = Choice(rawValue: text) else {
+                return ("one of \(names.joined(separator: ", "))", names)
+            }
+            options[keyPath: path] = choice
+            return nil
+        }
+    }
+
+    private static func shard(_ options: inout CommandLineOptions, _ text: String) -> (String, [String])? {
+        options.run.choice.shard = TestShard(text)
+        return options.run.choice.shard == nil ? ("I/N with I from 1 to N", []) : nil
+    }
+
+    private static func seed(_ options: inout CommandLineOptions, _ text: String) -> (String, [String])? {
+        options.run.shuffleSeed = text.isEmpty ? .random(in: 1...99_999) : UInt64(text)
+        return options.run.shuffleSeed == nil ? ("a whole number as its seed", []) : nil
+    }
+
+    private static func verbosity(_ verbosity: Verbosity) -> Setter {
+        { options, _ in
+            options.verbosity = max(options.verbosity, verbosity)
+            return nil
+        }
+    }
+
+    private static func marker(_ options: inout CommandLineOptions, _ text: String) -> (String, [String])? {
+        (options.marker, options.verbosity) = (text, .quiet)
+        return nil
     }
 
     // MARK: The table
 
     /// All options, under the titles of the help.
-    static var sections: [(title: String, options: [CommandLineOption])] {
+    private static var sections: [(title: String, options: [CommandLineOption])] {
         [
             ("selection", selection), ("running", running), ("mutation testing", mutationTesting),
             ("changing sources, debugging", changing), ("output", output),
@@ -79,145 +144,103 @@ struct CommandLineOption {
     }
 
     static var all: [CommandLineOption] {
-        // Only the build plugin uses this.
-        sections.flatMap(\.options) + [
-            CommandLineOption("--marker", value: "FILE", help: "", .other { ($0.marker, $0.verbosity) = ($1, .quiet) })
-        ]
+        // Only the build plugin uses the last one.
+        sections.flatMap(\.options) + [CommandLineOption("--marker FILE", "", marker)]
     }
+
+    /// The options that `.testlogger` may contain.
+    private static let namesOfPackage = [
+        "--skip", "--test-type", "--timeout", "--jobs", "--fail-fast", "--retries", "--fail-on-flaky", "--slow",
+        "--color",
+    ]
 
     private static var selection: [CommandLineOption] {
         [
-            CommandLineOption(
-                "--filter", value: "PATTERN", help: "only tests whose Type.test matches; may be repeated",
-                .list(\.filters)),
-            CommandLineOption(
-                "--skip", value: "PATTERN", help: "no tests whose Type.test matches; may be repeated",
-                isOfPackage: true, .list(\.exclusions)),
-            CommandLineOption(
-                "--exact", help: "patterns are whole names instead of regular expressions", .flag(\.isExact)),
-            CommandLineOption(
-                "--test-type", value: "NAME", help: "the lists of this name; may be repeated [unit]",
-                isOfPackage: true, .list(\.run.choice.testTypes)),
-            CommandLineOption("--failed", help: "only what failed in the last run", .flag(\.run.choice.isFailedOnly)),
-            CommandLineOption(
-                "--changed", help: "only tests in sources that have changed since the last run",
-                .flag(\.run.choice.isChangedOnly)),
-            CommandLineOption(
-                "--shard", value: "I/N", help: "only the I-th of N parts, for N machines",
-                .other { (options, text) throws(UsageError) in
-                    guard let shard = TestShard(text) else {
-                        throw UsageError(
-                            description: "option '--shard' expects I/N with I from 1 to N, not '\(text)'")
-                    }
-                    options.run.choice.shard = shard
-                }),
-            CommandLineOption(
-                "--no-tests", value: "pass|fail",
-                help: "result of an empty selection [pass with --shard, --failed, --changed]",
-                .other { (options, text) throws(UsageError) in
-                    options.emptyChoice = try oneOf(EmptyChoice.self, "--no-tests", text)
-                }),
-            CommandLineOption(
-                "-l", "--list", help: "print the selected tests, and run nothing", .flag(\.run.isListing)),
+            .init(
+                "--filter PATTERN", "only tests whose Type.test matches; may be repeated", list(\.filters, "PATTERN")),
+            .init("--skip PATTERN", "no tests whose Type.test matches; may be repeated", list(\.exclusions, "PATTERN")),
+            .init("--exact", "patterns are whole names instead of regular expressions", flag(\.isExact)),
+            .init(
+                "--test-type NAME", "the lists of this name; may be repeated [unit]",
+                list(\.run.choice.testTypes, "NAME")),
+            .init("--failed", "only what failed in the last run", flag(\.run.choice.isFailedOnly)),
+            .init(
+                "--changed", "only tests in sources that have changed since the last run",
+                flag(\.run.choice.isChangedOnly)),
+            .init("--shard I/N", "only the I-th of N parts, for N machines", shard),
+            .init(
+                "--no-tests pass|fail", "result of an empty selection [pass with --shard, --failed, --changed]",
+                choice(\.emptyChoice)),
+            .init("-l, --list", "print the selected tests, and run nothing", flag(\.run.isListing)),
         ]
     }
 
     private static var running: [CommandLineOption] {
         [
-            CommandLineOption(
-                "--timeout", value: "MS", help: "the limit of a test that sets none itself [10000]", isOfPackage: true,
-                .number(\.run.timeoutMilliseconds, of: "milliseconds")),
-            CommandLineOption(
-                "-j", "--jobs", value: "N", help: "how many workers may run at once [the number of processors]",
-                isOfPackage: true, .number(\.jobCount, of: "workers")),
-            CommandLineOption("--isolate", help: "run each test in a process of its own", .flag(\.run.isolatesTests)),
-            CommandLineOption(
-                "--fail-fast", help: "begin nothing after the first failure", isOfPackage: true,
-                .flag(\.run.stopsAtFirstFailure)),
-            CommandLineOption(
-                "--retries", value: "N", help: "run a failed test up to N times more; one that then passes is flaky",
-                isOfPackage: true, .number(\.run.retryCount, of: "further attempts", allowsZero: true)),
-            CommandLineOption(
-                "--fail-on-flaky", help: "exit with status 1 if a test is flaky", isOfPackage: true,
-                .flag(\.failsOnFlaky)),
-            CommandLineOption(
-                "--repeat", value: "N", help: "run everything N times", .number(\.repetitionCount, of: "runs")),
-            CommandLineOption(
-                "--until-failure", help: "run everything until a test fails, at most --repeat N times",
-                .flag(\.isUntilFailure)),
-            CommandLineOption(
-                "--shuffle", value: "[SEED]", help: "run in random order; failures name the seed that repeats it",
-                .other { (options, text) throws(UsageError) in
-                    guard text.isEmpty || UInt64(text) != nil else {
-                        throw UsageError(
-                            description: "option '--shuffle' expects a whole number as its seed, not '\(text)'")
-                    }
-                    options.run.shuffleSeed = UInt64(text) ?? .random(in: 1...99_999)
-                }),
-            CommandLineOption(
-                "--watch", help: "build and run again whenever a source is saved", .flag(\.isWatching)),
+            .init(
+                "--timeout MS", "the limit of a test that sets none itself [10000]",
+                number(\.run.timeoutMilliseconds, of: "milliseconds")),
+            .init(
+                "-j, --jobs N", "how many workers may run at once [the number of processors]",
+                number(\.jobCount, of: "workers")),
+            .init("--isolate", "run each test in a process of its own", flag(\.run.isolatesTests)),
+            .init("--fail-fast", "begin nothing after the first failure", flag(\.run.stopsAtFirstFailure)),
+            .init(
+                "--retries N", "run a failed test up to N times more; one that then passes is flaky",
+                number(\.run.retryCount, of: "further attempts", allowsZero: true)),
+            .init("--fail-on-flaky", "exit with status 1 if a test is flaky", flag(\.failsOnFlaky)),
+            .init("--repeat N", "run everything N times", number(\.repetitionCount, of: "runs")),
+            .init(
+                "--until-failure", "run everything until a test fails, at most --repeat N times",
+                flag(\.isUntilFailure)),
+            .init("--shuffle [SEED]", "run in random order; failures name the seed that repeats it", seed),
+            .init("--watch", "build and run again whenever a source is saved", flag(\.isWatching)),
         ]
     }
 
     private static var mutationTesting: [CommandLineOption] {
         [
-            CommandLineOption(
-                "--mutants", help: "change the sources, one place at a time, and warn where no test fails",
-                .flag(\.isMutating)),
-            CommandLineOption(
-                "--budget", value: "SECONDS", help: "how long that may take [300]",
-                .number(\.budgetSeconds, of: "seconds")),
+            .init(
+                "--mutants", "change the sources, one place at a time, and warn where no test fails",
+                flag(\.isMutating)),
+            .init("--budget SECONDS", "how long that may take [300]", number(\.budgetSeconds, of: "seconds")),
         ]
     }
 
     private static var changing: [CommandLineOption] {
         [
-            CommandLineOption(
-                "--accept", help: "write values that were got over the literals and golden files expected",
-                .flag(\.run.isAccepting)),
-            CommandLineOption("--fix-lists", help: "add tests that are in no list to theirs", .flag(\.fixesLists)),
-            CommandLineOption(
-                "--debug", value: "TEST", help: "start gdb or lldb on one test", .text(\.debuggedTest)),
+            .init(
+                "--accept", "write values that were got over the literals and golden files expected",
+                flag(\.run.isAccepting)),
+            .init("--fix-lists", "add tests that are in no list to theirs", flag(\.fixesLists)),
+            .init("--debug TEST", "start gdb or lldb on one test", text(\.debuggedTest)),
         ]
     }
 
     private static var output: [CommandLineOption] {
         [
-            CommandLineOption(
-                "-v", "--verbose", help: "show every test with its outcome",
-                .other { options, _ in options.verbosity = max(options.verbosity, .tests) }),
-            CommandLineOption(
-                "-vv", help: "show every test when it begins, too",
-                .other { options, _ in options.verbosity = .progress }),
-            CommandLineOption(
-                "--slow", value: "MS", help: "warn of each test that takes longer; list the ten slowest",
-                isOfPackage: true, .number(\.run.slowMilliseconds, of: "milliseconds")),
-            CommandLineOption(
-                "--no-capture", help: "show what tests print, as they print it; uses one worker",
-                .flag(\.run.leavesOutput)),
-            CommandLineOption(
-                "--color", value: "WHEN", help: "auto, always or never [auto: on terminals, unless NO_COLOR is set]",
-                isOfPackage: true,
-                .other { (options, text) throws(UsageError) in
-                    options.colour = try oneOf(ColourChoice.self, "--color", text)
-                }),
-            CommandLineOption(
-                "--junit", value: "PATH", help: "write JUnit XML; '-' prints it instead of the text",
-                .text(\.junitPath)),
-            CommandLineOption(
-                "--json", value: "PATH", help: "write events as JSON lines; '-' prints them instead of the text",
-                .text(\.jsonPath)),
-            CommandLineOption(
-                "--github", help: "write GitHub annotations and a step summary [on in GitHub Actions]",
-                .flag(\.isOnGitHub)),
-            CommandLineOption(
-                "--coverage", help: "report lines that tests reach, of a build with --enable-code-coverage",
-                .flag(\.run.leavesProfiles)),
-            CommandLineOption(
-                "--stable-output", help: "print no times, and relative paths, so that output can be compared",
-                .flag(\.run.isStable)),
-            CommandLineOption("--version", help: "print the version", .flag(\.wantsVersion)),
-            CommandLineOption("-h", "--help", help: "print this", .flag(\.wantsHelp)),
+            .init("-v, --verbose", "show every test with its outcome", verbosity(.tests)),
+            .init("-vv", "show every test when it begins, too", verbosity(.progress)),
+            .init(
+                "--slow MS", "warn of each test that takes longer; list the ten slowest",
+                number(\.run.slowMilliseconds, of: "milliseconds")),
+            .init(
+                "--no-capture", "show what tests print, as they print it; uses one worker", flag(\.run.leavesOutput)),
+            .init(
+                "--color WHEN", "auto, always or never [auto: on terminals, unless NO_COLOR is set]",
+                choice(\.colour)),
+            .init("--junit PATH", "write JUnit XML; '-' prints it instead of the text", text(\.junitPath)),
+            .init("--json PATH", "write events as JSON lines; '-' prints them instead of the text", text(\.jsonPath)),
+            .init(
+                "--github", "write GitHub annotations and a step summary [on in GitHub Actions]", flag(\.isOnGitHub)),
+            .init(
+                "--coverage", "report lines that tests reach, of a build with --enable-code-coverage",
+                flag(\.run.leavesProfiles)),
+            .init(
+                "--stable-output", "print no times, and relative paths, so that output can be compared",
+                flag(\.run.isStable)),
+            .init("--version", "print the version", flag(\.wantsVersion)),
+            .init("-h, --help", "print this", flag(\.wantsHelp)),
         ]
     }
 
@@ -238,16 +261,14 @@ struct CommandLineOption {
         for (title, options) in sections {
             text += "\n\(title)\n"
             for option in options {
-                let names = option.names.joined(separator: ", ") + (option.value.map { " \($0)" } ?? "")
-                let start = "  \(option.names.count == 1 && names.hasPrefix("--") ? "    " : "")\(names)"
+                let start = "  \(option.synopsis.hasPrefix("--") ? "    " : "")\(option.synopsis)"
                 text += start + String(repeating: " ", count: max(1, 28 - start.count)) + option.help + "\n"
             }
         }
-        let ofPackage = all.filter(\.isOfPackage).map(\.name)
         return text + """
 
             The file .testlogger in the package's folder may hold these options, one a line:
-            \(ofPackage.joined(separator: " "))
+            \(namesOfPackage.joined(separator: " "))
 
             exit status: 0 passed, 1 a test failed, 2 wrong command line, 3 the tests could not be run,
             4 nothing to run, 128 + N ended by signal N

@@ -5,12 +5,26 @@ import TestEvents
 import TestReporting
 import TestSupervision
 
-/// A command line that is not understood.
+/// An invalid command line, or a command that can't be executed.
 struct UsageError: Error, Equatable, CustomStringConvertible {
     var description: String
 }
 
-/// What a run ends with for which nothing was chosen.
+/// An error in a file, with its place.
+struct LocatedError: Error, Equatable, CustomStringConvertible {
+    let place: SourcePlace
+    let message: String
+
+    init(path: String, line: Int = 1, column: Int = 1, _ message: String) {
+        place = SourcePlace(path: path, line: line, column: column)
+        self.message = message
+    }
+
+    /// The message as a compiler prints it.
+    var description: String { "\(place.text): error: \(message)" }
+}
+
+/// The result of a run without tests.
 enum EmptyChoice: String, CaseIterable {
     case pass, fail
 }
@@ -56,7 +70,7 @@ struct CommandLineOptions {
     private(set) var wordAfterShuffle: String?
     var wantsHelp = false
     var wantsVersion = false
-    var colour = ColourChoice.automatic
+    var colour: ColourChoice? = .automatic
     /// Where reports go; `standardOutput` means in place of the text.
     var junitPath: String?
     var jsonPath: String?
@@ -102,32 +116,21 @@ struct CommandLineOptions {
             }
             optionWords.append(word)
             let parts = Self.parts(of: word)
-            let option = try Self.option(named: parts[0])
-            var value = ""
-            if option.name == "--shuffle" {
-                // The one option that may do without its value.
-                if parts.count == 2 {
-                    value = parts[1]
-                } else if let next = rest.first, UInt64(next) != nil {
+            let option = try CommandLineOption.named(parts[0])
+            var value = parts.count == 2 ? parts[1] : nil
+            if value == nil, option.value != nil, let next = rest.first {
+                if !option.isValueOptional || UInt64(next) != nil {
                     value = rest.removeFirst()
-                    optionWords.append(value)
+                    optionWords.append(next)
                 } else {
-                    wordAfterShuffle = rest.first
+                    wordAfterShuffle = next
                 }
-            } else if let valueName = option.value {
-                guard let given = parts.count == 2 ? parts[1] : rest.popFirst() else {
-                    throw UsageError(description: "option '\(parts[0])' expects \(valueName) after it")
-                }
-                value = given
-                if parts.count == 1 { optionWords.append(given) }
-            } else if parts.count == 2 {
-                throw UsageError(description: "option '\(parts[0])' takes no value, but is given '\(parts[1])'")
             }
-            // Of several parts only one could be run.
+            // Only one of several parts can run.
             guard given.insert(option.name).inserted || option.name != "--shard" else {
                 throw UsageError(description: "option '--shard' is given twice")
             }
-            try option.set(&self, value)
+            try option.set(&self, value, as: parts[0])
         }
         try checkCombinations()
     }
@@ -181,41 +184,28 @@ struct CommandLineOptions {
         return word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     }
 
-    private static func option(named word: String) throws(UsageError) -> CommandLineOption {
-        let all = CommandLineOption.all
-        if let option = all.first(where: { $0.names.contains(word) }) { return option }
-        throw UsageError(
-            description: "unknown option '\(word)'" + suggestion(for: word, among: all.flatMap(\.names)))
-    }
-
-    /// Takes from a package's options those that were not given.
-    mutating func add(_ package: PackageOptions) throws(PackageOptionsError) {
+    /// Applies the options of a package that the command line doesn't contain.
+    mutating func add(_ package: PackageOptions) throws(LocatedError) {
         for line in package.lines {
             var column = line.column
             do throws(UsageError) {
-                let option = try Self.option(named: line.name)
+                let option = try CommandLineOption.named(line.name)
                 guard option.isOfPackage else {
                     throw UsageError(description: "option '\(line.name)' is of one command, not of a package")
                 }
-                if let valueName = option.value, line.value == nil {
-                    throw UsageError(description: "option '\(line.name)' expects \(valueName) after it")
-                }
                 column = line.valueColumn
-                if option.value == nil, let value = line.value {
-                    throw UsageError(description: "option '\(line.name)' takes no value, but is given '\(value)'")
-                }
-                // What the command line wins over must make sense, too.
+                // An option that the command line overrides is checked, too.
                 var changed = self
-                try option.set(&changed, line.value ?? "")
+                try option.set(&changed, line.value, as: line.name)
                 if option.name == "--skip" { try Self.checkPattern(line.value ?? "") }
                 if given.contains(option.name) { continue }
                 self = changed
                 if ["--test-type", "--skip"].contains(option.name), let value = line.value {
-                    let place = SourcePlace(path: package.path, line: line.number, column: line.valueColumn)
+                    let place = SourcePlace(path: package.path, line: line.number, column: column)
                     packageChoices.append(PackageChoice(name: option.name, value: value, place: place))
                 }
             } catch {
-                throw package.error(error.description, line, column)
+                throw LocatedError(path: package.path, line: line.number, column: column, error.description)
             }
         }
     }

@@ -1,29 +1,23 @@
-// `.testlogger`, a file in a package's folder: what every run of its tests is to be like, the build's steps too.
+// Reads `.testlogger`, a file in a package's folder with options for every run of its tests, including build steps.
 
 import TestSupervision
 
-/// A line of `.testlogger` that is not understood.
-struct PackageOptionsError: Error, Equatable, CustomStringConvertible {
-    /// `path:line:column: error: message`, as a compiler writes it.
-    var description: String
-}
-
-/// The options of a package: those of the command line that make sense for a build's step, too, one a line.
+/// The options of a package: options of the command line that also make sense for a build step, one per line.
 ///
 ///     # The network is slow here.
 ///     --timeout 20000
 ///     --test-type unit
 ///     --test-type network
 ///
-/// What stands behind `#` at the beginning of a line or behind a space is a comment. A value is the rest of its line. What
-/// the command line says of an option stands in place of all that the file says of it.
+/// A comment begins with `#` at the beginning of a line or after a space. A value is the rest of its line. If the command
+/// line contains an option, all lines with this option are ignored.
 struct PackageOptions: Equatable {
     struct Line: Equatable {
         var name: String
-        /// Nil for an option without one.
+        /// The value, or nil if the line has none.
         var value: String?
         var number: Int
-        /// Where the option begins, and its value, in bytes from 1.
+        /// The columns of the option and of its value, in bytes from 1.
         var column: Int
         var valueColumn: Int
     }
@@ -34,59 +28,42 @@ struct PackageOptions: Equatable {
     private(set) var lines: [Line] = []
 
     /// Reads the file of a package, if it has one.
-    init?(root: String) throws(PackageOptionsError) {
+    init?(root: String) throws(LocatedError) {
         let path = "\(root)/\(Self.fileName)"
-        // A link to nothing is somebody's mistake.
+        // A link to a missing file is an error.
         guard FileAccess.exists(path) || FileAccess.isLink(path) else { return nil }
         let bytes: [UInt8]
         do throws(SystemError) { bytes = try FileAccess.contents(of: path) } catch {
-            throw PackageOptionsError(description: "\(path):1:1: error: \(error.description)")
+            throw LocatedError(path: path, error.description)
         }
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0  // a byte order mark
         guard let text = String(validating: bytes[start...], as: UTF8.self) else {
-            throw PackageOptionsError(description: "\(path):1:1: error: expected text in UTF-8")
+            throw LocatedError(path: path, "expected text in UTF-8")
         }
         try self.init(text: text, path: path)
     }
 
-    init(text: String, path: String) throws(PackageOptionsError) {
+    init(text: String, path: String) throws(LocatedError) {
         self.path = path
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
-            guard let option = Self.read(line, number: index + 1) else { continue }
-            guard option.name.hasPrefix("-") else {
-                throw error(
-                    "expected an option such as '--timeout 20000' but found '\(option.name)'", option, option.column)
+            var code = line[..<(line.firstRange(of: /(?:^|[ \t])#/)?.lowerBound ?? line.endIndex)]
+            while code.last == " " || code.last == "\t" { code.removeLast() }
+            guard !code.isEmpty, let match = code.wholeMatch(of: /[ \t]*([^ \t=]*)(?:[ \t=][ \t]*(.*))?/) else {
+                continue
             }
-            self.lines.append(option)
+            let column = { (text: Substring) in line.utf8.distance(from: line.startIndex, to: text.startIndex) + 1 }
+            let (name, value) = (match.1, match.2)
+            guard name.hasPrefix("-") else {
+                throw LocatedError(
+                    path: path, line: index + 1, column: column(name),
+                    "expected an option such as '--timeout 20000' but found '\(name)'")
+            }
+            self.lines.append(
+                Line(
+                    name: String(name), value: value.map(String.init), number: index + 1, column: column(name),
+                    valueColumn: column(value ?? name)))
         }
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-    /// Reads `--name value`, `--name=value` or `--name`; nil when nothing but a comment is there.
-    private static func read(_ text: Substring, number: Int) -> Line? {
-        let bytes = Array(text.utf8)
-        var end =
-            bytes.indices.first {
-                bytes[$0] == UInt8(ascii: "#") && ($0 == 0 || isSpace(bytes[$0 - 1]))
-            } ?? bytes.count
-        while end > 0, isSpace(bytes[end - 1]) { end -= 1 }
-        guard let start = bytes[..<end].firstIndex(where: { !isSpace($0) }) else { return nil }
-        let nameEnd = bytes[start..<end].firstIndex { isSpace($0) || $0 == UInt8(ascii: "=") } ?? end
-        var line = Line(
-            name: String(decoding: bytes[start..<nameEnd], as: UTF8.self), number: number, column: start + 1,
-            valueColumn: start + 1)
-        if nameEnd < end {
-            let valueStart = bytes[(nameEnd + 1)..<end].firstIndex { !isSpace($0) } ?? end
-            line.value = String(decoding: bytes[valueStart..<end], as: UTF8.self)
-            line.valueColumn = valueStart + 1
-        }
-        return line
-    }
-
-    func error(_ message: String, _ line: Line, _ column: Int) -> PackageOptionsError {
-        PackageOptionsError(description: "\(path):\(line.number):\(column): error: \(message)")
     }
 }
 
@@ -104,11 +81,11 @@ extension PackageOptions: SelfTesting {
             "testReadsTheFileThatIsThere": testReadsTheFileThatIsThere,
         ]
             + .each("testSaysWhatIsWrong", mistakes) { text, message in
-                let error = expectThrows(PackageOptionsError.self) { _ = try options(text) }
+                let error = expectThrows(LocatedError.self) { _ = try options(text) }
                 expectEqual(error?.description, "/p/.testlogger:\(message)")
             }
             + .each("testSaysWhichPatternIsWrong", [[], ["--skip", "b"], ["--exact"]]) { words in
-                let error = expectThrows(PackageOptionsError.self) { _ = try options("\n --skip  (", words) }
+                let error = expectThrows(LocatedError.self) { _ = try options("\n --skip  (", words) }
                 let start = "/p/.testlogger:2:10: error: '(' is not a regular expression: "
                 expectTrue(error?.description.hasPrefix(start) ?? false)
             }
@@ -168,7 +145,7 @@ extension PackageOptions: SelfTesting {
         expectNil(try PackageOptions(root: root))
         symlink("nowhere", "\(root)/.testlogger")
         func expectError(_ text: String, line: UInt = #line) {
-            let error = expectThrows(PackageOptionsError.self, line: line) { _ = try PackageOptions(root: root) }
+            let error = expectThrows(LocatedError.self, line: line) { _ = try PackageOptions(root: root) }
             expectEqual(error?.description, "\(root)/.testlogger:1:1: error: \(text)", line: line)
         }
         expectError("cannot open \(root)/.testlogger: No such file or directory")

@@ -23,11 +23,6 @@ enum Subject: Equatable {
     }
 }
 
-/// Why there is nothing to test.
-struct SubjectError: Error, Equatable, CustomStringConvertible {
-    var description: String
-}
-
 struct SubjectFinder {
     /// The folder of the package that the current directory is in, or the current directory.
     let root: String
@@ -45,11 +40,11 @@ struct SubjectFinder {
     }
 
     /// Finds what all words name; objects make one module together.
-    func find(_ words: [String]) throws(SubjectError) -> [Subject] {
+    func find(_ words: [String]) throws(UsageError) -> [Subject] {
         var subjects: [Subject] = []
         let objects = words.filter { $0.hasSuffix(".o") }
         for object in objects where !FileAccess.exists(object) {
-            throw SubjectError(description: "there is no object \(object)")
+            throw UsageError(description: "there is no object \(object)")
         }
         if !objects.isEmpty {
             var module = ModuleDescription()
@@ -63,13 +58,13 @@ struct SubjectFinder {
     }
 
     /// Finds all modules of the package.
-    func all() throws(SubjectError) -> [Subject] {
+    func all() throws(UsageError) -> [Subject] {
         let modules = try modules()
-        if modules.isEmpty { throw SubjectError(description: "no module, image, object or line is named\(noModules)") }
+        if modules.isEmpty { throw UsageError(description: "no module, image, object or line is named\(noModules)") }
         return modules.map(Subject.module)
     }
 
-    private func modules() throws(SubjectError) -> [ModuleDescription] {
+    private func modules() throws(UsageError) -> [ModuleDescription] {
         var modules: [ModuleDescription] = []
         for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) { modules.append(try description(at: path)) }
         return modules
@@ -80,7 +75,7 @@ struct SubjectFinder {
     }
 
     /// Finds the modules that have these sources.
-    func find(sources: [String]) throws(SubjectError) -> [Subject] {
+    func find(sources: [String]) throws(UsageError) -> [Subject] {
         let subjects = try modules().filter { module in
             sources.contains { path in
                 let path = Self.spelling(of: path, among: module.sources)
@@ -88,7 +83,7 @@ struct SubjectFinder {
             }
         }
         guard !subjects.isEmpty else {
-            throw SubjectError(
+            throw UsageError(
                 description: "no module that has been built here has \(sources.joined(separator: " or "))")
         }
         return subjects.map(Subject.module)
@@ -101,14 +96,14 @@ struct SubjectFinder {
         return sources.first { FileAccess.realPath($0) == real } ?? path
     }
 
-    private func find(_ word: String) throws(SubjectError) -> [Subject] {
+    private func find(_ word: String) throws(UsageError) -> [Subject] {
         if word.hasSuffix(".inclass") { return [.module(try description(at: word))] }
         if word.contains("/") || FileAccess.isExecutable(word) && !FileAccess.isDirectory(word) {
             guard let path = FileAccess.realPath(word) else {
-                throw SubjectError(description: "there is no file \(word)")
+                throw UsageError(description: "there is no file \(word)")
             }
             guard FileAccess.isExecutable(path), ImageCheck.isTestImage(path) else {
-                throw SubjectError(description: "\(word) is not a test image: it has no function inclass_main")
+                throw UsageError(description: "\(word) is not a test image: it has no function inclass_main")
             }
             return [.image(path)]
         }
@@ -118,16 +113,16 @@ struct SubjectFinder {
             let advice =
                 known.isEmpty
                 ? noModules : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
-            throw SubjectError(description: "there is no module '\(word)'" + advice)
+            throw UsageError(description: "there is no module '\(word)'" + advice)
         }
         return [.module(try description(at: path))]
     }
 
-    private func description(at path: String) throws(SubjectError) -> ModuleDescription {
+    private func description(at path: String) throws(UsageError) -> ModuleDescription {
         do {
             let text = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
             return try ModuleDescription(lines: text, path: path, products: BuildPlace.programFolder)
-        } catch { throw SubjectError(description: "\(error)") }
+        } catch { throw UsageError(description: "\(error)") }
     }
 
     /// The description of each module that the plugins have left of a build of this package: of the build that this
@@ -228,7 +223,7 @@ extension SubjectFinder: SelfTesting {
     }
 
     private static func error(_ words: [String], in subjects: SubjectFinder) -> String? {
-        expectThrows(SubjectError.self, "\(words)") { _ = try subjects.find(words) }?.description
+        expectThrows(UsageError.self, "\(words)") { _ = try subjects.find(words) }?.description
     }
 
     private static func modules(_ subjects: [Subject]) -> [String] {
@@ -275,7 +270,7 @@ extension SubjectFinder: SelfTesting {
             expectEqual(modules(try subjects.find(sources: [try requireNotNil(ChosenLine(text)).path])), names, text)
         }
         expectEqual(modules(try subjects.find(sources: ["a.swift", "b.swift"])), ["Apple", "Pear"])
-        let error = expectThrows(SubjectError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }
+        let error = expectThrows(UsageError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }
         expectEqual(error?.description, "no module that has been built here has x.swift or y.swift")
         let root = subjects.root
         try FileAccess.write([], to: "\(root)/Sources/a.swift")
@@ -323,7 +318,7 @@ extension SubjectFinder: SelfTesting {
                     return modules(try SubjectFinder(directory: "\(folder)/p", place: place).find(["M"]))
                 }
                 expectEqual(try found("debug"), ["M"], "modules of \(root), built in \(build)")
-                expectThrows(SubjectError.self, "modules of another build") { _ = try found("release") }
+                expectThrows(UsageError.self, "modules of another build") { _ = try found("release") }
             }
         }
     }

@@ -4,11 +4,6 @@
 internal import InClassSystem
 import TestSupervision
 
-/// Why a package wasn't prepared.
-struct InitializationError: Error, CustomStringConvertible {
-    var description: String
-}
-
 struct Initialization {
     let facts: PackageFacts
 
@@ -75,28 +70,28 @@ struct Initialization {
         let candidates = facts.candidates
         let names = candidates.map(\.name).joined(separator: ", ")
         guard let first = candidates.first else {
-            throw InitializationError(description: "the package has no Swift target that can be tested")
+            throw UsageError(description: "the package has no Swift target that can be tested")
         }
         guard facts.words.count <= 1 else {
-            throw InitializationError(
+            throw UsageError(
                 description: "one target at a time: swift package testlogger init \(facts.words[0])")
         }
         if let name = facts.words.first {
             guard let target = candidates.first(where: { $0.name == name }) else {
                 if facts.names.contains(name), !facts.targets.contains(where: { $0.name == name }) {
-                    throw InitializationError(
+                    throw UsageError(
                         description: "target '\(name)' is neither a Swift library nor a Swift program, so no "
                             + "build runs its tests: move the code to be tested to a library target (known are \(names))"
                     )
                 }
-                throw InitializationError(
+                throw UsageError(
                     description: "there is no Swift target '\(name)'"
                         + suggestion(for: name, among: candidates.map(\.name)) + " (known are \(names))")
             }
             return target
         }
         guard candidates.count == 1 else {
-            throw InitializationError(
+            throw UsageError(
                 description: "name the target to be tested (\(names)): swift package testlogger init \(first.name)")
         }
         return first
@@ -148,27 +143,27 @@ struct Initialization {
 
     private func check(_ plan: ManifestPlan) throws {
         if plan.isLibrary, "\(facts.root)/".contains("/checkouts/") {
-            throw InitializationError(
+            throw UsageError(
                 description: "\(facts.root) is in a folder 'checkouts', as the packages that SwiftPM checks out for "
                     + "others are: move the package; nothing was changed")
         }
         if let tested = facts.tested, plan.makesTested || !tested.hasPlugin {
-            throw InitializationError(
+            throw UsageError(
                 description: "a target 'Tested' exists already: add 'plugins: [\(plan.plugin)]' to a target that "
                     + "depends on '\(plan.target.name)'; nothing was changed")
         }
         if plan.makesTested, facts.names.contains("Tested") || FileAccess.exists("\(facts.root)/\(plan.testedFolder)") {
-            throw InitializationError(
+            throw UsageError(
                 description: "\(facts.root)/\(plan.testedFolder) exists already, where 'init' would make a target: "
                     + "rename it; nothing was changed")
         }
         if plan.makesTested, facts.folders.contains(where: { "\(facts.root)/Tested/".hasPrefix("\($0)/") }) {
-            throw InitializationError(
+            throw UsageError(
                 description: "a target has the whole package as its folder, so there is no place for the target "
                     + "'Tested': give it a 'path:'; nothing was changed")
         }
         if FileAccess.exists("\(plan.target.folder)/FirstTests.swift"), try !hasTests(plan.target) {
-            throw InitializationError(
+            throw UsageError(
                 description: "\(plan.target.folder)/FirstTests.swift exists already; nothing was changed")
         }
     }
@@ -199,15 +194,15 @@ struct Initialization {
             for change in changes { try change.apply() }
             let loaded = try ChildProcess.run(facts.swift + ["describe"])
             let output = String(decoding: loaded.output, as: UTF8.self)
-            if let reason = Interruption.reason { throw InitializationError(description: "ended by \(reason)") }
+            if let reason = Interruption.reason { throw UsageError(description: "ended by \(reason)") }
             guard loaded.end == .exited(0) else {
                 TestLogger.complain(output, severity: nil)
-                throw InitializationError(description: "SwiftPM can't load the changed package")
+                throw UsageError(description: "SwiftPM can't load the changed package")
             }
-            if let obstacle = obstacle(output) { throw InitializationError(description: obstacle) }
+            if let obstacle = obstacle(output) { throw UsageError(description: obstacle) }
         } catch {
             for change in changes.reversed() { try change.takeBack() }
-            throw InitializationError(description: "\(error); all files were restored")
+            throw UsageError(description: "\(error); all files were restored")
         }
     }
 

@@ -290,7 +290,7 @@ extension CommandLineOptions {
         switch colour {
         case .always: true
         case .never: false
-        case .automatic: isatty(1) == 1 && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
+        case .automatic, nil: isatty(1) == 1 && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
         }
     }
 }

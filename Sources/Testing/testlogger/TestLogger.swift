@@ -64,7 +64,7 @@ struct TestLogger {
     private static func waitForChild(_ options: CommandLineOptions) {
         WaitingParent.fork { signal, name in
             var command = TestLogger(options)
-            let root = command.root(of: (try? command.findSubjects()) ?? [])
+            let root = command.root(of: (try? command.findModules()) ?? [])
             let reason = signal == SIGKILL ? ", by a test or by the system for lack of memory" : ""
             print(
                 "\(root)/Package.swift:1:1: error: testlogger was ended by signal \(signal) (\(name))\(reason); "
@@ -96,14 +96,14 @@ struct TestLogger {
 
     private mutating func run() -> ExitStatus {
         let runOptions: RunOptions
-        let subjects: [Subject]
+        let modules: [ModuleDescription]
         if options.marker != nil, Self.isOn("IN_CLASS_TESTS_OFF") || BuildPlace.isOfCommand {
             SubjectRunner.runAgainInNextBuild(options)
             return createMarker()
         }
         do {
-            subjects = try findSubjects()
-            if let package = try PackageOptions(root: root(of: subjects)) {
+            modules = try findModules()
+            if let package = try PackageOptions(root: root(of: modules)) {
                 try options.add(package)
                 watch(package)
             }
@@ -118,20 +118,19 @@ struct TestLogger {
             }
             return .usage
         }
-        if let test = options.debuggedTest { return SubjectRunner(options).debug(test, subjects) }
-        if options.isMutating { return Mutating(options, runOptions).run(subjects) }
-        guard options.isWatching else { return runOnce(subjects, runOptions) }
-        let modules = subjects.compactMap { if case .module(let module) = $0 { module } else { nil } }
-        guard modules.count == subjects.count, modules.allSatisfy({ !$0.target.isEmpty }) else {
+        if let test = options.debuggedTest { return SubjectRunner(options).debug(test, modules) }
+        if options.isMutating { return Mutating(options, runOptions).run(modules) }
+        guard options.isWatching else { return runOnce(modules, runOptions) }
+        guard modules.allSatisfy({ !$0.target.isEmpty }) else {
             Self.complain("only modules that 'swift build' has built here can be watched")
             return .usage
         }
         var status = ExitStatus.passed
-        Watching(modules: modules).loop { status = runOnce(subjects, runOptions) }
+        Watching(modules: modules).loop { status = runOnce(modules, runOptions) }
         return status
     }
 
-    private func runOnce(_ subjects: [Subject], _ runOptions: RunOptions) -> ExitStatus {
+    private func runOnce(_ modules: [ModuleDescription], _ runOptions: RunOptions) -> ExitStatus {
         let start = ContinuousClock.now
         let runner = SubjectRunner(options)
         let count = options.isUntilFailure && options.repetitionCount == 1 ? Int.max : options.repetitionCount
@@ -140,7 +139,7 @@ struct TestLogger {
             repetition += 1
             var runOptions = runOptions
             runOptions.isRepetition = repetition > 1
-            for subject in subjects { runner.run(subject, runOptions) }
+            for module in modules { runner.run(module, runOptions) }
             if options.isUntilFailure, runner.status != .passed { break }
             if options.run.isListing || runner.tally.planned == 0 { break }
         }
@@ -203,9 +202,8 @@ struct TestLogger {
     }
 
     /// The folder of the package that is tested.
-    private func root(of subjects: [Subject]) -> String {
-        for case .module(let module) in subjects where !module.root.isEmpty { return module.root }
-        return SubjectFinder.here.root
+    private func root(of modules: [ModuleDescription]) -> String {
+        modules.lazy.map(\.root).first { !$0.isEmpty } ?? SubjectFinder.here.root
     }
 
     /// Returns whether a variable of the environment says yes: it is there, and its value is no way to say no.
@@ -214,21 +212,19 @@ struct TestLogger {
         return !["", "0", "false", "no", "off"].contains(value)
     }
 
-    /// Finds what is to be tested, and what the paths of sources mean.
-    private mutating func findSubjects() throws -> [Subject] {
+    /// Finds the modules to test, and makes paths of sources those of the modules.
+    private mutating func findModules() throws -> [ModuleDescription] {
         let finder = SubjectFinder.here
         let sources = options.lines.map(\.path) + options.sources
-        let subjects =
+        let modules =
             !options.subjects.isEmpty
             ? try finder.find(options.subjects) : try sources.isEmpty ? finder.all() : finder.find(sources: sources)
-        let known = subjects.flatMap { subject -> [String] in
-            if case .module(let module) = subject { module.sources } else { [] }
-        }
+        let known = modules.flatMap(\.sources)
         options.lines = options.lines.map { line in
             ChosenLine(path: SubjectFinder.spelling(of: line.path, among: known), line: line.line)
         }
         options.sources = options.sources.map { SubjectFinder.spelling(of: $0, among: known) }
-        return subjects
+        return modules
     }
 
     /// Turns what came of all subjects together into one status, and says what is missing in all of them.

@@ -27,10 +27,8 @@ final class Mutating {
     }
 
     /// Tries the mutants of the chosen sources, or of all, and prints those that no test has noticed.
-    func run(_ subjects: [Subject]) -> ExitStatus {
-        let modules = subjects.compactMap { subject in
-            if case .module(let module) = subject, !chosenSources(module).isEmpty { module } else { nil }
-        }
+    func run(_ modules: [ModuleDescription]) -> ExitStatus {
+        let modules = modules.filter { !chosenSources($0).isEmpty }
         if modules.isEmpty {
             TestLogger.complain("only modules that 'swift build' has built here, and their sources, have mutants")
             return .usage

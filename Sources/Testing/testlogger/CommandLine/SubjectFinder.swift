@@ -1,32 +1,17 @@
-// Finds what a word of the command line names: a module that was built here, an image, or objects.
+// Finds the modules that words of the command line name: modules that were built here, images, or objects.
 
 internal import InClassSystem
 import TestSupervision
 
-/// What is to be tested.
-enum Subject: Equatable {
-    /// A module whose image is linked first.
-    case module(ModuleDescription)
-    /// An image that somebody else linked.
-    case image(String)
-
-    /// The module; of an image that somebody else linked nothing is known but where it is, and where that is asked.
-    var moduleDescription: ModuleDescription {
-        switch self {
-        case .module(let description): return description
-        case .image(let path):
-            var description = ModuleDescription()
-            description.root = SubjectFinder.here.root
-            description.image = path
-            return description
-        }
-    }
+extension ModuleDescription {
+    /// A Boolean value that indicates whether the module is a finished image, of which only the path is known.
+    var isImage: Bool { module.isEmpty && objects.isEmpty }
 }
 
 struct SubjectFinder {
-    /// The folder of the package that the current directory is in, or the current directory.
+    /// The folder of the package that contains the current directory, or the current directory.
     let root: String
-    /// The build that this program is of, if it is of one.
+    /// The build that this program belongs to, if it belongs to one.
     private let place: BuildPlace?
 
     /// The finder for the current directory.
@@ -39,34 +24,27 @@ struct SubjectFinder {
         root = folder == "/" ? directory : folder
     }
 
-    /// Finds what all words name; objects make one module together.
-    func find(_ words: [String]) throws(UsageError) -> [Subject] {
-        var subjects: [Subject] = []
+    /// Finds the modules that words name. All objects form one module.
+    func find(_ words: [String]) throws(UsageError) -> [ModuleDescription] {
         let objects = words.filter { $0.hasSuffix(".o") }
         for object in objects where !FileAccess.exists(object) {
             throw UsageError(description: "there is no object \(object)")
         }
+        var modules: [ModuleDescription] = []
         if !objects.isEmpty {
-            var module = ModuleDescription()
-            module.root = root
-            module.objects = objects.compactMap(FileAccess.realPath)
-            module.image = "\(FileAccess.directory(of: module.objects.first ?? root))/inclass.img"
-            subjects.append(.module(module))
+            let objects = objects.compactMap(FileAccess.realPath)
+            var module = self.module(image: "\(FileAccess.directory(of: objects.first ?? root))/inclass.img")
+            module.objects = objects
+            modules.append(module)
         }
-        for word in words where !word.hasSuffix(".o") { subjects += try find(word) }
-        return subjects
+        for word in words where !word.hasSuffix(".o") { modules.append(try find(word)) }
+        return modules
     }
 
     /// Finds all modules of the package.
-    func all() throws(UsageError) -> [Subject] {
-        let modules = try modules()
+    func all() throws(UsageError) -> [ModuleDescription] {
+        let modules = builtModules()
         if modules.isEmpty { throw UsageError(description: "no module, image, object or line is named\(noModules)") }
-        return modules.map(Subject.module)
-    }
-
-    private func modules() throws(UsageError) -> [ModuleDescription] {
-        var modules: [ModuleDescription] = []
-        for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) { modules.append(try description(at: path)) }
         return modules
     }
 
@@ -74,30 +52,27 @@ struct SubjectFinder {
         "; no module has been built with the plugin InClassTests in \(root) (try 'swift build')"
     }
 
-    /// Finds the modules that have these sources.
-    func find(sources: [String]) throws(UsageError) -> [Subject] {
-        let subjects = try modules().filter { module in
+    /// Finds the modules that have one of these sources.
+    func find(sources: [String]) throws(UsageError) -> [ModuleDescription] {
+        let modules = builtModules().filter { module in
             sources.contains { path in
                 let path = Self.spelling(of: path, among: module.sources)
                 return module.sources.contains { ChosenLine.path(path, names: $0) }
             }
         }
-        guard !subjects.isEmpty else {
-            throw UsageError(
-                description: "no module that has been built here has \(sources.joined(separator: " or "))")
-        }
-        return subjects.map(Subject.module)
+        if !modules.isEmpty { return modules }
+        throw UsageError(description: "no module that has been built here has \(sources.joined(separator: " or "))")
     }
 
-    /// A path as a module spells it, to one of whose sources it leads by links or `..`; any other as it is.
+    /// Returns the path of a source as it is in a list of sources, if the path leads there by links or `..`.
     static func spelling(of path: String, among sources: [String]) -> String {
         if sources.contains(where: { ChosenLine.path(path, names: $0) }) { return path }
         guard let real = FileAccess.realPath(path) else { return path }
         return sources.first { FileAccess.realPath($0) == real } ?? path
     }
 
-    private func find(_ word: String) throws(UsageError) -> [Subject] {
-        if word.hasSuffix(".inclass") { return [.module(try description(at: word))] }
+    private func find(_ word: String) throws(UsageError) -> ModuleDescription {
+        if word.hasSuffix(".inclass") { return try Self.description(at: word) }
         if word.contains("/") || FileAccess.isExecutable(word) && !FileAccess.isDirectory(word) {
             guard let path = FileAccess.realPath(word) else {
                 throw UsageError(description: "there is no file \(word)")
@@ -105,82 +80,70 @@ struct SubjectFinder {
             guard FileAccess.isExecutable(path), ImageCheck.isTestImage(path) else {
                 throw UsageError(description: "\(word) is not a test image: it has no function inclass_main")
             }
-            return [.image(path)]
+            return module(image: path)
         }
         let built = builtModules()
-        guard let path = built[word] else {
-            let known = built.keys.sorted()
-            let advice =
-                known.isEmpty
-                ? noModules : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
-            throw UsageError(description: "there is no module '\(word)'" + advice)
-        }
-        return [.module(try description(at: path))]
+        if let module = built.first(where: { $0.module == word }) { return module }
+        let known = built.map(\.module)
+        let advice =
+            known.isEmpty
+            ? noModules : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
+        throw UsageError(description: "there is no module '\(word)'" + advice)
     }
 
-    private func description(at path: String) throws(UsageError) -> ModuleDescription {
+    private func module(image: String) -> ModuleDescription {
+        var module = ModuleDescription()
+        module.root = root
+        module.image = image
+        return module
+    }
+
+    private static func description(at path: String) throws(UsageError) -> ModuleDescription {
         do {
             let text = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
             return try ModuleDescription(lines: text, path: path, products: BuildPlace.programFolder)
         } catch { throw UsageError(description: "\(error)") }
     }
 
-    /// The description of each module that the plugins have left of a build of this package: of the build that this
-    /// program belongs to if it belongs to one, and of no other; else of the last that was tested.
-    private func builtModules() -> [String: String] {
+    /// The modules that the plugins have described in a build of this package, sorted by name.
+    ///
+    /// If this program belongs to a build of this package, only modules of that build are found, otherwise the modules
+    /// that were tested last.
+    private func builtModules() -> [ModuleDescription] {
         if let place {
-            let descriptions = descriptions(below: "\(place.scratch)/plugins", depth: 7).filter {
-                has("root", root, $0)
-            }
-            if !descriptions.isEmpty { return newest(descriptions.filter { has("bundles", place.products, $0) }) }
+            let described = descriptions(below: "\(place.scratch)/plugins").filter { isSame($0.module.root, root) }
+            if !described.isEmpty { return newest(described.filter { isSame($0.module.bundleFolder, place.products) }) }
         }
-        // SwiftPM's own variable says where it builds, for whatever package.
-        let elsewhere = Environment.value(of: "SWIFTPM_BUILD_DIR").map {
-            descriptions(below: "\($0)/plugins", depth: 7)
-        }
+        // SwiftPM's variable for the build folder applies to all packages.
+        let elsewhere = Environment.value(of: "SWIFTPM_BUILD_DIR").map { descriptions(below: "\($0)/plugins") } ?? []
         return newest(
-            descriptions(below: "\(root)/.build/plugins", depth: 7)
-                + (elsewhere ?? []).filter { has("root", root, $0) })
+            descriptions(below: "\(root)/.build/plugins") + elsewhere.filter { isSame($0.module.root, root) })
     }
 
-    /// Returns whether a description has a path under a key: the same place, whatever links lead there.
-    private func has(_ key: String, _ place: String, _ description: String) -> Bool {
-        let lines = String(decoding: (try? FileAccess.contents(of: description)) ?? [], as: UTF8.self).split(
-            separator: "\n")
+    /// Returns whether paths lead to the same place.
+    private func isSame(_ path: String, _ place: String) -> Bool {
         let real = FileAccess.realPath(place)
-        return lines.contains { line in
-            guard line.hasPrefix("\(key)\t") else { return false }
-            let path = String(line.dropFirst(key.utf8.count + 1))
-            return path == place || real != nil && FileAccess.realPath(path) == real
-        }
+        return path == place || real != nil && FileAccess.realPath(path) == real
     }
 
-    /// Of each module the description that was written last, or whose image was linked last: who builds without testing
-    /// links none.
-    private func newest(_ paths: [String]) -> [String: String] {
-        var best: [String: (path: String, time: Int)] = [:]
-        for path in paths {
-            let module = String(FileAccess.name(of: path).dropLast(".inclass".count))
-            let image = String(path.dropLast(".inclass".count)) + ".img"
-            let time = [path, image].compactMap(FileAccess.modificationTime).max() ?? 0
-            if let known = best[module], known.time >= time { continue }
-            best[module] = (path, time)
+    private typealias Description = (path: String, module: ModuleDescription)
+
+    /// Chooses for each module the description that was written last, or whose image was linked last. A build without
+    /// tests links no image.
+    private func newest(_ descriptions: [Description]) -> [ModuleDescription] {
+        func time(_ path: String) -> Int {
+            [path, path.dropLast(".inclass".count) + ".img"].compactMap(FileAccess.modificationTime).max() ?? 0
         }
-        return best.mapValues(\.path)
+        return Dictionary(grouping: descriptions, by: \.module.module)
+            .compactMap { $1.max { time($0.path) < time($1.path) }?.module }.sorted { $0.module < $1.module }
     }
 
-    private func descriptions(below folder: String, depth: Int) -> [String] {
+    private func descriptions(below folder: String, depth: Int = 7) -> [Description] {
         guard depth > 0 else { return [] }
-        var found: [String] = []
-        for name in FileAccess.names(in: folder) {
-            let path = "\(folder)/\(name)"
-            if name.hasSuffix(".inclass") {
-                found.append(path)
-            } else if FileAccess.isDirectory(path) {
-                found += descriptions(below: path, depth: depth - 1)
-            }
+        return FileAccess.names(in: folder).map { "\(folder)/\($0)" }.flatMap { path -> [Description] in
+            if !path.hasSuffix(".inclass") { return descriptions(below: path, depth: depth - 1) }
+            return (try? Self.description(at: path)).map { [(path, $0)] } ?? []
         }
-        return found
     }
 }
 
@@ -226,9 +189,7 @@ extension SubjectFinder: SelfTesting {
         expectThrows(UsageError.self, "\(words)") { _ = try subjects.find(words) }?.description
     }
 
-    private static func modules(_ subjects: [Subject]) -> [String] {
-        subjects.map { if case .module(let module) = $0 { module.module } else { "no module" } }
-    }
+    private static func modules(_ subjects: [ModuleDescription]) -> [String] { subjects.map(\.module) }
 
     private static func testFindsWhatWordsName() throws {
         let root = try package()
@@ -238,14 +199,14 @@ extension SubjectFinder: SelfTesting {
         expectEqual(modules(try subjects.find(["\(root)/\(descriptions)/Pear.inclass"])), ["Pear"])
         for name in ["x.o", "y.o"] { try FileAccess.write([], to: "\(root)/\(name)") }
         let found = try subjects.find(["\(root)/x.o", "Apple", "\(root)/Sources/../y.o"])
-        guard case .module(let objects) = try requireNotNil(found.first) else { return fail("objects are no module") }
+        let objects = try requireNotNil(found.first)
         expectEqual(objects.objects, ["\(root)/x.o", "\(root)/y.o"])
         expectEqual(objects.image, "\(root)/inclass.img")
         expectEqual(objects.root, root)
         expectEqual(modules(found), ["", "Apple"])
         #if os(Linux)
         let image = try requireNotNil(FileAccess.realPath("/proc/self/exe"))
-        expectEqual(try subjects.find([image]), [.image(image)])
+        expectEqual(try subjects.find([image]).map(\.image), [image])
         #endif
         try FileAccess.write(Array("module".utf8), to: "\(root)/bad.inclass")
         let rows = [
@@ -296,8 +257,7 @@ extension SubjectFinder: SelfTesting {
             if !FileAccess.exists(step.path) { try FileAccess.write([], to: step.path) }
             let moment = timeval(tv_sec: .init(step.second), tv_usec: 0)
             utimes(step.path, [moment, moment])
-            let found = try SubjectFinder(directory: root).find(["Pear"]).first
-            guard case .module(let module)? = found else { return fail("no module") }
+            let module = try requireNotNil(try SubjectFinder(directory: root).find(["Pear"]).first)
             expectEqual(module.target, step.target, "\(step.path) of \(step.second)")
         }
     }

@@ -49,20 +49,18 @@ final class SubjectRunner {
         }
     }
 
-    /// Runs one subject; afterwards `status` is the worst so far.
-    func run(_ subject: Subject, _ runOptions: RunOptions) {
-        let module = subject.moduleDescription
-        if case .module = subject {
-            if advise(module) { return }
-            if module.isIndirect, !module.usesLibrary {
-                return absences.append("error: \(name(of: module)) lists no tests")
-            }
-            if options.marker != nil, let earlier = PassCache(module) {
-                return run(module, runOptions, after: earlier)
-            }
-            guard prepare(module) else { return }
+    /// Runs the tests of a module. Afterwards, `status` is the worst status so far.
+    func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
+        if module.isImage { return test(module, runOptions) }
+        if advise(module) { return }
+        if module.isIndirect, !module.usesLibrary {
+            return absences.append("error: \(name(of: module)) lists no tests")
         }
-        run(module, runOptions)
+        if options.marker != nil, let earlier = PassCache(module) {
+            test(module, runOptions, after: earlier)
+        } else if link(module) {
+            test(module, runOptions)
+        }
     }
 
     /// Says what to do about the tests of a module that can't run, of an executable only in a build.
@@ -76,17 +74,17 @@ final class SubjectRunner {
         return true
     }
 
-    /// Runs a module's tests in a build: none that has passed already, but each that was skipped.
-    private func run(_ module: ModuleDescription, _ runOptions: RunOptions, after earlier: PassCache) {
+    /// Runs the tests of a module in a build, except those that have passed already. Skipped tests run in every build.
+    private func test(_ module: ModuleDescription, _ runOptions: RunOptions, after earlier: PassCache) {
         let skippedBefore = earlier.skippedTests
         if skippedBefore?.isEmpty ?? false { return }
-        guard prepare(module) else { return }
+        guard link(module) else { return }
         var runOptions = runOptions
         runOptions.choice.names = skippedBefore
-        run(module, runOptions)
-        // What a skipped test waits for is nothing that a build knows of.
+        test(module, runOptions)
+        // A build doesn't know what a skipped test waits for.
         if !skippedTests.isEmpty { Self.runAgainInNextBuild(options) }
-        // Warnings are worth repeating; what has neither is done with.
+        // Modules with warnings run again, so that the warnings are repeated.
         if status == .passed, tally.warnings == 0, tally.flaky == 0, tally.planned > 0 {
             earlier.record(skipped: skippedTests)
         }
@@ -97,20 +95,10 @@ final class SubjectRunner {
         for path in options.subjects { utimes(path, nil) }
     }
 
-    /// Links the image unless that was done in an earlier repetition; false when there is none to run.
-    private func prepare(_ module: ModuleDescription) -> Bool {
-        if linkedImages.contains(module.image) { return true }
-        guard link(module) else { return false }
-        linkedImages.insert(module.image)
-        return true
-    }
-
     /// Starts a debugger on a test of the first subject that has it.
-    func debug(_ test: String, _ subjects: [Subject]) -> ExitStatus {
+    func debug(_ test: String, _ modules: [ModuleDescription]) -> ExitStatus {
         var names: [String] = []
-        for subject in subjects {
-            let module = subject.moduleDescription
-            if case .module = subject, !link(module) { continue }
+        for module in modules where module.isImage || link(module) {
             var listing = RunOptions()
             listing.isListing = true
             let run = TestRun(module, options: listing) { _ in }
@@ -131,54 +119,55 @@ final class SubjectRunner {
         if new == .failed || new == .notRun && status != .failed { status = new }
     }
 
-    /// Links the image; false when there is none to run.
+    /// Links the image of a module unless an earlier repetition has linked it.
+    ///
+    /// - Returns: false if there is no image to run.
     private func link(_ module: ModuleDescription) -> Bool {
-        if options.marker != nil, module.isBuiltWithoutTests {
-            if !module.listsTests { return false }
-            report(
-                .obstacle("Swift Build has not compiled them for '--product' or 'swift run'; 'swift build' does"),
-                of: module)
-            return false
-        }
+        if linkedImages.contains(module.image) { return true }
         do throws(LinkError) {
-            if try ImageLinker(module).link() != .compiledOut { return true }
-            absences.append(
-                "error: the tests of module '\(module.module)' are compiled out of this build; "
-                    + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build")
+            if options.marker != nil, module.isBuiltWithoutTests {
+                guard module.listsTests else { return false }
+                throw .obstacle("Swift Build has not compiled them for '--product' or 'swift run'; 'swift build' does")
+            }
+            guard try ImageLinker(module).link() != .compiledOut else {
+                absences.append(
+                    "error: the tests of \(name(of: module)) are compiled out of this build; "
+                        + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build")
+                return false
+            }
+            linkedImages.insert(module.image)
+            return true
         } catch {
             report(error, of: module)
+            return false
         }
-        return false
     }
 
     private func report(_ error: LinkError, of module: ModuleDescription) {
-        // A build that ends early takes the linker with it, which says nothing of the module.
+        // A build that ends early also ends the linker, whose failure then has no other cause.
         if Interruption.signal != nil { return add(.notRun) }
         let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
         let text = DiagnosticText(paths: options.paths(root: module.root))
-        switch error {
-        case .obstacle(let reason) where options.marker != nil, .failed(let reason) where options.marker != nil:
-            // What is missing here may be there on the machine that counts, and says so by this variable.
-            var isError = TestLogger.isOn("IN_CLASS_TESTS_REQUIRED")
-            if case .failed = error { isError = true }
-            print(
-                text.line(
-                    isError ? .error : .warning, at: manifest,
-                    "tests of module '\(module.module)' not run: \(DiagnosticText.harmless(reason))"))
-            if isError { add(.notRun) }
-            // The next build tries again, and says so again.
-            Self.runAgainInNextBuild(options)
-        case .obstacle(let reason), .failed(let reason):
-            TestLogger.complain("tests of module '\(module.module)' not run: \(reason)")
-            add(.notRun)
-        case .refused(let output):
+        if case .refused(let output) = error {
             print(text.line(.error, at: manifest, "the test image of module '\(module.module)' cannot be linked"))
             for line in DiagnosticText.captured(Array(output.utf8), omittedCount: 0) { print(line) }
-            add(.notRun)
+            return add(.notRun)
         }
+        let what = "tests of module '\(module.module)' not run:"
+        guard options.marker != nil else {
+            TestLogger.complain("\(what) \(error)")
+            return add(.notRun)
+        }
+        // An obstacle may exist only on this machine. On the machine that must run the tests, the variable is set.
+        var isError = TestLogger.isOn("IN_CLASS_TESTS_REQUIRED")
+        if case .failed = error { isError = true }
+        print(
+            text.line(isError ? .error : .warning, at: manifest, "\(what) \(DiagnosticText.harmless("\(error)"))"))
+        if isError { add(.notRun) }
+        Self.runAgainInNextBuild(options)
     }
 
-    private func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
+    private func test(_ module: ModuleDescription, _ runOptions: RunOptions) {
         let paths = options.paths(root: module.root)
         let terminal = options.terminal(paths)
         var runOptions = runOptions

@@ -15,9 +15,13 @@ struct LocatedError: Error, Equatable, CustomStringConvertible {
     let place: SourcePlace
     let message: String
 
-    init(path: String, line: Int = 1, column: Int = 1, _ message: String) {
-        place = SourcePlace(path: path, line: line, column: column)
+    init(at place: SourcePlace, _ message: String) {
+        self.place = place
         self.message = message
+    }
+
+    init(path: String, line: Int = 1, column: Int = 1, _ message: String) {
+        self.init(at: SourcePlace(path: path, line: line, column: column), message)
     }
 
     /// The message as a compiler prints it.

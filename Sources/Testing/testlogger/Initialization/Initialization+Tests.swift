@@ -19,7 +19,8 @@ extension Initialization: SelfTesting {
             + .each("testChoosesTheManifest", choices, named: { $0.manifests.keys.sorted().joined(separator: ", ") }) {
                 let package = try package($0.manifests)
                 expectEqual(try package.usedManifest(), $0.name)
-                expectEqual(package.notes($0.name).count, $0.noteCount, "\(package.notes($0.name))")
+                let notes = try package.notes($0.name)
+                expectEqual(notes.count, $0.noteCount, "\(notes)")
             }
             + .each("testRefusesManifests", refusedManifests) { message, lines, text in
                 let package = try package(["Package.swift": text], "\(lines)\ntarget\tC\nprogram\tc\nuses\tA\n")
@@ -95,8 +96,8 @@ extension Initialization: SelfTesting {
         do {
             try run()
             fail("the package is prepared")
-        } catch let error as ManifestError {
-            text = "\(error.place.path):\(error.place.line):\(error.place.column): \(error.description)"
+        } catch let error as LocatedError {
+            text = "\(error.place.text): \(error.message)"
         } catch { text = "\(error)" }
         expectEqual(try files, before, "files after '\(text)'")
         return text.replacing(facts.root + "/", with: "")

@@ -4,12 +4,6 @@
 import TestEvents
 import TestSupervision
 
-/// A part of a manifest that can't be edited, because it isn't a literal.
-struct ManifestError: Error, Equatable {
-    var place: SourcePlace
-    var description: String
-}
-
 struct ManifestEditor {
     /// The arguments of a call or the elements of an array, as ranges of tokens.
     struct List {
@@ -38,9 +32,9 @@ struct ManifestEditor {
         file = TokenizedFile(edited)
     }
 
-    func error(_ description: String, at token: Int? = nil) -> ManifestError {
-        let place = token.map { SourcePlace(path: path, line: tokens[$0].line, column: tokens[$0].column) }
-        return ManifestError(place: place ?? SourcePlace(path: path, line: 1, column: 1), description: description)
+    func error(_ message: String, at token: Int? = nil) -> LocatedError {
+        guard let token else { return LocatedError(path: path, message) }
+        return LocatedError(path: path, line: tokens[token].line, column: tokens[token].column, message)
     }
 
     // MARK: Finding
@@ -95,7 +89,7 @@ struct ManifestEditor {
     }
 
     /// The call `let package = Package(…)`, and the name of its variable.
-    func package() throws(ManifestError) -> (name: String, arguments: List) {
+    func package() throws(LocatedError) -> (name: String, arguments: List) {
         for index in places(of: ["=", "Package", "("]) {
             let name = index - (text(index - 2) == ":" ? 3 : 1)
             guard ["let", "var"].contains(text(name - 1)), let arguments = list(at: index + 2) else { continue }
@@ -105,7 +99,7 @@ struct ManifestEditor {
     }
 
     /// The call that declares a target.
-    func target(_ name: String) throws(ManifestError) -> List {
+    func target(_ name: String) throws(LocatedError) -> List {
         var found: [List] = []
         for kind in ["target", "executableTarget"] {
             for index in places(of: [".", kind, "("]) where !isDependency(index) {
@@ -142,7 +136,7 @@ struct ManifestEditor {
     ]
 
     /// Adds an element to an array argument of a target, and the argument if it is missing.
-    mutating func add(_ element: String, to label: String, of target: String) throws(ManifestError) {
+    mutating func add(_ element: String, to label: String, of target: String) throws(LocatedError) {
         let call = try self.target(target)
         if let array = array(label, in: call) { return append(element, to: array) }
         if let value = value(label, in: call) {
@@ -152,7 +146,7 @@ struct ManifestEditor {
     }
 
     /// Adds an argument to the package.
-    mutating func add(_ argument: String) throws(ManifestError) {
+    mutating func add(_ argument: String) throws(LocatedError) {
         insert(argument, in: Self.packageOrder, into: try package().arguments)
     }
 
@@ -248,8 +242,8 @@ extension ManifestEditor: SelfTesting {
             }
             + .each("testRefusesWhatIsNoLiteral", refused) { text, message in
                 var editor = editor(text)
-                let error = expectThrows(ManifestError.self) { try editor.add("x", to: "dependencies", of: "A") }
-                expectEqual(error.map { "\($0.place.line):\($0.place.column): \($0.description)" }, message)
+                let error = expectThrows(LocatedError.self) { try editor.add("x", to: "dependencies", of: "A") }
+                expectEqual(error.map { "\($0.place.line):\($0.place.column): \($0.message)" }, message)
                 expectEqual(editor.edited, text)
             }
             + .each("testRemovesItems", removals, named: { "\($0.1) of \($0.0)" }) { text, index, expected in
@@ -323,8 +317,8 @@ extension ManifestEditor: SelfTesting {
             expectEqual(package.name, "p", text)
             expectEqual(package.arguments.items.count, 1, text)
         }
-        let error = expectThrows(ManifestError.self) { _ = try editor("let p: Package = .init(name: \"P\")").package() }
-        expectEqual(error?.description, "there is no 'let package = Package(…)'")
+        let error = expectThrows(LocatedError.self) { _ = try editor("let p: Package = .init(name: \"P\")").package() }
+        expectEqual(error?.message, "there is no 'let package = Package(…)'")
     }
 
     private static func testKeepsLineEndings() throws {

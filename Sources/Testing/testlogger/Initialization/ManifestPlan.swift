@@ -62,7 +62,7 @@ struct ManifestPlan {
         """
     }
 
-    func edit(_ editor: inout ManifestEditor) throws(ManifestError) {
+    func edit(_ editor: inout ManifestEditor) throws(LocatedError) {
         if isLibrary { return try editBlock(&editor) }
         try requirePlatform(&editor)
         if !target.hasLibrary { try editor.add(product, to: "dependencies", of: target.name) }
@@ -79,7 +79,7 @@ struct ManifestPlan {
     }
 
     /// Raises the package's minimum version of macOS to that of InClassTesting.
-    private func requirePlatform(_ editor: inout ManifestEditor) throws(ManifestError) {
+    private func requirePlatform(_ editor: inout ManifestEditor) throws(LocatedError) {
         guard let arguments = try? editor.package().arguments, platforms(editor, arguments) != nil else { return }
         guard let array = editor.array("platforms", in: arguments) else {
             return try editor.add("platforms: [\(Self.platform)]")
@@ -114,7 +114,7 @@ struct ManifestPlan {
         return lines.joined(separator: "\n")
     }
 
-    private func editBlock(_ editor: inout ManifestEditor) throws(ManifestError) {
+    private func editBlock(_ editor: inout ManifestEditor) throws(LocatedError) {
         if let place = editor.places(of: Self.blockStart).first, let names = editor.list(at: place + 3) {
             return editor.append("\"\(target.name)\"", to: names)
         }
@@ -163,7 +163,7 @@ struct ManifestPlan {
             }
 
             """
-        return facts.isAtLeast(6, 2) ? block : "#if compiler(>=6.2)\n\(block)#endif\n"
+        return facts.isAtLeast([6, 2]) ? block : "#if compiler(>=6.2)\n\(block)#endif\n"
     }
 }
 
@@ -205,7 +205,7 @@ extension ManifestPlan: SelfTesting {
                 expectTrue(edited.contains("dependencies.append(\(own))"), edited)
             }
             + .each("testRefusesManifests", refused, named: \.text) { lines, manifest, text in
-                let error = expectThrows(ManifestError.self) { _ = try edit(lines, manifest) }
+                let error = expectThrows(LocatedError.self) { _ = try edit(lines, manifest) }
                 expectTrue(error?.description.contains(text) ?? false, error?.description ?? "")
             }
     }

@@ -5,8 +5,7 @@ import TestSupervision
 struct PackageFacts {
     struct Target {
         var name: String
-        var isProgram = false
-        /// The name of the program that the target is built into.
+        /// The name of the program that the target is built into, or nil for a library.
         var program: String?
         var folder = ""
         var sources: [String] = []
@@ -53,9 +52,7 @@ struct PackageFacts {
             case "name": names.append(parts[1])
             case "any-folder": folders.append(parts[1])
             case "target": targets.append(Target(name: parts[1]))
-            case "program":
-                targets[last].isProgram = true
-                targets[last].program = parts[1]
+            case "program": targets[last].program = parts[1]
             case "folder": targets[last].folder = parts[1]
             case "source": targets[last].sources.append(parts[1])
             case "library": targets[last].hasLibrary = true
@@ -66,25 +63,30 @@ struct PackageFacts {
         }
     }
 
-    /// Compares the tools version.
-    func isAtLeast(_ major: Int, _ minor: Int) -> Bool {
-        let parts = toolsVersion.split(separator: ".").map { Int($0) ?? 0 } + [0, 0]
-        return (parts[0], parts[1]) >= (major, minor)
+    /// The numbers of the tools version.
+    var version: [Int] { Self.numbers(toolsVersion[...]) }
+
+    /// Returns the numbers of a version without zeros at the end.
+    static func numbers(_ version: Substring) -> [Int] {
+        let numbers = version.split(separator: ".").map { Int($0) ?? 0 }
+        return Array(numbers[..<((numbers.lastIndex { $0 != 0 } ?? -1) + 1)])
     }
+
+    func isAtLeast(_ version: [Int]) -> Bool { !self.version.lexicographicallyPrecedes(version) }
 
     var tested: Target? { targets.first { $0.name == "Tested" } }
 
     /// The targets that may be tested, libraries first.
     var candidates: [Target] {
         let candidates = targets.filter { $0.name != "Tested" || !$0.hasPlugin }
-        return candidates.filter { !$0.isProgram } + candidates.filter(\.isProgram)
+        return candidates.filter { $0.program == nil } + candidates.filter { $0.program != nil }
     }
 
     /// The targets whose builds test another: the programs that use it, otherwise a library that applies the plugin,
     /// otherwise those that no other library uses.
     func users(of target: Target) -> [String] {
         let users = targets.filter { $0.dependencies.contains(target.name) && $0.name != "Tested" }
-        let programs = users.filter(\.isProgram)
+        let programs = users.filter { $0.program != nil }
         if !programs.isEmpty { return programs.map(\.name) }
         if let user = users.first(where: \.hasPlugin) { return [user.name] }
         return users.filter { user in !users.contains { $0.dependencies.contains(user.name) } }.map(\.name)

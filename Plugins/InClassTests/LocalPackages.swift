@@ -63,17 +63,9 @@ struct LocalPackages {
         return products.first { $0.mainTarget.id == target.id }?.name ?? target.name
     }
 
-    /// Returns a target and all its dependencies in these packages in a stable order. Dependencies of macros are left out.
+    /// Returns a target and all its dependencies in these packages. Dependencies of macros are left out.
     func closure(of target: any Target) -> [any Target] {
-        var found: [any Target] = []
-        var seen: Set<String> = []
-        func visit(_ target: any Target) {
-            guard owner(of: target) != nil, seen.insert(target.id).inserted else { return }
-            if !target.isMacro { target.dependencyTargets.forEach(visit) }
-            found.append(target)
-        }
-        visit(target)
-        return found
+        target.closure { $0.isMacro ? [] : $0.dependencyTargets.filter { owner(of: $0) != nil } }
     }
 }
 
@@ -122,6 +114,19 @@ extension Target {
     var isTestingLibrary: Bool { (self as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
 
     var isMacro: Bool { (self as? any SourceModuleTarget)?.kind == .macro }
+
+    /// Returns the target and its dependencies at any depth in a stable order, with the target first.
+    func closure(_ dependencies: (any Target) -> [any Target]) -> [any Target] {
+        var found: [any Target] = []
+        var seen: Set<String> = []
+        func visit(_ target: any Target) {
+            guard seen.insert(target.id).inserted else { return }
+            found.append(target)
+            dependencies(target).forEach(visit)
+        }
+        visit(self)
+        return found
+    }
 
     /// The direct dependencies, including the targets of products.
     var dependencyTargets: [any Target] {

@@ -95,18 +95,7 @@ struct TestedModule {
     var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }
 
     /// All targets whose objects are linked into the image, with the module itself first. Macros run in the compiler.
-    private var closure: [any Target] {
-        var found: [any Target] = []
-        var seen: Set<String> = []
-        func visit(_ target: any Target) {
-            guard seen.insert(target.id).inserted else { return }
-            if target.isMacro, target.id != self.target.id { return }
-            found.append(target)
-            target.dependencyTargets.forEach(visit)
-        }
-        visit(target)
-        return found
-    }
+    private var closure: [any Target] { target.closure { $0.dependencyTargets.filter { !$0.isMacro } } }
 
     /// A Boolean value that indicates whether the module can have tests: it depends on InClassTesting, directly or
     /// indirectly, or is InClassTesting itself.
@@ -164,76 +153,72 @@ struct TestedModule {
         return files
     }
 
-    /// The module's own resources: files, and folders that are copied as a whole.
-    private var ownResources: [URL] { target.sourceFiles.filter { $0.type == .resource }.map(\.url) }
-
+    /// The lines of the description.
     private var text: String {
-        // The name of the folder of products in the lines below. The reader replaces it with its own folder.
-        var lines: [(String, String)] =
-            PluginSystem.isPlaceholder(layout.products.path) ? [("placeholder", layout.products.path)] : []
-        lines += [
-            ("module", target.moduleName), ("target", target.name), ("root", packages.all[0].directoryURL.path),
-            ("image", folder.appending(path: "\(target.moduleName).img").path),
-            ("search", layout.products.path), ("bundles", layout.products.path),
-        ]
-        if let clang {
-            lines.append(("clang", clang.path))
-        } else {
-            lines.append(("obstacle", "the toolchain has no clang"))
+        var text = ""
+        // A value with a line break doesn't fit into a line. Such a file is an input of the step nevertheless.
+        func add(_ key: String, _ values: [String?]) {
+            for case let value? in values where !value.contains("\n") { text += "\(key)\t\(value)\n" }
         }
-        if let machine { lines.append(("obstacle", "they are compiled for another machine (\(machine))")) }
-        if isIndirect { lines.append(("indirect", "yes")) }
-        if let advice { lines.append(("advice", advice)) }
-        if let optionFile { lines.append(("option-file", optionFile.path)) }
-        lines += sources.map { ("source", $0.path) }
-        // A name with a line break doesn't fit into a line. The file is an input of the step nevertheless.
-        lines += resources.filter { !$0.path.contains("\n") }.map { ("resource-file", $0.path) }
-        lines += ownResources.filter { !$0.path.contains("\n") }.map { ("own-resource", $0.path) }
-        for part in closure {
-            if let module = part as? SwiftSourceModuleTarget {
-                lines += linkedLibraries(module.linkedLibraries)
-                if !layout.isSwiftBuild {
-                    let map = layout.objectFolder(of: module).appending(path: "output-file-map.json")
-                    lines.append(("file-map", map.path))
-                } else if module.kind == .executable {
-                    lines.append(
-                        ("executable", layout.products.appending(path: "ExecutableModules/\(module.name)-").path))
-                } else {
-                    lines += layout.objects(of: module).map { ("object", $0.path) }
-                }
-            } else if let module = part as? ClangSourceModuleTarget {
-                lines += linkedLibraries(module.linkedLibraries)
-                lines += layout.objects(of: module).map { ("object", $0.path) }
-                let endings: Set<String> = ["cpp", "cc", "cxx", "c++", "mm"]
-                if module.sourceFiles.contains(where: { endings.contains($0.url.pathExtension) }) {
-                    lines.append(("c++", "yes"))
-                }
-            } else if let library = part as? SystemLibraryTarget {
-                lines += library.linkerFlags.map { ("linker", $0) }
-            } else if let binary = part as? BinaryArtifactTarget {
-                if let libraries = binary.librariesForThisMachine {
-                    lines += libraries.map { ("linker", $0.path) }
-                } else {
-                    lines.append(
-                        ("unsupported", "it depends on the binary target '\(part.name)', which cannot be linked here"))
-                }
-            }
-        }
+        let products = layout.products.path
+        // Xcode's name of the folder of products, which the reader replaces with its own folder.
+        add("placeholder", [PluginSystem.isPlaceholder(products) ? products : nil])
+        add("module", [target.moduleName])
+        add("target", [target.name])
+        add("root", [packages.all[0].directoryURL.path])
+        add("image", [folder.appending(path: "\(target.moduleName).img").path])
+        add("search", [products])
+        add("bundles", [products])
+        add("clang", [clang?.path])
+        add("obstacle", [clang == nil ? "the toolchain has no clang" : nil])
+        add("obstacle", [machine.map { "they are compiled for another machine (\($0))" }])
+        add("indirect", [isIndirect ? "yes" : nil])
+        add("advice", [advice])
+        add("option-file", [optionFile?.path])
+        add("source", sources.map(\.path))
+        add("resource-file", resources.map(\.path))
+        // Files, and folders that are copied as a whole.
+        add("own-resource", target.sourceFiles.filter { $0.type == .resource }.map(\.url.path))
+        for part in closure { addParts(of: part, add) }
         // Resource accessors are named after the package and the target.
         let owner = packages.owner(of: target) ?? packages.all[0]
         for ending in ["resources", "bundle"] {
-            lines.append(
-                ("resources", layout.products.appending(path: "\(owner.displayName)_\(target.name).\(ending)").path))
+            add("resources", [layout.products.appending(path: "\(owner.displayName)_\(target.name).\(ending)").path])
         }
-        return lines.map { "\($0.0)\t\($0.1)\n" }.joined()
+        return text
+    }
+
+    /// Adds the objects and libraries of a target of the closure.
+    private func addParts(of part: any Target, _ add: (_ key: String, _ values: [String?]) -> Void) {
+        switch part {
+        case let module as SwiftSourceModuleTarget:
+            add("library", module.linkedLibraries)
+            if !layout.isSwiftBuild {
+                add("file-map", [layout.objectFolder(of: module).appending(path: "output-file-map.json").path])
+            } else if module.kind == .executable {
+                add("executable", [layout.products.appending(path: "ExecutableModules/\(module.name)-").path])
+            } else {
+                add("object", layout.objects(of: module).map(\.path))
+            }
+        case let module as ClangSourceModuleTarget:
+            add("library", module.linkedLibraries)
+            add("object", layout.objects(of: module).map(\.path))
+            let endings: Set<String> = ["cpp", "cc", "cxx", "c++", "mm"]
+            add("c++", [module.sourceFiles.contains { endings.contains($0.url.pathExtension) } ? "yes" : nil])
+        case let library as SystemLibraryTarget: add("linker", library.linkerFlags)
+        case let binary as BinaryArtifactTarget:
+            let libraries = binary.librariesForThisMachine
+            add("linker", libraries?.map(\.path) ?? [])
+            let message = "it depends on the binary target '\(part.name)', which cannot be linked here"
+            add("unsupported", [libraries == nil ? message : nil])
+        default: break
+        }
     }
 
     /// The static libraries of binary targets that the image is linked with.
     var binaryLibraries: [URL] {
         closure.compactMap { $0 as? BinaryArtifactTarget }.flatMap { $0.librariesForThisMachine ?? [] }
     }
-
-    private func linkedLibraries(_ names: [String]) -> [(String, String)] { names.map { ("library", $0) } }
 
     /// Writes the description if it has changed. An unchanged description doesn't run the tests again.
     func writeDescription() throws {

@@ -2,9 +2,6 @@
 // on any system.
 //
 // Sources:
-// - Basics/Sandbox.swift of swift-package-manager: on macOS a plugin, and each program that it starts, may write only to its
-//   own folder and to temporary folders. `deny default` also forbids network access and signals to other processes.
-// - Commands/PackageCommands/PluginCommand.swift of swift-package-manager: the options that allow more.
 // - `getproclline` of Apple's ps: how to read `KERN_PROCARGS2`.
 // - Xcode passes the path `${BUILD_DIR}/${CONFIGURATION}/NAME` to build tool plugins for a tool that it builds. It replaces
 //   these variables only in the arguments of a command.
@@ -104,45 +101,10 @@ enum PluginSystem {
         descriptor = -1
     }
 
-    // MARK: Permissions
-
-    /// Returns the paths outside the build's folder that the options ask a command to write.
-    static func written(by options: [String], package: String) -> [String] {
-        var places: [String] = []
-        for (index, option) in options.enumerated() {
-            let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
-            switch parts.first {
-            case "--accept": places.append(package)
-            case "--junit", "--json":
-                guard let path = parts.count == 2 ? parts[1] : options.dropFirst(index + 1).first else { continue }
-                let file = URL(filePath: path, relativeTo: URL(filePath: package, directoryHint: .isDirectory))
-                places.append(file.deletingLastPathComponent().standardizedFileURL.path(percentEncoded: false))
-            default: continue
-            }
-        }
-        return places.map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
-    }
-
-    /// Returns the message for a path that SwiftPM doesn't allow a plugin to write, with the command that allows it.
-    static func advice(for place: String, package: String, command: [String]) -> String {
-        let isInside = place == package || place.hasPrefix("\(package)/")
-        let option =
-            isInside ? ["--allow-writing-to-package-directory"] : ["--allow-writing-to-directory", quoted(place)]
-        let words = ["swift", "package"] + option + ["testlogger"] + command.map(quoted)
-        return "SwiftPM lets a plugin write to \(place) only when it is told to: \(words.joined(separator: " "))"
-    }
+    // MARK: Commands
 
     /// Returns a word with the quotes that a shell needs.
     static func quoted(_ word: String) -> String {
         word.contains { " '\"*?$&|;<>()[]\\".contains($0) } ? "'\(word.replacing("'", with: "'\\''"))'" : word
-    }
-
-    /// Returns whether this process can create files in a folder. It can't in a folder that the sandbox doesn't allow.
-    static func canWrite(to folder: String) -> Bool {
-        let path = "\(folder)/.testlogger-\(getpid())"
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else { return false }
-        close(descriptor)
-        return unlink(path) == 0
     }
 }

@@ -30,7 +30,7 @@ struct Initialization {
             .filter { $0.kind == .generic || $0.kind == .executable }
         for target in targets.sorted(by: { $0.name < $1.name }) {
             lines += [("target", target.name), ("folder", target.directoryURL.path)]
-            if target.kind == .executable { lines.append(("program", programName(of: target))) }
+            if target.kind == .executable { lines.append(("program", packages.programName(of: target))) }
             if target.dependencyTargets.contains(where: \.isTestingLibrary) { lines.append(("library", "yes")) }
             if withPlugin.contains(target.name) { lines.append(("plugin", "yes")) }
             lines += packages.closure(of: target).filter { $0.id != target.id }.map { ("uses", $0.name) }
@@ -39,11 +39,6 @@ struct Initialization {
         let file = context.pluginWorkDirectoryURL.appending(path: "init")
         try Data(lines.map { "\($0)\t\($1)\n" }.joined().utf8).write(to: file, options: .atomic)
         return file
-    }
-
-    private func programName(of target: SwiftSourceModuleTarget) -> String {
-        let programs = context.package.products.compactMap { $0 as? ExecutableProduct }
-        return programs.first { $0.mainTarget.id == target.id }?.name ?? target.name
     }
 
     /// Returns the name of this package in targets' dependencies: the name in the manifest for a path, otherwise the last
@@ -72,16 +67,9 @@ struct Initialization {
     /// The targets that apply the plugin. SwiftPM doesn't pass them to plugins.
     private var targetsWithPlugin: Set<String> {
         get throws {
-            let output = Pipe()
             let process = Process()
-            let words = try swift + ["dump-package"]
-            process.executableURL = URL(filePath: words[0])
-            process.arguments = Array(words.dropFirst())
             process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "SWIFTPM_BUILD_DIR" }
-            process.standardOutput = output
-            try process.run()
-            let data = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
+            let data = try process.output(of: try swift + ["dump-package"])
             guard process.terminationReason == .exit, process.terminationStatus == 0 else {
                 throw Failure(description: "SwiftPM can't load the package; nothing was changed")
             }

@@ -8,7 +8,6 @@ import PackagePlugin
 struct TestLogger: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) async throws {
         if arguments.first == "init" {
-            try checkPermission([context.package.directoryURL.path], context, arguments)
             let facts = try Initialization(context: context, words: Array(arguments.dropFirst())).writeFacts()
             try run(context.tool(named: "testlogger").url, ["--init", facts.path])
             return
@@ -19,8 +18,6 @@ struct TestLogger: CommandPlugin {
             try run(tool, ["--help"])
             return
         }
-        let package = context.package.directoryURL.path
-        try checkPermission(PluginSystem.written(by: options, package: package), context, arguments)
         let modules = try selectedModules(context, names, BuildLayout(tool: tool))
         var parameters = PackageManager.BuildParameters(configuration: .inherit)
         if options.contains("--coverage") {
@@ -56,23 +53,10 @@ struct TestLogger: CommandPlugin {
         try run(tool, options + modules.map(\.descriptionURL.path))
     }
 
-    /// Reports how to allow the paths that a sandbox would refuse. Only macOS has a sandbox.
-    private func checkPermission(_ places: [String], _ context: PluginContext, _ arguments: [String]) throws {
-        guard PluginSystem.isMacOS, let place = places.first(where: { !PluginSystem.canWrite(to: $0) }) else { return }
-        let package = context.package.directoryURL.path
-        throw Failure(description: PluginSystem.advice(for: place, package: package, command: arguments))
-    }
-
     /// Separates target names from options and their values. Only the tool itself can distinguish them.
     private func split(_ arguments: [String], _ tool: URL) throws -> (names: [String], options: [String]) {
-        let output = Pipe()
         let process = Process()
-        process.executableURL = tool
-        process.arguments = ["--read-only"] + arguments
-        process.standardOutput = output
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+        let data = try process.output(of: [tool.path, "--read-only"] + arguments)
         // The tool has reported the error.
         guard process.terminationStatus == 0 else { exit(process.terminationStatus) }
         let words = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
@@ -96,10 +80,9 @@ struct TestLogger: CommandPlugin {
             .filter(\.canHaveTests)
             .sorted { $0.target.name < $1.target.name }
         let known = testable.map(\.target.name)
-        for name in names where !known.contains(name) {
-            throw Failure(
-                description:
-                    "there is no target '\(name)' with InClassTesting; known are \(known.joined(separator: ", "))")
+        if let name = names.first(where: { !known.contains($0) }) {
+            let known = known.joined(separator: ", ")
+            throw Failure(description: "there is no target '\(name)' with InClassTesting; known are \(known)")
         }
         if testable.isEmpty {
             throw Failure(
@@ -131,6 +114,20 @@ private func endWithSwiftPM() {
     Thread.detachNewThread {
         while getppid() == parent { usleep(100_000) }
         exit(1)
+    }
+}
+
+extension Process {
+    /// Runs a program to its end and returns its standard output.
+    func output(of words: [String]) throws -> Data {
+        let output = Pipe()
+        executableURL = URL(filePath: words[0])
+        arguments = Array(words.dropFirst())
+        standardOutput = output
+        try run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        waitUntilExit()
+        return data
     }
 }
 

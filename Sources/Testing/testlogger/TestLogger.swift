@@ -43,6 +43,7 @@ struct TestLogger {
                 print("testlogger \(version), worker protocol \(TestEvent.currentVersion)")
                 return
             }
+            _ = isInSandbox  // read before the variable is removed
             Starter.endWithIt()
             // A debugger takes the place of this process.
             if options.debuggedTest == nil { waitForChild(options) }
@@ -82,7 +83,24 @@ struct TestLogger {
         fflush(inclass_stdout())
         let start = severity.map { "\($0): " } ?? ""
         for line in text.split(separator: "\n") { fputs("\(start)\(line)\n", inclass_stderr()) }
+        if isInSandbox, text.contains(": \(String(cString: strerror(EPERM)))") {
+            fputs("note: \(sandboxNote)\n", inclass_stderr())
+        }
     }
+
+    // SPEC: Basics/Sandbox.swift and Commands/PackageCommands/PluginCommand.swift of swift-package-manager.
+    private static let sandboxNote =
+        "SwiftPM lets a plugin write only when it is told to: swift package --allow-writing-to-package-directory "
+        + "testlogger …, or --allow-writing-to-directory PATH for other folders"
+
+    /// A Boolean value that indicates whether a command plugin has started this program on macOS.
+    private static let isInSandbox: Bool = {
+        #if canImport(Darwin)
+        Environment.value(of: "IN_CLASS_STARTER") != nil
+        #else
+        false
+        #endif
+    }()
 
     /// Shows a text on a terminal, in place of the one before.
     static func showProgress(_ text: String) {

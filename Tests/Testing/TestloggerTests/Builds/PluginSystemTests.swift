@@ -43,32 +43,8 @@ struct PluginSystemTests {
         #expect(PluginSystem.isMacOS || !PluginSystem.parentWords.isEmpty)
     }
 
-    @Test func placesThatAreWritten() {
-        func places(_ options: String...) -> [String] { PluginSystem.written(by: options, package: "/p/q") }
-        #expect(places("-v", "--filter", "--junit") == [])
-        #expect(places("--accept") == ["/p/q"])
-        #expect(places("--junit", "tests.xml", "--json=out/a b.json") == ["/p/q", "/p/q/out"])
-        #expect(places("--junit", "/tmp/t.xml", "--json", "../x.json") == ["/tmp", "/p"])
-        #expect(places("--junit") == [])
-    }
-
-    @Test func advice() {
-        #expect(
-            PluginSystem.advice(for: "/p/q", package: "/p/q", command: ["--accept", "--filter", "a|b"])
-                == "SwiftPM lets a plugin write to /p/q only when it is told to: swift package "
-                + "--allow-writing-to-package-directory testlogger --accept --filter 'a|b'")
-        #expect(
-            PluginSystem.advice(for: "/t m/it's", package: "/p", command: ["--junit", "/t m/it's/a.xml"])
-                == "SwiftPM lets a plugin write to /t m/it's only when it is told to: swift package "
-                + #"--allow-writing-to-directory '/t m/it'\''s' testlogger --junit '/t m/it'\''s/a.xml'"#)
-        #expect(
-            PluginSystem.advice(for: "/pq", package: "/p", command: []).contains("--allow-writing-to-directory /pq "))
-    }
-
-    @Test func writableFolders() throws {
-        let folder = Fixtures.temporaryFolder.path
-        #expect(PluginSystem.canWrite(to: folder))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).allSatisfy { !$0.hasPrefix(".testlogger") })
-        #expect(!PluginSystem.canWrite(to: "\(folder)/none"))
+    @Test(arguments: [("a", "a"), ("a|b", "'a|b'"), ("/t m/it's", #"'/t m/it'\''s'"#)])
+    func wordsOfAShell(word: String, quoted: String) {
+        #expect(PluginSystem.quoted(word) == quoted)
     }
 }

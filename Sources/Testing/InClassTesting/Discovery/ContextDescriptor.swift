@@ -79,25 +79,16 @@ struct ContextDescriptor {
     func metatype(_ arguments: [UInt]) -> Result<Any.Type, MetadataRefusal> {
         // SAFETY: the accessor takes a request (0: complete metadata, blocking) and up to three arguments in
         // registers, or a pointer to more; it returns the metadata in the first register.
-        let accessor = address.followed(12)
-        guard let pointer = UnsafeRawPointer(bitPattern: accessor) else { return .failure(.unresolvable) }
-        let metadata: UInt
-        switch arguments.count {
-        case 0:
-            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt) -> UInt).self)(0)
-        case 1:
-            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt) -> UInt).self)(0, arguments[0])
-        case 2:
-            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt, UInt) -> UInt).self)(
-                0, arguments[0], arguments[1])
-        case 3:
-            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt, UInt, UInt) -> UInt).self)(
-                0, arguments[0], arguments[1], arguments[2])
-        default:
-            metadata = arguments.withUnsafeBufferPointer {
-                unsafeBitCast(pointer, to: (@convention(c) (UInt, UnsafePointer<UInt>?) -> UInt).self)(
-                    0, $0.baseAddress)
-            }
+        guard let pointer = UnsafeRawPointer(bitPattern: address.followed(12)) else {
+            return .failure(.unresolvable)
+        }
+        let accessor = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt, UInt, UInt) -> UInt).self)
+        // A register without an argument is ignored.
+        let padded = arguments + [0, 0, 0]
+        let metadata = arguments.withUnsafeBufferPointer { pointer in
+            arguments.count > 3
+                ? accessor(0, UInt(bitPattern: pointer.baseAddress), 0, 0)
+                : accessor(0, padded[0], padded[1], padded[2])
         }
         guard metadata != 0 else { return .failure(.unresolvable) }
         return .success(unsafeBitCast(metadata, to: Any.Type.self))

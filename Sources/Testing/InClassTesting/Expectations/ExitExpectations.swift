@@ -26,30 +26,13 @@ public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    func isMet(by end: ForkEnd) -> Bool {
+    fileprivate func isMet(by end: ExitCondition) -> Bool {
         switch (self, end) {
         // The signal depends on the processor.
         case (.trap, .signal(let number)): number == SIGILL || number == SIGTRAP
-        case (.signal(let expected), .signal(let number)): number == expected
-        case (.exit(let expected), .exit(let status)): status == expected
         case (.failure, .signal): true
         case (.failure, .exit(let status)): status != 0
-        default: false
-        }
-    }
-}
-
-enum ForkEnd: Equatable, CustomStringConvertible {
-    case returned
-    case exit(Int32)
-    case signal(Int32)
-
-    var description: String {
-        switch self {
-        case .returned: "a return"
-        case .exit(let status): "exit(\(status))"
-        case .signal(SIGILL), .signal(SIGTRAP): "trap"
-        case .signal(let number): "signal \(number)"
+        default: self == end
         }
     }
 }
@@ -74,19 +57,23 @@ public func expectExit(
     _ condition: ExitCondition, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () -> Void
 ) {
-    guard let end = forkEnd(of: body) else {
-        recordIssue(got: "no child process", expected: condition.description, message, file, line, column)
-        return
-    }
-    if condition.isMet(by: end) { return }
-    recordIssue(got: end.description, expected: condition.description, message, file, line, column)
+    let end = childEnd(of: body)
+    if let end, end != .exit(returnedStatus), condition.isMet(by: end) { return }
+    let got =
+        switch end {
+        case nil: "no child process"
+        case .exit(returnedStatus): "a return"
+        case .signal(SIGILL), .signal(SIGTRAP): "trap"
+        case let end?: end.description
+        }
+    recordIssue(got: got, expected: condition.description, message, file, line, column)
 }
 
 /// The exit status of a child whose code has returned.
 private let returnedStatus: Int32 = 213
 
 /// Runs code in a child process, waits for its end and records its issues.
-private func forkEnd(of body: () -> Void) -> ForkEnd? {
+private func childEnd(of body: () -> Void) -> ExitCondition? {
     guard let issues = ChildIssues() else { return nil }
     defer { issues.free() }
     fflush(nil)
@@ -110,9 +97,7 @@ private func forkEnd(of body: () -> Void) -> ForkEnd? {
     for fields in issues.all {
         if let issue = RecordedIssue(fields: fields) { Recorder.record(issue) } else { Recorder.noteSkip(fields[0]) }
     }
-    if status & 0x7F != 0 { return .signal(status & 0x7F) }
-    let code = status >> 8 & 0xFF
-    return code == returnedStatus ? .returned : .exit(code)
+    return status & 0x7F != 0 ? .signal(status & 0x7F) : .exit(status >> 8 & 0xFF)
 }
 
 // MARK: - In-class tests

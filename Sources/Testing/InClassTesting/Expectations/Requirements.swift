@@ -71,12 +71,7 @@ public func requireThrows<Failure>(
     _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () throws -> Void
 ) throws -> Failure {
-    let thrown: (any Error)?
-    do {
-        try body()
-        thrown = nil
-    } catch { thrown = error }
-    return try requiredError(thrown, type, message, file, line, column)
+    try requiredError(thrownError(of: body), type, message, file, line, column)
 }
 
 /// Requires a closure not to throw and returns its value.
@@ -88,7 +83,7 @@ public func requireNoThrow<Value>(
     column: UInt = #column, _ body: () throws -> Value
 ) throws -> Value {
     do { return try body() } catch {
-        recordUnexpected(error, message, file, line, column)
+        check(error, message, file, line, column)
         throw error is TestSkipped ? error : RequirementNotMet()
     }
 }
@@ -103,12 +98,7 @@ public func requireThrows<Failure>(
     line: UInt = #line, column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> Void
 ) async throws -> Failure {
-    let thrown: (any Error)?
-    do {
-        try await body()
-        thrown = nil
-    } catch { thrown = error }
-    return try requiredError(thrown, type, message, file, line, column)
+    try requiredError(await thrownError(of: body), type, message, file, line, column)
 }
 
 /// Requires an asynchronous closure not to throw and returns its value.
@@ -121,7 +111,7 @@ public func requireNoThrow<Value>(
     column: UInt = #column, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
 ) async throws -> Value {
     do { return try await body() } catch {
-        recordUnexpected(error, message, file, line, column)
+        check(error, message, file, line, column)
         throw error is TestSkipped ? error : RequirementNotMet()
     }
 }

@@ -27,12 +27,7 @@ public func expectThrows<Failure>(
     _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () throws -> Void
 ) -> Failure? {
-    let thrown: (any Error)?
-    do {
-        try body()
-        thrown = nil
-    } catch { thrown = error }
-    return checkedError(thrown, type, message, file, line, column)
+    checkedError(thrownError(of: body), type, message, file, line, column)
 }
 
 /// Expects an asynchronous closure to throw an error of a type.
@@ -45,12 +40,7 @@ public func expectThrows<Failure>(
     line: UInt = #line, column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> Void
 ) async -> Failure? {
-    let thrown: (any Error)?
-    do {
-        try await body()
-        thrown = nil
-    } catch { thrown = error }
-    return checkedError(thrown, type, message, file, line, column)
+    checkedError(await thrownError(of: body), type, message, file, line, column)
 }
 
 /// Expects a closure to throw a certain error.
@@ -62,10 +52,7 @@ public func expectThrows<Failure: Error & Equatable>(
     _ expected: Failure, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () throws -> Void
 ) {
-    do {
-        try body()
-        check(nil, is: expected, message, file, line, column)
-    } catch { check(error, is: expected, message, file, line, column) }
+    check(thrownError(of: body), is: expected, message, file, line, column)
 }
 
 /// Expects an asynchronous closure to throw a certain error.
@@ -75,34 +62,46 @@ public func expectThrows<Failure: Error & Equatable>(
     line: UInt = #line, column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> Void
 ) async {
-    do {
-        try await body()
-        check(nil, is: expected, message, file, line, column)
-    } catch { check(error, is: expected, message, file, line, column) }
+    check(await thrownError(of: body), is: expected, message, file, line, column)
 }
 
 private func check<Failure: Error & Equatable>(
     _ thrown: (any Error)?, is expected: Failure, _ message: () -> String, _ file: StaticString, _ line: UInt,
     _ column: UInt
 ) {
-    if let skipped = thrown as? TestSkipped { return Recorder.noteSkip(skipped.reason) }
-    if thrown as? Failure == expected { return }
-    let got = thrown.map { "error \(errorText($0))" } ?? "no error"
-    recordIssue(got: got, expected: "error \(errorText(expected))", message, file, line, column)
+    let isExpected = thrown as? Failure == expected
+    check(thrown, isExpected: isExpected, expected: "error \(errorText(expected))", message, file, line, column)
 }
 
 func checkedError<Failure>(
     _ thrown: (any Error)?, _ type: Failure.Type, _ message: () -> String, _ file: StaticString, _ line: UInt,
     _ column: UInt
 ) -> Failure? {
-    if let skipped = thrown as? TestSkipped {
-        Recorder.noteSkip(skipped.reason)
-        return nil
-    }
-    if let expected = thrown as? Failure { return expected }
-    let expected = type == (any Error).self ? "an error" : "an error of type \(withoutDiscriminators("\(type)"))"
-    recordIssue(
-        got: thrown.map { "error \(errorText($0))" } ?? "no error", expected: expected, message, file, line, column)
+    let kind = type == (any Error).self ? "an error" : "an error of type \(withoutDiscriminators("\(type)"))"
+    check(thrown, isExpected: thrown is Failure, expected: kind, message, file, line, column)
+    return thrown is TestSkipped ? nil : thrown as? Failure
+}
+
+/// Records an issue unless the error is expected. A skip is no issue.
+func check(
+    _ thrown: (any Error)?, isExpected: Bool = false, expected: @autoclosure () -> String = "no error",
+    _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt
+) {
+    if let skipped = thrown as? TestSkipped { return Recorder.noteSkip(skipped.reason) }
+    if isExpected { return }
+    let got = thrown.map { "error \(errorText($0))" } ?? "no error"
+    recordIssue(got: got, expected: expected(), message, file, line, column)
+}
+
+func thrownError(of body: () throws -> Void) -> (any Error)? {
+    do { try body() } catch { return error }
+    return nil
+}
+
+func thrownError(
+    isolation: isolated (any Actor)? = #isolation, of body: () async throws -> Void
+) async -> (any Error)? {
+    do { try await body() } catch { return error }
     return nil
 }
 
@@ -115,7 +114,7 @@ public func expectNoThrow<Value>(
     column: UInt = #column, _ body: () throws -> Value
 ) -> Value? {
     do { return try body() } catch {
-        recordUnexpected(error, message, file, line, column)
+        check(error, message, file, line, column)
         return nil
     }
 }
@@ -130,17 +129,9 @@ public func expectNoThrow<Value>(
     column: UInt = #column, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
 ) async -> Value? {
     do { return try await body() } catch {
-        recordUnexpected(error, message, file, line, column)
+        check(error, message, file, line, column)
         return nil
     }
-}
-
-/// Records an unexpected error, except a skip.
-func recordUnexpected(
-    _ error: any Error, _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt
-) {
-    if let skipped = error as? TestSkipped { return Recorder.noteSkip(skipped.reason) }
-    recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
 }
 
 // MARK: - In-class tests

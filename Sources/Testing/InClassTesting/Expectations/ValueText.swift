@@ -132,23 +132,28 @@ func abridged(_ text: String, to countMax: Int = characterCountMax) -> String {
 package func differenceNotes(got: Any, expected: Any) -> [String] {
     guard let got = unwrapped(got), let expected = unwrapped(expected) else { return [] }
     if let got = got as? String, let expected = expected as? String { return stringNotes(got, expected) }
-    let gotMirror = Mirror(reflecting: got)
-    let expectedMirror = Mirror(reflecting: expected)
-    var notes: [String] = []
+    let (gotMirror, expectedMirror) = (Mirror(reflecting: got), Mirror(reflecting: expected))
+    var parts: [Part] = []
     switch (gotMirror.displayStyle, expectedMirror.displayStyle) {
     case (.collection, .collection):
-        notes = sequenceNotes(
-            gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
+        parts = elementParts(elements(gotMirror), elements(expectedMirror), unit: "element", base: 0)
     case (.set, .set):
-        notes = setNotes(
-            gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
+        let (gotTexts, expectedTexts) = (Set(elements(gotMirror)), Set(elements(expectedMirror)))
+        parts =
+            expectedTexts.subtracting(gotTexts).sorted().map { ("", nil, $0) }
+            + gotTexts.subtracting(expectedTexts).sorted().map { ("", $0, nil) }
     case (.dictionary, .dictionary):
-        notes = dictionaryNotes(gotMirror, expectedMirror)
+        parts = entryParts(entries(gotMirror), entries(expectedMirror))
     case (.struct, .struct), (.class, .class):
-        notes = fieldNotes(gotMirror, expectedMirror)
-    default:
-        break
+        // The only field says no more than the value.
+        if gotMirror.children.count > 1 {
+            parts = zip(gotMirror.children, expectedMirror.children).map { one, other in
+                (".\(one.label ?? "?")", valueText(one.value), valueText(other.value))
+            }
+        }
+    default: break
     }
+    var notes = differences(of: parts, change)
     if notes.isEmpty, valueText(got) == valueText(expected) {
         notes = [
             "the two values are unequal but are written alike; their types are \(type(of: got)) and \(type(of: expected))"
@@ -157,10 +162,58 @@ package func differenceNotes(got: Any, expected: Any) -> [String] {
     return notes
 }
 
-private func limited(_ notes: [String], count: Int? = nil) -> [String] {
-    let count = count ?? notes.count
-    guard count > noteCountMax else { return notes }
-    return notes.prefix(noteCountMax - 1) + ["and \(count - noteCountMax + 1) more differences"]
+/// A part of two values: its label, and its text in each value. A value without the part has nil. Entries of sets have no
+/// label.
+private typealias Part = (label: String, got: String?, expected: String?)
+
+/// Returns a note for each different part, up to a limit.
+private func differences(of parts: [Part], _ change: (_ got: String?, _ expected: String?) -> String) -> [String] {
+    let different = parts.filter { $0.got != $0.expected }
+    let notes = different.prefix(noteCountMax).map { part in
+        "\(part.label)\(part.label.isEmpty ? "" : ": ")\(change(part.got, part.expected))"
+    }
+    guard different.count > noteCountMax else { return notes }
+    return notes.dropLast() + ["and \(different.count - noteCountMax + 1) more differences"]
+}
+
+private func change(_ got: String?, _ expected: String?) -> String {
+    guard let got else { return "missing \(expected ?? "")" }
+    return expected.map { "got \(got) instead of \($0)" } ?? "unexpected \(got)"
+}
+
+private func elements(_ mirror: Mirror) -> [String] { mirror.children.map { valueText($0.value) } }
+
+private func entries(_ mirror: Mirror) -> [String: String] {
+    var entries: [String: String] = [:]
+    for child in mirror.children {
+        let pair = elements(Mirror(reflecting: child.value))
+        if pair.count == 2 { entries[pair[0]] = pair[1] }
+    }
+    return entries
+}
+
+private func entryParts(_ got: [String: String], _ expected: [String: String]) -> [Part] {
+    Set(got.keys).union(expected.keys).sorted().map { key in
+        let (value, other) = (got[key], expected[key])
+        if value != nil, other != nil { return ("value of \(key)", value, other) }
+        return ("", value.map { "\(key): \($0)" }, other.map { "\(key): \($0)" })
+    }
+}
+
+/// Returns the different elements, without the common beginning and end.
+private func elementParts(_ got: [String], _ expected: [String], unit: String, base: Int) -> [Part] {
+    let head = zip(got, expected).prefix { $0 == $1 }.count
+    let (gotRest, expectedRest) = (got.dropFirst(head), expected.dropFirst(head))
+    let tail = zip(gotRest.reversed(), expectedRest.reversed()).prefix { $0 == $1 }.count
+    let (gotEnd, expectedEnd) = (got.count - tail, expected.count - tail)
+    var parts: [Part] = []
+    for index in head..<max(gotEnd, expectedEnd) {
+        let one = index < gotEnd ? got[index] : nil
+        let other = index < expectedEnd ? expected[index] : nil
+        // PERF: labels of parts that aren't shown are not created.
+        if one != other { parts.append((parts.count < noteCountMax ? "\(unit) \(base + index)" : "", one, other)) }
+    }
+    return parts
 }
 
 /// Returns the lines of a text without their newlines. A final newline is followed by an empty line.
@@ -189,99 +242,21 @@ func firstDifference(_ got: String, _ expected: String) -> (place: Int, got: Str
     return (common, String(got.dropFirst(start).prefix(24)), String(expected.dropFirst(start).prefix(24)))
 }
 
-/// Describes the difference of two elements: as a whole, or from the first different character if they are long lines.
-private func changeText(_ got: String, _ expected: String, unit: String) -> String {
-    guard unit == "line", max(got.count, expected.count) > lineCharacterCountMax else {
-        return "got \(got) instead of \(expected)"
-    }
-    let difference = firstDifference(got, expected)
-    return "from character \(difference.place), got …\(difference.got)… instead of …\(difference.expected)…"
-}
-
-/// The beginning and the end of a long line.
-private func shortened(_ line: String, unit: String) -> String {
-    guard unit == "line", line.count > lineCharacterCountMax else { return line }
-    return "\(line.prefix(lineCharacterCountMax - 40))… (\(line.count) characters) …\(line.suffix(20))"
-}
-
 /// Lists changed, missing and unexpected lines.
 func lineNotes(_ got: [String], _ expected: [String]) -> [String] {
-    sequenceNotes(got, expected, unit: "line", base: 1) { quoted($0) }
-}
-
-/// Lists changed, missing and unexpected elements, without the common beginning and end.
-private func sequenceNotes(
-    _ got: [String], _ expected: [String], unit: String = "element", base: Int = 0,
-    text: (String) -> String = { $0 }
-) -> [String] {
-    let head = zip(got, expected).prefix { $0 == $1 }.count
-    let gotRest = got.dropFirst(head)
-    let expectedRest = expected.dropFirst(head)
-    let tail = zip(gotRest.reversed(), expectedRest.reversed()).prefix { $0 == $1 }.count
-    let gotMiddle = gotRest.dropLast(tail)
-    let expectedMiddle = expectedRest.dropLast(tail)
-    var notes: [String] = []
-    var count = 0
-    for offset in 0..<max(gotMiddle.count, expectedMiddle.count) {
-        let one = offset < gotMiddle.count ? gotMiddle[head + offset] : nil
-        let other = offset < expectedMiddle.count ? expectedMiddle[head + offset] : nil
-        if one == other { continue }
-        count += 1
-        // If the texts are completely different, only the shown lines are converted.
-        if count > noteCountMax { continue }
-        let number = base + head + offset
-        switch (one, other) {
-        case (let one?, let other?):
-            notes.append("\(unit) \(number): \(changeText(text(one), text(other), unit: unit))")
-        case (let one?, nil):
-            notes.append("\(unit) \(number): unexpected \(shortened(text(one), unit: unit))")
-        default:
-            notes.append("\(unit) \(number): missing \(shortened(text(other ?? ""), unit: unit))")
-        }
+    func shortened(_ line: String) -> String {
+        guard line.count > lineCharacterCountMax else { return line }
+        return "\(line.prefix(lineCharacterCountMax - 40))… (\(line.count) characters) …\(line.suffix(20))"
     }
-    return limited(notes, count: count)
-}
-
-private func setNotes(_ got: [String], _ expected: [String]) -> [String] {
-    let missing = Set(expected).subtracting(got).sorted().map { "missing \($0)" }
-    let unexpected = Set(got).subtracting(expected).sorted().map { "unexpected \($0)" }
-    return limited(missing + unexpected)
-}
-
-private func dictionaryNotes(_ got: Mirror, _ expected: Mirror) -> [String] {
-    func values(_ mirror: Mirror) -> [String: String] {
-        var values: [String: String] = [:]
-        for child in mirror.children {
-            let pair = Mirror(reflecting: child.value).children.map { $0.value }
-            if pair.count == 2 { values[valueText(pair[0])] = valueText(pair[1]) }
+    return differences(of: elementParts(got, expected, unit: "line", base: 1)) { got, expected in
+        let (got, expected) = (got.map { quoted($0) }, expected.map { quoted($0) })
+        // Long lines are described from the first different character.
+        if let got, let expected, max(got.count, expected.count) > lineCharacterCountMax {
+            let difference = firstDifference(got, expected)
+            return "from character \(difference.place), got …\(difference.got)… instead of …\(difference.expected)…"
         }
-        return values
+        return change(got.map(shortened), expected.map(shortened))
     }
-    let gotValues = values(got)
-    let expectedValues = values(expected)
-    var notes: [String] = []
-    for key in Set(gotValues.keys).union(expectedValues.keys).sorted() {
-        switch (gotValues[key], expectedValues[key]) {
-        case (let value?, let other?) where value != other:
-            notes.append("value of \(key): got \(value) instead of \(other)")
-        case (nil, let other?): notes.append("missing \(key): \(other)")
-        case (let value?, nil): notes.append("unexpected \(key): \(value)")
-        default: break
-        }
-    }
-    return limited(notes)
-}
-
-private func fieldNotes(_ got: Mirror, _ expected: Mirror) -> [String] {
-    guard got.children.count > 1 else { return [] }
-    var notes: [String] = []
-    for (one, other) in zip(got.children, expected.children) {
-        let (gotField, expectedField) = (valueText(one.value), valueText(other.value))
-        if gotField != expectedField {
-            notes.append(".\(one.label ?? "?"): got \(gotField) instead of \(expectedField)")
-        }
-    }
-    return limited(notes)
 }
 
 // MARK: - In-class tests

@@ -125,8 +125,7 @@ struct ProcessState {
         "prlimit", "prlimit64", "ulimit", "alarm", "ualarm", "setitimer", "setpriority", "nice", "setlocale", "syscall",
     ]
 
-    private static let mayChangeSettings = ImageSymbols.imports(among: calls)?.isEmpty == false || !canReadImports
-    private static let canReadImports = ImageSymbols.imports(among: []) != nil
+    private static let mayChangeSettings = ImageSymbols.imports(among: calls)?.isEmpty != true
 }
 
 // MARK: - In-class tests

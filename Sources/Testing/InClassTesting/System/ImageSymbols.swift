@@ -70,16 +70,13 @@ private struct SymbolTable {
             found[tag] = value < imageStart ? value + imageStart : value
             dynamic += 16
         }
-        guard let names = found[5], let symbols = found[6] else { return nil }
-        self.names = names
-        self.symbols = symbols
-        if let hash = found[0x6FFF_FEF5] {
-            importCount = word(hash + 4, UInt32.self)
-        } else if let hash = found[4] {
-            importCount = word(hash + 4, UInt32.self)
-        } else {
+        // The second word of either hash table is the number of symbols to read.
+        guard let names = found[5], let symbols = found[6], let hash = found[0x6FFF_FEF5] ?? found[4] else {
             return nil
         }
+        self.names = names
+        self.symbols = symbols
+        importCount = word(hash + 4, UInt32.self)
     }
 
     func name(at index: Int) -> UnsafePointer<CChar>? {

@@ -7,27 +7,19 @@
 
 internal import InClassTestingSystem
 
-/// The systems that tests run on.
-enum RunningSystem: CaseIterable {
-    case linux, macOS
-
+enum SystemSymbol {
+    /// The handle for all images.
     #if canImport(Darwin)
-    static let current = RunningSystem.macOS
+    private static let allImages = -2
     #else
-    static let current = RunningSystem.linux
+    private static let allImages = 0
     #endif
 
-    /// The value of `RTLD_DEFAULT`, which makes dlsym search all images: `((void *) 0)` in dlfcn.h of glibc and musl,
-    /// `((void *) -2)` on macOS, where 0 is not a valid handle.
-    var allImages: Int { self == .macOS ? -2 : 0 }
-}
-
-enum SystemSymbol {
     /// Finds a function or variable of any image by its C name. Returns nil if it doesn't exist.
     ///
     /// - Complexity: A call of dlsym takes some microseconds.
     static func address(of name: String) -> UnsafeMutableRawPointer? {
-        dlsym(UnsafeMutableRawPointer(bitPattern: RunningSystem.current.allImages), name)
+        dlsym(UnsafeMutableRawPointer(bitPattern: allImages), name)
     }
 
     /// The path of this image, or "" if it is unknown, and its start in memory, or 0.
@@ -53,7 +45,6 @@ enum SystemSymbol {
 extension SystemSymbol: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsWhatMeansAllImages": { expectEqual(RunningSystem.allCases.map(\.allImages), [0, -2]) },
             "testFindsWhatIsThere": testFindsWhatIsThere, "testKnowsItsOwnImage": testKnowsItsOwnImage,
         ]
     }

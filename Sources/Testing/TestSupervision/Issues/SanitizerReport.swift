@@ -119,23 +119,12 @@ struct SanitizerReport: Equatable {
     }
 }
 
-extension StringProtocol {
-    /// What follows a text, or nil when it does not occur.
-    fileprivate func part(behind text: String) -> Substring? { split(at: text)?.1 }
-    /// What precedes a text, or nil when it does not occur.
-    fileprivate func part(before text: String) -> Substring? { split(at: text)?.0 }
+extension Substring {
+    /// Returns the text after another one, or nil if the other one doesn't occur.
+    fileprivate func part(behind text: String) -> Substring? { firstRange(of: text).map { self[$0.upperBound...] } }
 
-    private func split(at text: String) -> (Substring, Substring)? {
-        let (bytes, pattern) = (Array(utf8), Array(text.utf8))
-        let found = bytes.withUnsafeBytes { contents in
-            pattern.withUnsafeBytes { ByteSearch.offset(of: $0, in: contents) }
-        }
-        guard let found else { return nil }
-        return (
-            Substring(decoding: bytes[..<found], as: UTF8.self),
-            Substring(decoding: bytes[(found + pattern.count)...], as: UTF8.self)
-        )
-    }
+    /// Returns the text before another one, or nil if the other one doesn't occur.
+    fileprivate func part(before text: String) -> Substring? { firstRange(of: text).map { self[..<$0.lowerBound] } }
 }
 
 // MARK: - In-class tests

@@ -135,19 +135,15 @@ struct ManifestEditor {
         "cSettings", "cxxSettings", "swiftSettings", "linkerSettings", "plugins",
     ]
 
-    /// Adds an element to an array argument of a target, and the argument if it is missing.
-    mutating func add(_ element: String, to label: String, of target: String) throws(LocatedError) {
-        let call = try self.target(target)
+    /// Adds an element to an array argument of a target or of the package, and the argument if it is missing.
+    mutating func add(_ element: String, to label: String, of target: String?) throws(LocatedError) {
+        let call = if let target { try self.target(target) } else { try package().arguments }
         if let array = array(label, in: call) { return append(element, to: array) }
         if let value = value(label, in: call) {
-            throw error("'\(label):' of target '\(target)' isn't a literal array", at: value.lowerBound)
+            let owner = target.map { "target '\($0)'" } ?? "the package"
+            throw error("'\(label):' of \(owner) isn't a literal array", at: value.lowerBound)
         }
-        insert("\(label): [\(element)]", in: Self.targetOrder, into: call)
-    }
-
-    /// Adds an argument to the package.
-    mutating func add(_ argument: String) throws(LocatedError) {
-        insert(argument, in: Self.packageOrder, into: try package().arguments)
+        insert("\(label): [\(element)]", in: target == nil ? Self.packageOrder : Self.targetOrder, into: call)
     }
 
     private mutating func insert(_ argument: String, in order: [String], into call: List) {

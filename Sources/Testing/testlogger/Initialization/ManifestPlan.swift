@@ -37,7 +37,7 @@ struct ManifestPlan {
 
     private var isTested: Bool { facts.tested.map { $0.hasPlugin && $0.dependencies.contains(target.name) } ?? false }
 
-    var isEmpty: Bool { target.hasLibrary && (users.isEmpty ? isTested : places.isEmpty) }
+    var isEmpty: Bool { additions.isEmpty }
 
     var summary: String {
         let names = (users.isEmpty ? ["Tested"] : users).map { "'\($0)'" }.joined(separator: ", ")
@@ -62,32 +62,33 @@ struct ManifestPlan {
         """
     }
 
+    /// The elements to add to array arguments of targets, or of the package if there is no name of a target.
+    private var additions: [(element: String, label: String, target: String?)] {
+        var additions: [(element: String, label: String, target: String?)] = []
+        if !target.hasLibrary { additions.append((product, "dependencies", target.name)) }
+        additions += places.map { (plugin, "plugins", $0) }
+        if makesTested {
+            additions.append((testedTarget("[\"\(target.name)\"]"), "targets", nil))
+        } else if users.isEmpty, !isTested {
+            additions.append(("\"\(target.name)\"", "dependencies", "Tested"))
+        }
+        return additions
+    }
+
     func edit(_ editor: inout ManifestEditor) throws(LocatedError) {
         if isLibrary { return try editBlock(&editor) }
         try requirePlatform(&editor)
-        if !target.hasLibrary { try editor.add(product, to: "dependencies", of: target.name) }
-        for name in places { try editor.add(plugin, to: "plugins", of: name) }
-        if makesTested {
-            let package = try editor.package()
-            guard let targets = editor.array("targets", in: package.arguments) else {
-                throw editor.error("'targets:' of the package isn't a literal array", at: package.arguments.start)
-            }
-            editor.append(testedTarget("[\"\(target.name)\"]"), to: targets)
-        } else if users.isEmpty, !isTested {
-            try editor.add("\"\(target.name)\"", to: "dependencies", of: "Tested")
-        }
+        for addition in additions { try editor.add(addition.element, to: addition.label, of: addition.target) }
     }
 
     /// Raises the package's minimum version of macOS to that of InClassTesting.
     private func requirePlatform(_ editor: inout ManifestEditor) throws(LocatedError) {
         guard let arguments = try? editor.package().arguments, platforms(editor, arguments) != nil else { return }
-        guard let array = editor.array("platforms", in: arguments) else {
-            return try editor.add("platforms: [\(Self.platform)]")
-        }
-        if let item = array.items.first(where: { editor.text($0).hasPrefix(".macOS(") }) {
+        let item = editor.array("platforms", in: arguments)?.items.first { editor.text($0).hasPrefix(".macOS(") }
+        if let item {
             editor.replaceItem(item, with: Self.platform)
         } else {
-            editor.append(Self.platform, to: array)
+            try editor.add(Self.platform, to: "platforms", of: nil)
         }
     }
 
@@ -102,12 +103,9 @@ struct ManifestPlan {
                 block(package: package?.name ?? "package", dependency: ".package(…)", platforms: platforms),
             ]
         } else {
-            if !target.hasLibrary { lines.append("in 'dependencies:' of '\(target.name)': \(product)") }
-            lines += places.map { "in 'plugins:' of '\($0)': \(plugin)" }
-            if makesTested {
-                lines.append("in 'targets:' of the package: \(testedTarget("[\"\(target.name)\"]"))")
-            } else if users.isEmpty, !isTested {
-                lines.append("in 'dependencies:' of 'Tested': \"\(target.name)\"")
+            lines += additions.map { addition in
+                let owner = addition.target.map { "'\($0)'" } ?? "the package"
+                return "in '\(addition.label):' of \(owner): \(addition.element)"
             }
         }
         if makesTested { lines.append("create an empty file \(testedFolder)/Tested.swift") }

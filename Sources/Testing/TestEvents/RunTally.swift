@@ -46,17 +46,15 @@ package struct RunTally: Equatable, Sendable {
 
     package static func + (one: Self, other: Self) -> Self {
         var sum = one
-        sum.planned += other.planned
-        sum.passed += other.passed
-        sum.failed += other.failed
-        sum.skipped += other.skipped
-        sum.flaky += other.flaky
-        sum.notRun += other.notRun
-        sum.knownIssues += other.knownIssues
-        sum.moduleIssues += other.moduleIssues
-        sum.warnings += other.warnings
-        sum.unselected += other.unselected
+        for count in counts { sum[keyPath: count] += other[keyPath: count] }
         return sum
+    }
+
+    private static var counts: [WritableKeyPath<RunTally, Int>] {
+        [
+            \.planned, \.passed, \.failed, \.skipped, \.flaky, \.notRun, \.knownIssues, \.moduleIssues, \.warnings,
+            \.unselected,
+        ]
     }
 }
 
@@ -70,13 +68,6 @@ extension RunTally: SelfTesting {
         [
             "testAddsUpEachCount": testAddsUpEachCount, "testCountsWhatIsOfAResult": testCountsWhatIsOfAResult,
             "testCountsLateFailures": testCountsLateFailures,
-        ]
-    }
-
-    private static var counts: [WritableKeyPath<RunTally, Int>] {
-        [
-            \.planned, \.passed, \.failed, \.skipped, \.flaky, \.notRun, \.knownIssues, \.moduleIssues, \.warnings,
-            \.unselected,
         ]
     }
 

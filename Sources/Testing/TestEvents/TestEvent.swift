@@ -60,37 +60,38 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 /// For each test that the supervisor requests, the worker sends `begin`, at most one `directory`, any number of `attachment`
 /// and `issue`, at most one `skip`, and `end`. It sends `idle` after the last requested test, or `changed` after any of
 /// them. `stray` may be sent at any time. A dying worker first sends `crash` or `exit` if it can.
+// PERF: the cases with texts are indirect, so that `begin` and `end` stay small values without references.
 package enum TestEvent: Equatable, Sendable {
     /// The version of this protocol. A reader rejects any other version.
     case version(Int)
     /// The list of the following `planned` and `row` events, with all fields that they don't contain.
-    case list(PlannedTest)
-    case planned(testName: String)
-    case row(testName: String, PlannedTest.TableRow)
+    indirect case list(PlannedTest)
+    indirect case planned(testName: String)
+    indirect case row(testName: String, PlannedTest.TableRow)
     /// The end of the plan, with its number of tests and a hash of its lines.
     case ready(count: Int, hash: Int)
     /// The begin of a test. Its output starts at this offset of the worker's output file.
     case begin(index: Int, outputStart: Int)
     /// The test has a temporary directory.
-    case directory(path: String)
+    indirect case directory(path: String)
     /// The test has written a file into that directory, to be kept if the test fails.
-    case attachment(name: String)
+    indirect case attachment(name: String)
     /// The position of a passed expectation, `path:line:column`, or the path of a golden file that matched. Sent once for
     /// each, only when values may be accepted.
-    case met(place: String)
-    case issue(TestIssue)
+    indirect case met(place: String)
+    indirect case issue(TestIssue)
     /// An issue of this test, which may have ended, or of an unknown test.
-    case stray(index: Int?, TestIssue)
-    case skip(reason: String)
+    indirect case stray(index: Int?, TestIssue)
+    indirect case skip(reason: String)
     case end(index: Int, nanoseconds: Int, outputEnd: Int)
     case idle
     /// A test has changed the state of its process. The worker ends and runs no further tests.
     case changed
     /// A crash with its return addresses, relative to the start of the image, innermost first.
-    case crash(signal: Int, frames: [Int])
-    case exit(frames: [Int])
+    indirect case crash(signal: Int, frames: [Int])
+    indirect case exit(frames: [Int])
     /// A type without tests to run. Its list is empty, or the reason is given.
-    case untested(typeName: String, reason: String?)
+    indirect case untested(typeName: String, reason: String?)
 
     package static let currentVersion = 7
 }
@@ -101,128 +102,75 @@ extension TestEvent {
     /// Creates an event from one line without its newline, or returns nil if the line isn't an event of this version.
     ///
     /// - Complexity: O(length of the line).
-    package init?(line: UnsafeRawBufferPointer) {
-        switch EventLine(line) {
-        case .begin(let index, let outputStart): self = .begin(index: index, outputStart: outputStart)
-        case .end(let index, let nanoseconds, let outputEnd):
-            self = .end(index: index, nanoseconds: nanoseconds, outputEnd: outputEnd)
-        case .event(let event): self = event
-        case .unknown: return nil
+    // PERF: the kinds of the most frequent lines are recognized without creating a String.
+    package init?(_ line: UnsafeRawBufferPointer) {
+        guard let base = line.baseAddress else { return nil }
+        var reader = FieldReader(start: base.assumingMemoryBound(to: UInt8.self), count: line.count)
+        if reader.skip("begin\t") {
+            self = .begin(index: reader.number(), outputStart: reader.number())
+        } else if reader.skip("end\t") {
+            self = .end(index: reader.number(), nanoseconds: reader.number(), outputEnd: reader.number())
+        } else if reader.skip("planned\t") {
+            self = .planned(testName: reader.text())
+        } else if let event = Self.event(reader.text(), &reader) {
+            self = event
+        } else {
+            return nil
         }
-    }
-
-    /// Creates an event from one line without its newline, or returns nil if the line isn't an event of this version.
-    package init?(line: [UInt8]) {
-        guard let event = line.withUnsafeBytes(TestEvent.init(line:)) else { return nil }
-        self = event
-    }
-
-    fileprivate init?(reader start: FieldReader) {
-        var reader = start
-        if reader.skip("planned\t") {
-            guard let testName = reader.next(), reader.isAtEnd else { return nil }
-            self = .planned(testName: testName)
-            return
-        }
-        guard let kind = reader.next(), let event = Self.event(kind, &reader), reader.isAtEnd else { return nil }
-        self = event
+        if !reader.isAtEnd { return nil }
     }
 
     private static func event(_ kind: String, _ reader: inout FieldReader) -> TestEvent? {
         switch kind {
         case "list":
-            guard let typeName = reader.next(), let testType = reader.next(), let module = reader.next(),
-                let timeout = reader.nextNumber()
-            else { return nil }
-            return .list(
-                PlannedTest(
-                    typeName: typeName, testName: "", testType: testType, module: module, timeoutMilliseconds: timeout))
+            let test = PlannedTest(
+                typeName: reader.text(), testName: "", testType: reader.text(), module: reader.text(),
+                timeoutMilliseconds: reader.number())
+            return .list(test)
         case "row":
-            guard let testName = reader.next(), let table = reader.next(), let index = reader.nextNumber() else {
-                return nil
-            }
-            return .row(testName: testName, PlannedTest.TableRow(table: table, index: index))
+            return .row(testName: reader.text(), PlannedTest.TableRow(table: reader.text(), index: reader.number()))
         case "issue":
-            return reader.nextIssue().map(TestEvent.issue)
+            return reader.issue().map(TestEvent.issue)
         case "stray":
-            guard let index = reader.nextNumber(), let issue = reader.nextIssue() else { return nil }
-            return .stray(index: index < 0 ? nil : index, issue)
-        case "version":
-            return reader.nextNumber().map(TestEvent.version)
-        case "ready":
-            guard let count = reader.nextNumber(), let hash = reader.nextNumber() else { return nil }
-            return .ready(count: count, hash: hash)
-        case "directory":
-            return reader.next().map(TestEvent.directory(path:))
-        case "attachment":
-            return reader.next().map(TestEvent.attachment(name:))
-        case "met":
-            return reader.next().map(TestEvent.met(place:))
-        case "skip":
-            return reader.next().map(TestEvent.skip(reason:))
-        case "idle":
-            return .idle
-        case "changed":
-            return .changed
-        case "crash":
-            guard let signal = reader.nextNumber(), let frames = reader.remainingNumbers() else { return nil }
-            return .crash(signal: signal, frames: frames)
-        case "exit":
-            return reader.remainingNumbers().map(TestEvent.exit(frames:))
+            let index = reader.number()
+            return reader.issue().map { .stray(index: index < 0 ? nil : index, $0) }
+        case "version": return .version(reader.number())
+        case "ready": return .ready(count: reader.number(), hash: reader.number())
+        case "directory": return .directory(path: reader.text())
+        case "attachment": return .attachment(name: reader.text())
+        case "met": return .met(place: reader.text())
+        case "skip": return .skip(reason: reader.text())
+        case "idle": return .idle
+        case "changed": return .changed
+        case "crash": return .crash(signal: reader.number(), frames: reader.rest { $0.number() })
+        case "exit": return .exit(frames: reader.rest { $0.number() })
         case "untested":
-            guard let typeName = reader.next(), let reason = reader.next() else { return nil }
+            let (typeName, reason) = (reader.text(), reader.text())
             return .untested(typeName: typeName, reason: reason.isEmpty ? nil : reason)
-        default:
-            return nil
+        default: return nil
         }
     }
 }
 
-/// The contents of one line without its newline.
-// PERF: `begin` and `end` are as frequent as all other events together. They are small values without references, and they
-// are recognized without creating a String. So a debug build reads them in a fifth of the time of a TestEvent.
-package enum EventLine {
-    case begin(index: Int, outputStart: Int)
-    case end(index: Int, nanoseconds: Int, outputEnd: Int)
-    /// Any other event.
-    indirect case event(TestEvent)
-    /// A line that isn't an event of this version.
-    case unknown
-
-    package init(_ line: UnsafeRawBufferPointer) {
-        self = .unknown
-        guard var reader = FieldReader(line: line) else { return }
-        if reader.skip("begin\t") {
-            guard let index = reader.nextNumber(), let outputStart = reader.nextNumber(), reader.isAtEnd else { return }
-            self = .begin(index: index, outputStart: outputStart)
-        } else if reader.skip("end\t") {
-            guard let index = reader.nextNumber(), let nanoseconds = reader.nextNumber(),
-                let outputEnd = reader.nextNumber(), reader.isAtEnd
-            else { return }
-            self = .end(index: index, nanoseconds: nanoseconds, outputEnd: outputEnd)
-        } else if let event = TestEvent(reader: reader) {
-            self = .event(event)
-        }
-    }
-}
-
-/// Reads the fields of a line. The memory outlives the reader.
+/// Reads the fields of a line. The memory outlives the reader. After a missing or malformed field, the reader is never at
+/// the end.
 private struct FieldReader {
     private static let tab: Int32 = 0x09
-    private static let backslash: Int32 = 0x5C
+    private static let backslash: UInt8 = 0x5C
 
     // SAFETY: every read is at an index below `count`, the number of bytes in the line.
     let start: UnsafePointer<UInt8>
     let count: Int
-    var index = 0
+    /// The start of the next field: `count + 1` after the last field, and `Int.max` after an error.
+    private var index = 0
 
-    init?(line: UnsafeRawBufferPointer) {
-        guard let base = line.baseAddress else { return nil }
-        start = base.assumingMemoryBound(to: UInt8.self)
-        count = line.count
+    init(start: UnsafePointer<UInt8>, count: Int) {
+        self.start = start
+        self.count = count
     }
 
-    var isAtEnd: Bool { index > count }
+    /// A Boolean value that indicates whether all fields have been read without an error.
+    var isAtEnd: Bool { index == count + 1 }
 
     /// Skips a kind of event and its tab if the line begins with them.
     mutating func skip(_ kind: StaticString) -> Bool {
@@ -232,95 +180,75 @@ private struct FieldReader {
         return true
     }
 
-    /// The end of the field that begins at the index.
-    private var fieldEnd: Int {
-        guard let found = memchr(start + index, Self.tab, count - index) else { return count }
-        return UnsafeRawPointer(found) - UnsafeRawPointer(start)
-    }
-
-    mutating func next() -> String? {
-        guard index <= count else { return nil }
-        let end = fieldEnd
+    mutating func text() -> String {
+        guard index <= count else { return failed("") }
+        let found = memchr(start + index, Self.tab, count - index)
+        let end = found.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) } ?? count
         let field = UnsafeBufferPointer(start: start + index, count: end - index)
         index = end + 1
         if field.isEmpty { return "" }
-        if memchr(start + (end - field.count), Self.backslash, field.count) != nil { return Self.unescaped(field) }
+        if memchr(start + (end - field.count), Int32(Self.backslash), field.count) != nil { return unescaped(field) }
         return String(decoding: field, as: UTF8.self)
     }
 
-    private static func unescaped(_ field: UnsafeBufferPointer<UInt8>) -> String? {
+    private mutating func unescaped(_ field: UnsafeBufferPointer<UInt8>) -> String {
+        let escaped = Dictionary(uniqueKeysWithValues: zip("tnr\\".utf8, "\t\n\r\\".utf8))
         var bytes: [UInt8] = []
         var isEscaped = false
         for byte in field {
-            if isEscaped {
-                switch byte {
-                case UInt8(ascii: "t"): bytes.append(UInt8(ascii: "\t"))
-                case UInt8(ascii: "n"): bytes.append(UInt8(ascii: "\n"))
-                case UInt8(ascii: "r"): bytes.append(UInt8(ascii: "\r"))
-                case UInt8(ascii: "\\"): bytes.append(UInt8(ascii: "\\"))
-                default: return nil
-                }
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\\") {
+            if byte == Self.backslash, !isEscaped {
                 isEscaped = true
-            } else {
-                bytes.append(byte)
+                continue
             }
+            guard let plain = isEscaped ? escaped[byte] : byte else { return failed("") }
+            bytes.append(plain)
+            isEscaped = false
         }
-        return isEscaped ? nil : String(decoding: bytes, as: UTF8.self)
+        return isEscaped ? failed("") : String(decoding: bytes, as: UTF8.self)
     }
 
-    mutating func nextNumber() -> Int? {
-        guard index < count else { return nil }
-        var position = index
+    mutating func number() -> Int {
+        guard index < count else { return failed(0) }
+        let isNegative = start[index] == 0x2D
+        let digits = isNegative ? index + 1 : index
+        var position = digits
         var number: UInt = 0
-        let isNegative = start[position] == 0x2D
-        if isNegative { position += 1 }
-        let digits = position
-        // PERF: 18 digits can't overflow, so the usual number is read without a check for each digit.
         while position < count, start[position] != 0x09 {
             let digit = start[position] &- 0x30
-            guard digit < 10 else { return nil }
-            if position - digits < 18 {
-                number = number &* 10 &+ UInt(digit)
-            } else {
-                let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-                let (sum, carry) = tens.addingReportingOverflow(UInt(digit))
-                guard !overflow, !carry else { return nil }
-                number = sum
-            }
+            guard digit < 10 else { return failed(0) }
+            number = number &* 10 &+ UInt(digit)
             position += 1
         }
-        guard position > digits else { return nil }
+        // Nineteen digits can't overflow.
+        guard position > digits, position - digits < 20,
+            number <= (isNegative ? Int.min.magnitude : Int.max.magnitude)
+        else { return failed(0) }
         index = position + 1
-        if isNegative { return number > Int.min.magnitude ? nil : Int(truncatingIfNeeded: 0 &- number) }
-        return Int(exactly: number)
+        return Int(truncatingIfNeeded: isNegative ? 0 &- number : number)
     }
 
-    mutating func remainingNumbers() -> [Int]? {
-        var numbers: [Int] = []
-        while !isAtEnd {
-            guard let number = nextNumber() else { return nil }
-            numbers.append(number)
-        }
-        return numbers
+    /// Reads a field that all other fields follow, until the end of the line.
+    mutating func rest<Field>(_ next: (inout FieldReader) -> Field) -> [Field] {
+        var fields: [Field] = []
+        while index <= count { fields.append(next(&self)) }
+        return fields
     }
 
-    mutating func nextIssue() -> TestIssue? {
-        guard let kindName = next(), let kind = TestIssue.Kind(rawValue: kindName), let path = next(),
-            let line = nextNumber(), let column = nextNumber(), let got = next(), let expected = next(),
-            let message = next(), let isKnown = nextNumber(), let knownReason = next(), let isOfTexts = nextNumber()
-        else { return nil }
-        var texts: TestIssue.ComparedTexts?
-        if isOfTexts == 1 {
-            guard let golden = next(), let got = next(), let expected = next() else { return nil }
-            texts = TestIssue.ComparedTexts(golden: golden, got: got, expected: expected)
-        }
-        var notes: [String] = []
-        while let note = next() { notes.append(note) }
-        return TestIssue(
-            kind: kind, path: path, line: line, column: column, got: got, expected: expected, message: message,
-            notes: notes, knownReason: isKnown == 1 ? knownReason : nil, texts: texts)
+    mutating func issue() -> TestIssue? {
+        guard let kind = TestIssue.Kind(rawValue: text()) else { return nil }
+        var issue = TestIssue(
+            kind: kind, path: text(), line: number(), column: number(), got: text(), expected: text(), message: text())
+        let isKnown = number() == 1
+        let reason = text()
+        if isKnown { issue.knownReason = reason }
+        if number() == 1 { issue.texts = TestIssue.ComparedTexts(golden: text(), got: text(), expected: text()) }
+        issue.notes = rest { $0.text() }
+        return issue
+    }
+
+    private mutating func failed<Value>(_ value: Value) -> Value {
+        index = .max
+        return value
     }
 }
 
@@ -334,11 +262,13 @@ extension TestEvent: SelfTesting {
         [
             "testReadsWhatWorkersWrite": testReadsWhatWorkersWrite, "testReadsIssuesWhole": testReadsIssuesWhole,
         ]
-            + .each("testRefusesWhatItDoesNotKnow", unknown) { expectNil(TestEvent(line: Array($0.utf8))) }
+            + .each("testRefusesWhatItDoesNotKnow", unknown) { expectNil(event(Array($0.utf8))) }
             + .each("testReadsNumbers", numbers) { number, known in
-                expectEqual(TestEvent(line: Array("version\t\(number)".utf8)), known.map(TestEvent.version))
+                expectEqual(event(Array("version\t\(number)".utf8)), known.map(TestEvent.version))
             }
     }
+
+    private static func event(_ line: [UInt8]) -> TestEvent? { line.withUnsafeBytes { TestEvent($0) } }
 
     /// Writes with InClassTesting's half of the protocol and reads with this one.
     private static func roundTrip(_ write: (inout EventWriter) -> Void) -> TestEvent? {
@@ -346,7 +276,7 @@ extension TestEvent: SelfTesting {
         write(&writer)
         expectEqual(writer.buffer.last, UInt8(ascii: "\n"), "end of the line")
         expectEqual(writer.buffer.dropLast().contains(UInt8(ascii: "\n")), false, "one line")
-        return TestEvent(line: Array(writer.buffer.dropLast()))
+        return event(Array(writer.buffer.dropLast()))
     }
 
     private static func testReadsWhatWorkersWrite() {

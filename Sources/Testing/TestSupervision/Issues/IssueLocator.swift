@@ -155,10 +155,7 @@ extension IssueLocator: SelfTesting {
     private static func death(
         _ end: ProcessEnd, _ lastWords: TestEvent? = nil, _ cause: WorkerDeath.Cause? = nil, output: String = ""
     ) -> WorkerDeath {
-        WorkerDeath(
-            end: end, lastWords: lastWords, test: nil, directory: nil, output: Array(output.utf8),
-            omittedOutputCount: 0,
-            cause: cause, state: .running)
+        WorkerDeath(end: end, lastWords: lastWords, cause: cause, output: Array(output.utf8))
     }
 
     private static func testSaysHowAWorkerDied() {

@@ -1,6 +1,5 @@
-// The results of a run's tests: which are final and which an attempt that is followed by another, in what order they are
-// passed on, what they add up to, and what is remembered of them. Everything that a run reports is reported here; nothing
-// here asks back.
+// The results of a run's tests: their order, which is that of the plan, their counts, and the memory of the run. All events
+// of a run are reported here. TestRun decides which results are final.
 
 import TestEvents
 
@@ -11,9 +10,12 @@ final class RunResults {
     private let report: (RunEvent) -> Void
     /// The module's tests, once a worker has announced them.
     private(set) var plan: [PlannedTest] = []
-    private var order = Resequencer([])
-    /// The failed attempts at tests that have no result yet, by index.
-    private var attempts: [Int: [TestResult]] = [:]
+    /// The selected tests, in the order of the plan.
+    private var order: [Int] = []
+    /// The number of tests in `order` whose results have been reported.
+    private var reportedCount = 0
+    /// The results that wait for the results of earlier tests, by index.
+    private var waiting: [Int: TestResult] = [:]
 
     private(set) var tally = RunTally()
     /// The literals and goldens that `--accept` may replace.
@@ -48,7 +50,7 @@ final class RunResults {
     /// Takes the plan, and reports which of its tests are to have results.
     func takePlan(_ plan: [PlannedTest], chosen: [Int]) {
         self.plan = plan
-        order = Resequencer(chosen)
+        order = chosen
         done = Array(repeating: false, count: plan.count)
         tally.planned = chosen.count
         tally.unselected = plan.count - chosen.count
@@ -63,7 +65,8 @@ final class RunResults {
         let duplicates = DuplicateEntries.indices(in: plan)
         if duplicates.isEmpty { return chosen }
         for index in chosen where duplicates.contains(index) {
-            passOn(DuplicateEntries.result(of: plan[index], sources: locator.sources.scan), index)
+            let result = DuplicateEntries.result(of: plan[index], sources: locator.sources.scan)
+            add(completed(result, index, nil), index)
         }
         return chosen.filter { !duplicates.contains($0) }
     }
@@ -74,39 +77,35 @@ final class RunResults {
         if !options.reportsOnlyNews, !options.isStable { report(.began(plan[index])) }
     }
 
-    /// Takes the end of a test that has passed with nothing to say of it.
+    /// Takes the end of a test that has passed at its first attempt without issues.
     func takePass(_ index: Int, _ nanoseconds: Int) {
-        if options.reportsOnlyNews, nanoseconds < LastRun.slowTime, attempts.isEmpty, order.skip(index) {
+        if options.reportsOnlyNews, nanoseconds < LastRun.slowTime, waiting.isEmpty, isNext(index) {
             done[index] = true
+            reportedCount += 1
             tally.passed += 1
             return
         }
         var result = TestResult(test: plan[index], outcome: .passed)
         result.nanoseconds = nanoseconds
-        if nanoseconds >= LastRun.slowTime { slowTimes[result.test.name] = nanoseconds }
-        done[index] = true
-        if !attempts.isEmpty { result.earlierAttempts = takeAttempts(index) }
-        order.add(result, index, passOn: count)
+        add(completed(result, index, nil), index)
     }
 
-    /// Takes the end of a test, and passes its result on unless the test is to run again.
+    /// Completes the result of an attempt with the places of its issues and the files that are kept.
     ///
-    /// - Parameters:
-    ///   - directory: the test's temporary directory, if it is still there.
-    ///   - isFinal: whether the test is not to run again in any case.
-    /// - Returns: whether the test is to run again.
-    func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool) -> Bool {
+    /// - Parameter directory: the test's temporary directory, if it still exists.
+    func completed(_ result: TestResult, _ index: Int, _ directory: String?) -> TestResult {
         var result = result
         if result.nanoseconds >= LastRun.slowTime { slowTimes[result.test.name] = result.nanoseconds }
         done[index] = true
         keepFiles(of: &result, directory)
-        if result.outcome == .failed, !isFinal, attempts[index, default: []].count < options.retryCount {
-            attempts[index, default: []].append(placed(result))
-            return true
+        let seed = options.shuffleSeed.map { "the order was shuffled with seed \($0)" }
+        for index in result.issues.indices {
+            let issue = locator.located(result.issues[index], test: result.test)
+            let notes = [locator.noteOnMainFile(issue, of: result.test), seed].compactMap(\.self)
+            result.issues[index] = issue
+            result.issues[index].notes += notes.filter { !issue.notes.contains($0) }
         }
-        result.earlierAttempts = takeAttempts(index)
-        passOn(result, index)
-        return false
+        return result
     }
 
     /// Has the files of a failed test stay, and says with its last failure where they are.
@@ -125,52 +124,30 @@ final class RunResults {
             options.isStable ? "its temporary directory is kept" : "its temporary directory is kept: \(place)")
     }
 
-    private func takeAttempts(_ index: Int) -> [TestResult] {
-        attempts.removeValue(forKey: index) ?? []
-    }
+    private func isNext(_ index: Int) -> Bool { reportedCount < order.count && order[reportedCount] == index }
 
-    /// A Boolean value that indicates whether some test has failed and is to run again.
-    var hasOpenAttempts: Bool { !attempts.isEmpty }
-
-    /// Lets the last attempt stand for each test that will not run again after all.
-    ///
-    /// - Parameter running: those that do run again.
-    func giveUpAttempts(but running: [Int]) {
-        for index in attempts.keys.sorted() where !running.contains(index) {
-            guard var result = attempts[index]?.popLast() else { continue }
-            result.earlierAttempts = takeAttempts(index)
-            passOn(result, index)
+    /// Adds the final result of a test, and reports the results that have no earlier result to wait for.
+    func add(_ result: TestResult, _ index: Int) {
+        if result.outcome == .failed { failedNames.insert(result.test.name) }
+        var result = result
+        for issue in result.issues.indices {
+            result.issues[issue].fixIt = fixIt(for: result.issues[issue], of: result.test)
+            result.issues[issue].texts = nil
+        }
+        waiting[index] = result
+        while reportedCount < order.count, let next = waiting.removeValue(forKey: order[reportedCount]) {
+            count(next)
+            reportedCount += 1
         }
     }
 
-    /// Passes on what still waits, and counts the tests that will have no result.
-    func finish() { tally.notRun += order.finish(passOn: count) }
-
-    /// Passes a result on, in the order of the plan.
-    private func passOn(_ result: TestResult, _ index: Int) {
-        if result.outcome == .failed {
-            failedNames.insert(result.test.name)
+    /// Reports the results that wait, and counts the tests without a result.
+    func finish() {
+        tally.notRun += order.count - reportedCount - waiting.count
+        for index in order[reportedCount...] {
+            if let result = waiting.removeValue(forKey: index) { count(result) }
         }
-        var placed = placed(result)
-        for issue in placed.issues.indices {
-            placed.issues[issue].fixIt = fixIt(for: placed.issues[issue], of: placed.test)
-            placed.issues[issue].texts = nil
-        }
-        order.add(placed, index, passOn: count)
-    }
-
-    /// Gives every issue of a result its place, and what repeats it.
-    private func placed(_ result: TestResult) -> TestResult {
-        var placed = result
-        let seed = options.shuffleSeed.map { "the order was shuffled with seed \($0)" }
-        for index in placed.issues.indices {
-            placed.issues[index] = locator.located(result.issues[index], test: result.test)
-            for case let note? in [locator.noteOnMainFile(placed.issues[index], of: result.test), seed]
-            where !placed.issues[index].notes.contains(note) {
-                placed.issues[index].notes.append(note)
-            }
-        }
-        return placed
+        reportedCount = order.count
     }
 
     /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
@@ -217,32 +194,38 @@ final class RunResults {
             ))
     }
 
-    /// Takes an issue of a test that isn't running; that test has failed.
+    /// Takes an issue of a test that has ended. That test has failed.
     ///
     /// - Parameters:
     ///   - index: the test, or nil if it is unknown.
     ///   - running: the test that was running.
     func take(_ issue: TestIssue, of index: Int?, running: Int?) {
-        var issue = issue
         guard let index, done[index] else {
             let other = running.map { "\(plan[$0].name) was running" } ?? "no test was running"
+            var issue = issue
             issue.notes.append("recorded by a detached task, thread or child process of an unknown test; \(other)")
             if let running { failedNames.insert(plan[running].name) }
             return reportModuleIssue(issue)
         }
         let test = plan[index]
-        issue = locator.located(issue, test: test)
-        issue.notes.append("recorded after \(test.name) had ended")
-        if let last = attempts[index]?.indices.last {
-            attempts[index]?[last].issues.append(issue)
+        let issue = noted(issue, afterTest: test)
+        failedNames.insert(test.name)
+        if waiting[index] != nil {
+            waiting[index]?.outcome = .failed
+            waiting[index]?.issues.append(issue)
             return
         }
-        failedNames.insert(test.name)
-        if order.add(issue, to: index) { return }
         let (outcome, isFlaky) = counted[test] ?? (.passed, false)
         tally.fail(after: outcome, isFlaky: isFlaky)
         counted[test] = (.failed, false)
         report(.failedLate(test, issue))
+    }
+
+    /// Adds a place and a note to an issue that was recorded after its test.
+    func noted(_ issue: TestIssue, afterTest test: PlannedTest) -> TestIssue {
+        var issue = locator.located(issue, test: test)
+        issue.notes.append("recorded after \(test.name) had ended")
+        return issue
     }
 
     func reportModuleIssue(_ issue: TestIssue) {
@@ -294,9 +277,8 @@ import InClassTesting
 extension RunResults: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testAPassAfterAFailureIsFlaky": testAPassAfterAFailureIsFlaky,
-            "testTheLastAttemptDecides": testTheLastAttemptDecides,
-            "testAttemptsThatAreGivenUpCount": testAttemptsThatAreGivenUpCount,
+            "testAnyOrderComesOutAsThePlans": testAnyOrderComesOutAsThePlans,
+            "testCountsWhatIsMissing": testCountsWhatIsMissing,
             "testNamesTheDirectoryThatStays": testNamesTheDirectoryThatStays,
             "testOffersGoldensOfTheLastAttempt": testOffersGoldensOfTheLastAttempt,
             "testOnlyNewsIsReported": testOnlyNewsIsReported,
@@ -340,58 +322,47 @@ extension RunResults: SelfTesting {
         return result
     }
 
-    private static var twoRetries: RunOptions {
-        var options = RunOptions()
-        options.retryCount = 2
-        return options
+    private static func testAnyOrderComesOutAsThePlans() {
+        var generator = SeededGenerator(seed: 7)
+        let names = ["d", "b", "e", "p", "j", "c", "g"]
+        for round in 0..<20 {
+            let (results, reported) = make(names)
+            for index in names.indices.shuffled(using: &generator) {
+                if index == round % 7 {
+                    results.add(failure(results, index), index)
+                } else {
+                    results.takePass(index, 5)
+                }
+            }
+            let expected = names.enumerated().map { "\($0.offset == round % 7 ? "failed" : "passed") \($0.element) 1" }
+            expectEqual(reported.lines, expected)
+            results.finish()
+            expectEqual(reported.lines.count, names.count, "results that were reported twice")
+        }
     }
 
-    private static func testAPassAfterAFailureIsFlaky() {
-        let (results, reported) = make(["a", "b"], twoRetries)
-        expectTrue(results.take(failure(results, 0), 0, nil, isFinal: false), "runs again")
-        results.takePass(1, 5)
-        expectEqual(reported.lines, [], "what waits for the attempt")
-        expectTrue(results.hasOpenAttempts)
+    private static func testCountsWhatIsMissing() {
+        let (results, reported) = make(["a", "b", "c", "d"])
+        results.takePass(2, 5)
         results.takePass(0, 5)
-        expectEqual(reported.lines, ["passed a 2", "passed b 1"])
-        expectTrue(reported.results[0].isFlaky)
-        expectEqual(results.tally.flaky, 1)
-        expectEqual(results.tally.passed, 2)
-        expectFalse(results.hasFailures)
-        expectFalse(results.hasOpenAttempts)
-    }
-
-    private static func testTheLastAttemptDecides() {
-        let (results, reported) = make(["a"], twoRetries)
-        expectTrue(results.take(failure(results, 0, got: "first"), 0, nil, isFinal: false))
-        expectTrue(results.take(failure(results, 0, got: "second"), 0, nil, isFinal: false))
-        expectFalse(results.take(failure(results, 0, got: "third"), 0, nil, isFinal: false), "runs a fourth time")
-        expectEqual(reported.lines, ["failed a 3"])
-        expectEqual(reported.results[0].issues.map(\.got), ["third"])
-        expectEqual(reported.results[0].earlierAttempts.flatMap(\.issues).map(\.got), ["first", "second"])
-        expectEqual(results.tally.failed, 1)
+        expectEqual(reported.lines, ["passed a 1"])
+        results.finish()
+        expectEqual(reported.lines, ["passed a 1", "passed c 1"])
+        expectEqual(results.tally.notRun, 2)
     }
 
     private static func testOffersGoldensOfTheLastAttempt() {
-        let (results, reported) = make(["a"], twoRetries)
-        for (number, got) in ["first", "second", "third"].enumerated() {
+        let (results, reported) = make(["a"])
+        for got in ["first", "second", "third"] {
             var result = failure(results, 0, got: got)
             result.issues[0].texts = TestIssue.ComparedTexts(golden: "/g.txt", got: got, expected: "")
-            expectEqual(results.take(result, 0, nil, isFinal: false), number < 2, "runs again")
+            let attempt = results.completed(result, 0, nil)
+            if got == "third" { results.add(attempt, 0) }
         }
         expectEqual(results.fixes.map(\.replacement), ["third"])
         expectEqual(results.fixes.map(\.path), ["/g.txt"])
         expectNil(reported.results[0].issues[0].fixIt, "what an editor writes into a source")
         expectNil(reported.results[0].issues[0].texts, "what nobody reads any more")
-    }
-
-    private static func testAttemptsThatAreGivenUpCount() {
-        let (results, reported) = make(["a", "b", "c"], twoRetries)
-        for index in 0..<3 { expectTrue(results.take(failure(results, index), index, nil, isFinal: false)) }
-        results.giveUpAttempts(but: [1])
-        expectEqual(reported.lines, ["failed a 1"])
-        expectFalse(results.take(failure(results, 1), 1, nil, isFinal: true))
-        expectEqual(reported.lines, ["failed a 1", "failed b 2", "failed c 1"])
     }
 
     private static func testNamesTheDirectoryThatStays() throws {
@@ -401,8 +372,8 @@ extension RunResults: SelfTesting {
             mkdir(path, 0o700)
         }
         let (results, reported) = make(["a", "b"], root: root)
-        _ = results.take(failure(results, 0), 0, "\(root.root)/T.a", isFinal: false)
-        _ = results.take(failure(results, 1), 1, "\(root.root)/T.b", isFinal: false)
+        results.add(results.completed(failure(results, 0), 0, "\(root.root)/T.a"), 0)
+        results.add(results.completed(failure(results, 1), 1, "\(root.root)/T.b"), 1)
         let place = try requireNotNil(root.kept.first)
         expectEqual(
             reported.results.map { $0.issues[0].notes }, [["its temporary directory is kept: \(place)"], []])
@@ -414,13 +385,13 @@ extension RunResults: SelfTesting {
         let (results, reported) = make(["a", "b", "c"], options)
         results.takePass(0, 5)
         results.takePass(2, 5)
-        expectFalse(results.take(failure(results, 1), 1, nil, isFinal: false))
+        results.add(failure(results, 1), 1)
         expectEqual(reported.lines, ["failed b 1"])
         expectEqual(results.checkedTally().passed, 2)
     }
 
     private static func testLateFailuresFailTheirTest() {
-        let (results, reported) = make(["a", "b", "c", "d"], twoRetries)
+        let (results, reported) = make(["a", "b", "c", "d"])
         results.takePass(0, 5)
         func take(_ got: String, of index: Int?, running: Int? = nil) {
             results.take(failure(results, 0, got: got).issues[0], of: index, running: running)
@@ -430,11 +401,8 @@ extension RunResults: SelfTesting {
         expectEqual(reported.lines, ["passed a 1", "late a first", "late a second"])
         results.takePass(2, 5)
         take("waiting", of: 2)
-        expectTrue(results.take(failure(results, 1), 1, nil, isFinal: false))
-        take("attempt", of: 1)
         results.takePass(1, 5)
-        expectEqual(reported.lines.suffix(2), ["passed b 2", "failed c 1"])
-        expectEqual(reported.results[1].earlierAttempts.map(\.issues.count), [2])
+        expectEqual(reported.lines.suffix(2), ["passed b 1", "failed c 1"])
         take("unknown", of: nil, running: 3)
         take("not begun", of: 3)
         expectEqual(reported.lines.suffix(2), ["got unknown", "got not begun"])

@@ -125,7 +125,9 @@ extension TestRun: SelfTesting {
         case .began(let test): return "\(test.testName)?"
         case .ended(let result):
             var parts = ["\(result.test.testName) \(result.outcome.rawValue)"]
-            for attempt in result.earlierAttempts { parts += ["before: \(attempt.outcome.rawValue)"] }
+            for attempt in result.earlierAttempts {
+                parts.append("before: \(attempt.outcome.rawValue)" + attempt.issues.map { " \($0.got)" }.joined())
+            }
             if let reason = result.skipReason { parts.append(reason) }
             for issue in result.issues { parts += ["got \(issue.got)"] + issue.notes }
             if !result.output.isEmpty { parts.append("wrote \(String(decoding: result.output, as: UTF8.self))") }
@@ -354,12 +356,17 @@ extension TestRun: SelfTesting {
     // MARK: Attempts and ends
 
     private static func testRunsFailuresAgain() throws {
-        let module = try image([("a", "again a1 || fail 1"), ("b", "again b1 && again b2 || exit 3"), ("c", "fail 4")])
+        let late = "say 'stray\\t0\\texpectation\\t/s.swift\\t1\\t5\\t7\\t2\\t\\t0\\t\\t0'"
+        let module = try image([
+            ("a", "again a1 || fail 1"), ("b", "[ -e $0.b1 ] || \(late); again b1 && again b2 || exit 3"),
+            ("c", "if again c1; then again c2 && fail 6 || fail 5; else fail 4; fi"),
+        ])
         expectEqual(
             try lines(module) { $0.retryCount = 2 }.filter { !$0.hasSuffix("?") },
             [
-                "M: a b c", "a passed; before: failed", "b passed; before: failed; before: failed",
-                "c failed; before: failed; before: failed; got 4", "3 planned, 2 passed, 1 failed, 2 flaky",
+                "M: a b c", "a passed; before: failed 1 7", "b passed; before: failed exit(3); before: failed exit(3)",
+                "c failed; before: failed 4; before: failed 5; got 6",
+                "3 planned, 2 passed, 1 failed, 2 flaky",
             ])
     }
 
@@ -375,11 +382,21 @@ extension TestRun: SelfTesting {
                 $0.retryCount = 1
             }.filter { !$0.hasSuffix("?") },
             [
-                "M: a b c d", "a passed; before: failed", "b passed", "c failed; before: failed; got 2",
+                "M: a b c d", "a passed; before: failed 1", "b passed", "c failed; before: failed 2; got 2",
                 "4 planned, 2 passed, 1 failed, 1 flaky, 1 not run",
             ])
         Interruption.watchSignals()
         defer { Interruption.forget() }
+        // The end comes before the second attempt, so the first one counts.
+        expectEqual(
+            try lines(try image([("a", "fail 1"), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
+                $0.retryCount = 1
+                $0.timeoutMilliseconds = 300_000
+            },
+            [
+                "M: a b c", "a?", "b?", "a failed; got 1", "b failed; got end of the run by SIGTERM",
+                "3 planned, 2 failed, 1 not run",
+            ])
         for (isBuildStep, end) in [
             (false, ["b failed; got end of the run by SIGTERM", "3 planned, 1 passed, 1 failed, 1 not run"]),
             (true, ["3 planned, 1 passed, 2 not run"]),

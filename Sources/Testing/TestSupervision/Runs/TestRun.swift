@@ -29,17 +29,15 @@ package final class TestRun {
     package private(set) var lineMistakes: [String] = []
 
     private var orphans = Orphans()
-    /// What is to be run yet.
+    /// The tests that no worker has been given.
     private var queue = WorkQueue([], known: [:], workerCountMax: 1)
-    /// Tests that are to run again, each in a worker of its own.
+    /// The tests that have run and have no result yet, by index. Each of them runs again in a worker of its own.
+    private var open: [Int: OpenTest] = [:]
+    /// The open tests that no worker has been given.
     private var retries: [Int] = []
-    /// The tests that died and run again to say more of it, by index.
-    private var dead: [Int: DeadTest] = [:]
     private var sessions: [WorkerSession] = []
-    /// The session whose plan all others have.
-    private var first: WorkerSession?
-    /// The plan with the names that workers use.
-    private var announced: [PlannedTest] = []
+    /// The plan with the names that workers use, which the first worker has announced.
+    private var announcement: PlanAnnouncement?
     private lazy var lastRun = LastRun(module)
     /// A Boolean value that indicates whether nothing more is to begin.
     private var isStopping = false
@@ -72,25 +70,38 @@ package final class TestRun {
         // The worker takes its time to start; meanwhile the sources are read.
         let declaredSum = options.choice.checksLists ? NameSums.declared(in: module.sources) : nil
         try loop()
-        guard let first, !options.isListing else { return results.tally }
+        guard let announcement, !options.isListing else { return results.tally }
         results.finish()
         if !options.isBuildStep { results.warnOfNewerSources() }
-        for issue in first.listIssues where issue.knownReason == nil { results.reportModuleIssue(issue) }
-        results.reportLimits(first.refusedLimits)
+        for issue in announcement.issues where issue.knownReason == nil { results.reportModuleIssue(issue) }
+        results.reportLimits(announcement.refusedLimits)
         results.reportLists(
-            first.untested,
+            announcement.untested,
             isListComplete: !options.choice.checksLists
                 || NameSums.showNothingLost(declared: declaredSum, plan: plan))
         results.remember(after: lastRun)
         return results.checkedTally()
     }
 
-    /// Chooses what is to run of the plan that the first worker has announced.
-    private func takePlan(of session: WorkerSession) {
-        first = session
-        announced = session.plan
-        let plan = SourceScan.tellingTypesApart(announced, sources: locator.sources)
-        session.plan = plan
+    /// Compares the plan of a worker with that of the first worker, or chooses the tests to run if it is the first.
+    private func takePlan(of session: WorkerSession) throws(RunError) {
+        let announced = session.announcement
+        if let first = announcement?.sum, let sum = announced.sum {
+            if session.part.isEmpty ? sum == first : announced.tests[...] == session.part { return }
+            throw .protocolMismatch(
+                "the test image announced two different plans; names and rows made at run time must be the same "
+                    + "in every process, which those of a Set, a Dictionary or a clock are not")
+        }
+        guard let count = announced.sum?.count, count == announced.tests.count else {
+            throw .protocolMismatch(
+                "the test image announced \(announced.sum?.count ?? 0) tests but counts \(announced.tests.count)")
+        }
+        announcement = announced
+        choose(from: SourceScan.tellingTypesApart(announced.tests, sources: locator.sources))
+    }
+
+    /// Chooses the tests of the plan that are to run.
+    private func choose(from plan: [PlannedTest]) {
         let chosen = options.choice.indices(in: plan, lastRun: lastRun, sources: locator.sources)
         if options.choice.isFailedOnly { goneFailures = lastRun.failed.subtracting(plan.map(\.name)) }
         for line in options.choice.lines where module.sources.contains(where: line.names) {
@@ -119,34 +130,34 @@ package final class TestRun {
 
     // MARK: Workers
 
-    /// Starts a worker, for one of the tests that are to run again if there are any.
+    /// Starts a worker, for a test that is to run again if there is one.
     private func startWorker() throws(RunError) {
-        var attempt = retries.isEmpty ? nil : retries.removeFirst()
+        var only = retries.isEmpty ? nil : retries.removeFirst()
         var part: ArraySlice<PlannedTest> = []
-        if options.isolatesTests, first != nil {
-            attempt = attempt ?? queue.takePiece().first?.lowerBound
-            if let attempt { part = announcedTests(ofTypeAt: attempt) }
+        if options.isolatesTests, let announced = announcement?.tests {
+            only = only ?? queue.takePiece().first?.lowerBound
+            if let only { part = Self.testsOfType(at: only, in: announced) }
         }
         var options = options
-        // What a test said before it died went to the terminal; this time it is kept.
-        if let attempt, dead[attempt] != nil { options.leavesOutput = false }
+        // In the first run, the test's messages went to the terminal. Now they are needed.
+        if let only, open[only]?.dead != nil { options.leavesOutput = false }
         do throws(SystemError) {
             sessions.append(
                 try WorkerSession(
-                    module, options: options, directory: directories.root, plan: first, attempt: attempt,
+                    module, options: options, directory: directories.root, isPlanKnown: announcement != nil, only: only,
                     part: part))
         } catch { throw .system(error) }
     }
 
     /// Returns the tests of a test's type, which are consecutive.
-    private func announcedTests(ofTypeAt index: Int) -> ArraySlice<PlannedTest> {
+    private static func testsOfType(at index: Int, in tests: [PlannedTest]) -> ArraySlice<PlannedTest> {
         var (start, end) = (index, index + 1)
-        while start > 0, announced[start - 1].typeName == announced[index].typeName { start -= 1 }
-        while end < announced.count, announced[end].typeName == announced[index].typeName { end += 1 }
-        return announced[start..<end]
+        while start > 0, tests[start - 1].typeName == tests[index].typeName { start -= 1 }
+        while end < tests.count, tests[end].typeName == tests[index].typeName { end += 1 }
+        return tests[start..<end]
     }
 
-    /// Reads what workers say and gives them what to do until there is nothing more.
+    /// Lets workers run all tests and takes their events.
     private func loop() throws(RunError) {
         while true {
             if let reason = Interruption.reason {
@@ -162,12 +173,12 @@ package final class TestRun {
             if isWorthAnother { try startWorker() }
             letEventsGather()
             let mayGrow = busy.count < options.workerCountMax && !queue.isEmpty
-            let speaking = Worker.wait(
-                for: sessions.map(\.worker), milliseconds: min(patience, mayGrow ? 20 : 1000))
             let sessions = sessions
+            let speaking = Worker.wait(
+                for: sessions.map { $0.isOpen ? $0.worker : nil }, milliseconds: min(patience, mayGrow ? 20 : 1000))
             for index in speaking { try serve(sessions[index]) }
             if speaking.isEmpty || ContinuousClock.now - limitsChecked > .milliseconds(10) {
-                // A worker may be gone although something that it has started still holds its pipe.
+                // The pipe of a worker that has ended may still be open in a process that it has started.
                 for session in sessions where session.state != .dead {
                     try serve(session)
                     session.checkLimits()
@@ -201,7 +212,7 @@ package final class TestRun {
         if options.isolatesTests { return true }
         return busy.allSatisfy {
             $0.state == .starting
-                || $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
+                || $0.state == .running && $0.stateTime > .milliseconds(40)
         }
     }
 
@@ -210,161 +221,234 @@ package final class TestRun {
 
     /// Returns whether a session has run its only test.
     private func isOver(_ session: WorkerSession) -> Bool {
-        session.begunCount > 0 && (options.isolatesTests || session.attempt != nil)
+        session.begunCount > 0 && (options.isolatesTests || session.only != nil)
     }
 
-    /// A Boolean value that indicates whether a test that failed runs again, which decides whether it is the first failure and
-    /// the last test.
-    private var isWaiting: Bool { options.stopsAtFirstFailure && (results.hasOpenAttempts || !dead.isEmpty) }
+    /// A Boolean value that indicates whether the end of a test that runs again decides whether further tests begin.
+    private var isWaiting: Bool { options.stopsAtFirstFailure && !open.isEmpty }
 
     private var patience: Int {
         sessions.map { isOver($0) ? min($0.patience, options.lateMilliseconds / 4) : $0.patience }.min() ?? 0
     }
 
-    private func serve(_ session: WorkerSession) throws(RunError) {
-        session.receive(waiting: 0)
-        while let notice = try session.nextNotice() {
-            if let index = session.attempt, let test = dead[index] {
-                take(notice, index, test, session)
-                continue
-            }
-            switch notice {
-            case .began(let index): results.takeBeginning(index)
-            case .met(let place): results.met.insert(place)
-            case .passed(let index, let nanoseconds): results.takePass(index, nanoseconds)
-            case .ended(let index, let result, let directory): take(result, index, directory)
-            case .stray(let index, let issue): take(issue, of: index, session)
-            case .died(let death): take(death, of: session)
-            }
-        }
-    }
-
-    /// Gives idle workers something to run, or sends them home.
+    /// Gives idle workers tests to run, or lets them end.
     private func assign() {
-        if first == nil, let session = sessions.first, session.state == .idle { takePlan(of: session) }
-        for session in sessions where session.state == .idle && options.stopsAtFirstFailure {
-            queue.putBack(session.takeUnfinished { results.done[$0] })
-        }
         if isStopping {
             queue.removeAll()
             giveUpRetries()
         }
         for session in sessions where session.state == .idle {
-            if let index = session.attempt, session.begunCount == 0, !isStopping {
-                session.run([index..<index + 1])
+            if options.stopsAtFirstFailure, !isStopping { queue.putBack(session.takeUnfinished { results.done[$0] }) }
+            if let only = session.only, session.begunCount == 0, !isStopping {
+                session.run([only..<only + 1])
                 continue
             }
             let isOver = isOver(session)
             // Tasks that the test has started may still fail.
-            if isOver, !isStopping, session.idleTime < .milliseconds(options.lateMilliseconds) { continue }
-            let piece = isWaiting || isOver || session.attempt != nil ? [] : queue.takePiece()
+            if isOver, !isStopping, session.stateTime < .milliseconds(options.lateMilliseconds) { continue }
+            let piece = isWaiting || isOver || session.only != nil ? [] : queue.takePiece()
             if piece.isEmpty { session.finish() } else { session.run(piece) }
         }
     }
 
-    private func take(_ death: WorkerDeath, of session: WorkerSession) {
-        guard first != nil else {
-            isStopping = true
-            if isExcused(death) { return }
-            return results.reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
-        }
-        // What a dead worker had not begun is run by the next.
-        let rest = session.takeUnfinished { results.done[$0] || $0 == death.test?.index }
-        guard let (index, result) = death.test else {
-            if death.isInterruption { return }
-            let leaks = death.state == .closing ? locator.leaks(death) : []
-            if !leaks.isEmpty {
-                queue.putBack(rest)
-                return leaks.forEach(results.reportModuleIssue)
-            }
-            if death.state == .starting || !rest.isEmpty && !session.leavesRest || death.end != .exited(0) {
-                results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
-                // One that has not even begun a test is followed by others like it.
-                if session.begunCount == 0, death.state != .closing {
-                    queue.removeAll()
-                    isStopping = true
-                    return
-                }
-            }
-            return queue.putBack(rest)
-        }
-        if isExcused(death) { return }
-        queue.putBack(rest)
-        let test = DeadTest(
-            result: result, death: death, previous: session.begunCount > 1 ? session.previousTest : nil)
-        // A test that is run again in any case is run alone, which says more.
-        guard death.cause == nil, options.retryCount == 0 || options.leavesOutput else { return fail(index, test) }
-        // The first test of a worker was alone already.
-        if test.previous == nil, !options.leavesOutput { return fail(index, test, note: "it fails alone, too") }
-        dead[index] = test
-        retries.insert(index, at: 0)
+    // MARK: Events
+
+    /// Takes the events that a worker has sent, and its end.
+    private func serve(_ session: WorkerSession) throws(RunError) {
+        session.receive()
+        while let event = try session.nextEvent() { try take(event, of: session) }
+        let state = session.state
+        if let death = session.takeDeath() { take(death, of: session, state) }
     }
 
-    /// Returns whether a worker was ended together with the run, for which nothing in it is to blame.
-    private func isExcused(_ death: WorkerDeath) -> Bool { options.isBuildStep && death.isInterruption }
+    private func take(_ event: TestEvent, of session: WorkerSession) throws(RunError) {
+        switch event {
+        case .begin(let index, let outputStart):
+            guard plan.indices.contains(index) else {
+                throw .protocolMismatch("the test image began an unknown test")
+            }
+            session.begin(
+                WorkerSession.RunningTest(
+                    index: index, timeoutMilliseconds: plan[index].timeoutMilliseconds, outputStart: outputStart))
+            if open.isEmpty || open[index]?.dead == nil { results.takeBeginning(index) }
+        case .end(let index, let nanoseconds, let outputEnd):
+            guard let test = session.end(index) else { return try session.refuseLine() }
+            if test.issues.isEmpty, test.skipReason == nil, open.isEmpty {
+                return results.takePass(index, nanoseconds)
+            }
+            let result = session.result(of: test, plan[index], nanoseconds: nanoseconds, outputEnd: outputEnd)
+            if let dead = open[index]?.dead {
+                diagnose(dead, index, result.outcome == .failed ? "it fails alone, too, but otherwise" : dead.passNote)
+                session.discard()
+            } else {
+                take(result, index, test.directory)
+            }
+        case .issue(let issue):
+            if session.state == .starting {
+                session.announcement.issues.append(issue)
+            } else if let test = session.current {
+                _ = session.add(issue, to: test.index)
+            } else {
+                try session.refuseLine()
+            }
+        case .stray(let index?, _) where index >= plan.count:
+            throw .protocolMismatch("the test image named an unknown test")
+        case .stray(nil, let issue) where session.state == .starting:
+            session.announcement.issues.append(issue)
+        case .stray(let index, let issue): take(issue, of: index, session)
+        case .skip(let reason): session.current?.skipReason = reason
+        case .directory(let path): session.current?.directory = path
+        case .attachment(let name): session.current?.attachments.append(name)
+        case .met(let place): results.met.insert(place)
+        case .idle: session.becomeIdle()
+        case .changed: session.finish()
+        case .crash, .exit: session.lastWords = event
+        case .version, .untested, .list, .planned, .row, .ready:
+            try session.announcement.add(event)
+            if case .ready = event {
+                session.becomeIdle()
+                try takePlan(of: session)
+            }
+        }
+    }
 
-    /// A test in which its worker died.
+    /// Takes the end of a worker.
+    ///
+    /// - Parameter state: the state of the worker before its end.
+    private func take(_ death: WorkerDeath, of session: WorkerSession, _ state: WorkerSession.State) {
+        // If a build ends the run, no test and no worker has failed.
+        let isExcused = options.isBuildStep && death.isInterruption
+        let running = session.current
+        if let only = session.only, let dead = open[only]?.dead {
+            let note = running == nil || death.isInterruption ? nil : "it fails alone, too"
+            return diagnose(dead, only, note, running == nil ? nil : death)
+        }
+        guard announcement != nil else {
+            isStopping = true
+            if isExcused { return }
+            return results.reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
+        }
+        let rest = session.takeUnfinished { results.done[$0] || $0 == running?.index }
+        queue.putBack(rest)
+        guard let running, let result = session.resultAtDeath(plan[running.index]) else {
+            if death.isInterruption { return }
+            let leaks = state == .closing ? locator.leaks(death) : []
+            leaks.forEach(results.reportModuleIssue)
+            let isExpected = state == .closing || state != .starting && rest.isEmpty
+            if !leaks.isEmpty || isExpected && death.end == .exited(0) { return }
+            results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
+            // The next worker would end in the same way.
+            if session.begunCount == 0, state != .closing { isStopping = true }
+            return
+        }
+        if isExcused { return }
+        let dead = DeadTest(
+            result: result, death: death, directory: running.directory,
+            previous: session.begunCount > 1 ? session.previousIndex.map { plan[$0] } : nil)
+        // A test that is retried runs alone in any case.
+        guard death.cause == nil, options.retryCount == 0 || options.leavesOutput else {
+            return fail(running.index, dead)
+        }
+        // The first test of a worker was alone.
+        if dead.previous == nil, !options.leavesOutput {
+            return fail(running.index, dead, note: "it fails alone, too")
+        }
+        open[running.index, default: OpenTest()].dead = dead
+        retries.insert(running.index, at: 0)
+    }
+
+    // MARK: Tests that run again
+
+    /// A test that has no result yet.
+    private struct OpenTest {
+        /// Its failed attempts.
+        var attempts: [TestResult] = []
+        /// Its last attempt if the worker died in it. The next attempt shows whether the test fails alone, too.
+        var dead: DeadTest?
+    }
+
+    /// A test in which a worker died.
     private struct DeadTest {
         var result: TestResult
         let death: WorkerDeath
+        let directory: String?
         /// The test that the worker had run before.
         let previous: PlannedTest?
+
+        /// The note if the test passes alone.
+        var passNote: String {
+            previous.map { "it passes alone and failed only after other tests, the last of which was \($0.name)" }
+                ?? "it passed when it ran again"
+        }
     }
 
-    /// Takes what a worker says of a test that had died and is running alone.
-    private func take(_ notice: WorkerSession.Notice, _ index: Int, _ test: DeadTest, _ session: WorkerSession) {
-        let passes = test.previous.map {
-            "it passes alone and failed only after other tests, the last of which was \($0.name)"
-        }
-        var note: String? = passes ?? "it passed when it ran again"
-        var again: WorkerDeath?
-        switch notice {
-        case .began, .stray, .met: return
-        case .passed: break
-        case .ended(_, let result, _):
-            if result.outcome == .failed { note = "it fails alone, too, but otherwise" }
-        case .died(let death):
-            note = death.test == nil || death.isInterruption ? nil : "it fails alone, too"
-            again = death
-        }
-        sessions.removeAll { $0 === session }
-        dead[index] = nil
-        fail(index, test, note: options.retryCount == 0 ? note : nil, again: again)
+    /// Fails a test in which a worker died, after it has run alone.
+    private func diagnose(_ dead: DeadTest, _ index: Int, _ note: String?, _ again: WorkerDeath? = nil) {
+        open[index]?.dead = nil
+        fail(index, dead, note: options.retryCount == 0 ? note : nil, again: again)
     }
 
-    /// Fails a test in which its worker died.
+    /// Fails a test in which a worker died.
     ///
     /// - Parameters:
-    ///   - note: how the test ends when it runs alone.
-    ///   - again: its death when it ran alone, if it died there.
-    private func fail(_ index: Int, _ test: DeadTest, note: String? = nil, again: WorkerDeath? = nil) {
-        var (result, death) = (test.result, test.death)
-        if options.leavesOutput, let again, again.test != nil, again.end == death.end { death = again }
+    ///   - note: what the test did when it ran alone.
+    ///   - again: the end of the worker in which it ran alone.
+    private func fail(_ index: Int, _ dead: DeadTest, note: String? = nil, again: WorkerDeath? = nil) {
+        var (result, death) = (dead.result, dead.death)
+        if options.leavesOutput, let again, again.end == death.end { death = again }
         var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
         if let note { issue.notes.append(note) }
         result.issues.append(issue)
         result.outcome = .failed
-        result.output = test.death.output
-        result.omittedOutputCount = test.death.omittedOutputCount
-        let isFinal = test.death.isInterruption
-        take(result, index, isFinal ? nil : test.death.directory, isFinal: isFinal)
+        result.output = dead.death.output
+        result.omittedOutputCount = dead.death.omittedOutputCount
+        let isFinal = dead.death.isInterruption
+        take(result, index, isFinal ? nil : dead.directory, isFinal: isFinal)
     }
 
-    // MARK: Results
-
-    /// Takes the end of a test, which may have to run again.
+    /// Takes the result of an attempt, after which the test may run again.
     private func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool = false) {
-        if results.take(result, index, directory, isFinal: isFinal || isStopping) { retries.append(index) }
+        var result = results.completed(result, index, directory)
+        var attempts = open.removeValue(forKey: index)?.attempts ?? []
+        if result.outcome == .failed, !isFinal, !isStopping, attempts.count < options.retryCount {
+            attempts.append(result)
+            open[index] = OpenTest(attempts: attempts)
+            retries.append(index)
+        } else {
+            result.earlierAttempts = attempts
+            results.add(result, index)
+        }
         stopIfFailed()
+    }
+
+    /// Ends the tests that were to run again and have not begun to.
+    private func giveUpRetries() {
+        retries = []
+        let running = sessions.filter { $0.state == .running }.compactMap(\.only)
+        for index in open.keys.sorted() where !running.contains(index) {
+            guard var test = open[index] else { continue }
+            if let dead = test.dead {
+                diagnose(dead, index, nil)
+            } else if var result = test.attempts.popLast() {
+                open[index] = nil
+                result.earlierAttempts = test.attempts
+                results.add(result, index)
+            }
+        }
     }
 
     /// Takes an issue that comes from no task of the running test.
     private func take(_ issue: TestIssue, of index: Int?, _ session: WorkerSession) {
-        if issue.knownReason != nil { return }
-        let running = session.runningIndex
+        if let index, session.add(issue, to: index) { return }
+        if issue.knownReason != nil || session.only.map({ open[$0]?.dead != nil }) ?? false { return }
+        let running = session.current?.index
         let owner = index ?? locator.owner(of: issue, in: plan, running: running) { results.done[$0] }
         if let owner, session.add(issue, to: owner) { return }
-        results.take(issue, of: owner, running: running)
+        if let owner, let last = open[owner]?.attempts.indices.last {
+            open[owner]?.attempts[last].issues.append(results.noted(issue, afterTest: plan[owner]))
+        } else {
+            results.take(issue, of: owner, running: running)
+        }
         stopIfFailed()
     }
 
@@ -372,19 +456,8 @@ package final class TestRun {
         if options.stopsAtFirstFailure, results.hasFailures { isStopping = true }
     }
 
-    /// Lets stand what is known of tests that were to run again and do not yet.
-    private func giveUpRetries() {
-        retries = []
-        let running = sessions.filter { $0.state == .running }.compactMap(\.attempt)
-        for (index, test) in dead.sorted(by: { $0.key < $1.key }) where !running.contains(index) {
-            dead[index] = nil
-            fail(index, test)
-        }
-        results.giveUpAttempts(but: running)
-    }
-
     /// What a worker calls a test of the plan.
-    package func workerName(ofTestAt index: Int) -> String { announced[index].name }
+    package func workerName(ofTestAt index: Int) -> String { (announcement?.tests ?? plan)[index].name }
 
     /// The place of the test of this name, `Type.test`.
     package static func place(ofTestNamed name: String, in module: ModuleDescription) -> SourcePlace? {

@@ -12,8 +12,8 @@ final class Worker {
     let process: pid_t
     private let events: Int32
     private var commands: Int32
-    /// What has been read and not yet taken, between two offsets; raw memory, which a debug build can search and fill
-    /// without a call a byte.
+    /// What has been read, of which the bytes between two offsets have not been taken. Raw memory, which a debug build can
+    /// search and fill without a call for each byte.
     private var buffer: UnsafeMutableRawPointer
     private var capacity = 1 << 17
     private var pendingStart = 0
@@ -62,7 +62,7 @@ final class Worker {
             close(commandPipe.write)
             throw error
         }
-        // Last of all: what is not whole has no end in which it could be freed.
+        // Last, because an initializer that throws frees nothing.
         buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     }
 
@@ -70,28 +70,21 @@ final class Worker {
         buffer.deallocate()
         closeCommands()
         close(events)
-        if end == nil {
-            kill(process, SIGKILL)
-            _ = reap(until: .now + Self.patience)
-        }
+        send(signal: SIGKILL)
+        // A process that hangs in the system can't be ended.
+        let deadline = ContinuousClock.now + .seconds(5)
+        while reap() == nil, ContinuousClock.now < deadline { usleep(500) }
+        if end == nil { kill(-process, SIGKILL) }
     }
 
-    /// How long the process may take to be gone once it is killed; one that hangs in the system may never be.
-    private static let patience = Duration.seconds(5)
-
-    /// Waits for the process to end, and ends with it what a test has started in its group and left behind.
-    ///
-    /// The group's number may be somebody else's as soon as the process has been waited for.
-    private func reap(until deadline: ContinuousClock.Instant) -> ProcessEnd? {
-        while !ChildProcess.hasEnded(process) {
-            if ContinuousClock.now >= deadline {
-                kill(-process, SIGKILL)
-                return nil
-            }
-            usleep(500)
+    /// Returns how the process ended, or nil if it has not ended. Ends the processes that a test has left in its group.
+    func reap() -> ProcessEnd? {
+        if end == nil, ChildProcess.hasEnded(process) {
+            // After the wait, another group may have the same number.
+            kill(-process, SIGKILL)
+            end = ChildProcess.wait(for: process)
         }
-        kill(-process, SIGKILL)
-        return ChildProcess.wait(for: process)
+        return end
     }
 
     /// Tells the worker to run ranges of its plan, and whether to stop at the first failure.
@@ -108,88 +101,57 @@ final class Worker {
         commands = -1
     }
 
-    /// Waits for events, at most so many milliseconds, and reads what has come.
+    /// Reads the bytes that have been sent, without waiting for any.
     ///
-    /// - Returns: false when there will be no more.
-    func receive(waiting milliseconds: Int) -> Bool {
-        if milliseconds > 0 {
-            var descriptor = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
-            let ready = poll(&descriptor, 1, Int32(clamping: milliseconds))
-            if ready == 0 || ready < 0 && errno == EINTR { return !hasEnded }
-        }
+    /// - Returns: false if no more will be sent. A process that has ended sends nothing, although a process that it has
+    ///   started may still hold its pipe.
+    func receive() -> Bool {
         makeSpace()
         let count = read(events, buffer + pendingEnd, capacity - pendingEnd)
         if count < 0, errno == EINTR { return true }
-        if count < 0, errno == EAGAIN { return !hasEnded }
+        if count < 0, errno == EAGAIN { return reap() == nil }
         guard count > 0 else { return false }
         pendingEnd += count
         return true
     }
 
-    /// Makes room for the next read behind what is pending.
+    /// Makes room for the next read.
     private func makeSpace() {
-        if pendingStart == pendingEnd {
-            pendingStart = 0
-            pendingEnd = 0
-        }
         guard capacity - pendingEnd < 1 << 15 else { return }
-        let count = pendingEnd - pendingStart
-        if count > capacity / 2 {
-            // A line of this length: an issue with a long text.
-            let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity * 2, alignment: 16)
-            memcpy(larger, buffer + pendingStart, count)
-            buffer.deallocate()
-            buffer = larger
-            capacity *= 2
-        } else {
-            memmove(buffer, buffer + pendingStart, count)
-        }
+        pendingEnd -= pendingStart
+        memmove(buffer, buffer + pendingStart, pendingEnd)
         pendingStart = 0
-        pendingEnd = count
+        guard pendingEnd > capacity / 2 else { return }
+        // A line of this length: an issue with a long text.
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity * 2, alignment: 16)
+        memcpy(larger, buffer, pendingEnd)
+        buffer.deallocate()
+        buffer = larger
+        capacity *= 2
     }
 
-    /// Takes the next whole line of what has been read, if there is one.
-    func nextLine() -> EventLine? {
+    /// Takes the next whole line of what has been read, if there is one. It is valid until the next `receive`.
+    func nextLine() -> UnsafeRawBufferPointer? {
         let start = buffer + pendingStart
-        // SAFETY: memchr is asked of what lies between the start of a line and the end of what has been read.
+        // SAFETY: memchr searches between the start of a line and the end of what has been read.
         guard let newline = memchr(start, 0x0A, pendingEnd - pendingStart) else { return nil }
         let length = newline - start
         pendingStart += length + 1
-        return EventLine(UnsafeRawBufferPointer(start: start, count: length))
+        return UnsafeRawBufferPointer(start: start, count: length)
     }
 
-    /// Waits until any of several workers has said something, at most so many milliseconds.
+    /// Waits until one of several workers has sent something or has closed its pipe.
     ///
-    /// - Returns: the indices of those that have.
-    static func wait(for workers: [Worker], milliseconds: Int) -> [Int] {
-        var descriptors = workers.map { pollfd(fd: $0.events, events: Int16(POLLIN), revents: 0) }
+    /// - Returns: the indices of those workers.
+    static func wait(for workers: [Worker?], milliseconds: Int) -> [Int] {
+        // The system ignores negative descriptors.
+        var descriptors = workers.map { pollfd(fd: $0?.events ?? -1, events: Int16(POLLIN), revents: 0) }
         guard poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds)) > 0 else { return [] }
         return descriptors.indices.filter { descriptors[$0].revents != 0 }
     }
 
-    /// A Boolean value that indicates whether the process is gone although something it started still holds the pipe.
-    private var hasEnded: Bool {
-        if end != nil { return true }
-        guard ChildProcess.hasEnded(process) else { return false }
-        end = reap(until: .now)
-        return true
-    }
-
     func send(signal: Int32) {
         if end == nil { kill(process, signal) }
-    }
-
-    /// Waits for the process to be gone, now that nothing more will be heard of it.
-    ///
-    /// - Returns: how it ended; nil when it went on without a word, its descriptor closed, and had to be ended.
-    func waitForEnd() -> ProcessEnd? {
-        if let end { return end }
-        // A process closes its descriptors a moment before it is gone.
-        end = reap(until: .now + .milliseconds(500))
-        if let end { return end }
-        send(signal: SIGKILL)
-        end = reap(until: .now + Self.patience) ?? .killed(signal: SIGKILL)
-        return nil
     }
 }
 
@@ -217,15 +179,21 @@ extension WorkerTests: SelfTesting {
         chmod(path, 0o755)
         let worker = try Worker(image: path, module: "M", output: 2, environment: [:], plan: "unknown")
         var found: [String] = []
-        while worker.receive(waiting: 100) {
+        while worker.receive() {
             while let line = worker.nextLine() {
-                guard case .event(.skip(let reason)) = line else { return fail("line \(found.count) is another") }
+                guard case .skip(let reason) = TestEvent(line) else { return fail("line \(found.count) is another") }
                 found.append(reason)
             }
+            _ = Worker.wait(for: [worker], milliseconds: 100)
         }
         expectEqual(found.count, expected.count, "lines")
         expectTrue(found == expected, "another line than was written")
-        expectEqual(worker.waitForEnd(), .exited(0))
+        var end = worker.reap()
+        while end == nil {
+            usleep(500)
+            end = worker.reap()
+        }
+        expectEqual(end, .exited(0))
     }
 }
 #endif

@@ -1,0 +1,43 @@
+// The plan as a worker announces it, event by event.
+
+import TestEvents
+
+struct PlanAnnouncement {
+    private(set) var tests: [PlannedTest] = []
+    /// The number of tests and the hash of their lines, once all are announced.
+    private(set) var sum: (count: Int, hash: Int)?
+    /// The types without tests to run, with a reason if their lists aren't empty.
+    private(set) var untested: [(typeName: String, reason: String?)] = []
+    /// The negative time limits of types.
+    private(set) var refusedLimits: [(typeName: String, milliseconds: Int)] = []
+    /// The issues that were recorded while the lists were made.
+    var issues: [TestIssue] = []
+    private var list: PlannedTest?
+
+    mutating func add(_ event: TestEvent) throws(RunError) {
+        switch event {
+        case .version(let number) where number != TestEvent.currentVersion:
+            throw .protocolMismatch(
+                "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
+        case .untested(let typeName, let reason):
+            untested.append((typeName, reason))
+        case .list(let test):
+            list = test
+            if test.timeoutMilliseconds < 0 { refusedLimits.append((test.typeName, test.timeoutMilliseconds)) }
+        case .planned(let testName):
+            try add(testName, nil)
+        case .row(let testName, let row):
+            try add(testName, row)
+        case .ready(let count, let hash):
+            sum = (count, hash)
+        default: break
+        }
+    }
+
+    private mutating func add(_ testName: String, _ row: PlannedTest.TableRow?) throws(RunError) {
+        guard var test = list else { throw .protocolMismatch("the test image announced a test of no list") }
+        test.testName = testName
+        test.row = row
+        tests.append(test)
+    }
+}

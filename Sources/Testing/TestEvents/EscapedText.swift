@@ -1,7 +1,7 @@
-// How texts are escaped: scalar by scalar, each as what a format writes in its place.
+// Escapes for the scalars of a text.
 
 extension String {
-    /// The text with others in place of some scalars, those for which a text is given.
+    /// Returns the text with replacements for some scalars. Scalars with the replacement nil stay.
     package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
         var result = ""
         for scalar in unicodeScalars {

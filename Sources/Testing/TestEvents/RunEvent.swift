@@ -43,7 +43,7 @@ package struct TestResult: Equatable, Sendable {
 
     package var test: PlannedTest
     package var outcome: Outcome
-    /// The issues in the order in which they were recorded, including known issues.
+    /// The issues in the order of their recording, including known issues.
     package var issues: [TestIssue] = []
     package var skipReason: String?
     package var nanoseconds = 0
@@ -82,7 +82,7 @@ package struct SourceWarning: Equatable, Sendable {
     }
 }
 
-/// One event of a run, in the order in which reports receive them.
+/// One event of a run. Reports receive the events in order.
 package enum RunEvent: Sendable {
     /// The selected tests of a module, in the order they run.
     case planned(module: String, tests: [PlannedTest])

@@ -1,4 +1,4 @@
-// What the Swift runtime says before it traps, and the names of signals.
+// What the Swift runtime says before it traps.
 
 import TestEvents
 
@@ -45,9 +45,6 @@ struct FatalMessage: Equatable {
         return SourcePlace(path: path, line: line, column: 1)
     }
 }
-
-/// The name of a signal of this system, such as SIGSEGV.
-func signalName(_ signal: Int32) -> String { TargetSystem.current.name(ofSignal: signal) }
 
 // MARK: - In-class tests
 

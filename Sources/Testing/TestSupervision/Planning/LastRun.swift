@@ -1,11 +1,11 @@
-// What is remembered of a module's last run, in a file beside the build's products: the tests that failed, how long the
-// slow ones took, which temporary directories stayed, and when it was. The build, the plugin and a person's own runs
-// share it, although each has an image of its own.
+// The memory of a module's last run, a file next to the build's products: the failed tests, the times of slow tests, the kept
+// temporary directories and the time of the run. The build, the plugin and other runs share it, although each of them
+// has its own image.
 
 import TestEvents
 
 struct LastRun: Equatable {
-    /// How long a test takes that is worth remembering, in nanoseconds: all others are alike.
+    /// The least time of a test that is remembered, in nanoseconds.
     static let slowTime = 1_000_000
 
     /// The names of the tests that failed.
@@ -14,15 +14,14 @@ struct LastRun: Equatable {
     var times: [String: Int] = [:]
     /// The temporary directories of tests that failed.
     var keptDirectories: [String] = []
-    /// The paths of the sources that have changed since they were compiled for it, or before without all of their tests
-    /// having run since then.
+    /// The paths of sources with tests that have not run since the source changed.
     var changed: Set<String> = []
     /// A Boolean value that indicates whether there was a run before.
     var isThere = false
 
     init() {}
 
-    /// Recalls the last run of a module.
+    /// Reads the memory of a module's last run.
     init(_ module: ModuleDescription) {
         let times = Self.paths(module).compactMap { path in
             FileAccess.modificationTime(of: path).map { (path: path, time: $0) }
@@ -34,7 +33,7 @@ struct LastRun: Equatable {
         }
         self.init(text: String(decoding: bytes, as: UTF8.self))
         isThere = true
-        // What is as old was written afterwards or during the run: the clock of files takes milliseconds for a step.
+        // Sources of the same time have changed during or after the run, because the clock of files has steps of milliseconds.
         changed.formUnion(module.sources.filter { FileAccess.changeTime(of: $0) ?? 0 >= time })
     }
 
@@ -59,32 +58,22 @@ struct LastRun: Equatable {
         return known
     }
 
-    /// Puts what a new run says in place of what is remembered of the tests in it; what it did not run stays.
+    /// Replaces the memory of the tests that a new run has run.
     ///
     /// - Parameters:
-    ///   - isOfAll: whether it ran all tests there are.
-    ///   - ran: the names of the tests that have run.
-    ///   - isDone: whether it ran all tests of the source with a path.
+    ///   - ran: the names of these tests, or nil if the run has run all tests.
+    ///   - unfinished: the paths of sources with tests that have not run.
     mutating func update(
-        failed newFailures: Set<String>, times newTimes: [String: Int], isOfAll: Bool, ran: () -> Set<String>,
-        isDone: (String) -> Bool
+        failed newFailures: Set<String>, times newTimes: [String: Int], ran: Set<String>?, unfinished: Set<String>
     ) {
-        changed = isOfAll ? [] : changed.filter { !isDone($0) }
-        if isOfAll {
-            failed = []
-            times = [:]
-        } else if !failed.isEmpty || !times.isEmpty {
-            let ran = ran()
-            failed.subtract(ran)
-            times = times.filter { !ran.contains($0.key) }
-        }
+        changed.formIntersection(unfinished)
+        failed = ran.map(failed.subtracting) ?? []
+        times = times.filter { ran?.contains($0.key) == false }
         failed.formUnion(newFailures)
         times.merge(newTimes) { $1 }
     }
 
-    /// Remembers a run.
-    ///
-    /// A memory that cannot be kept is no failure: the next run is merely less well informed.
+    /// Stores the memory. An error is ignored, because the next run works without the memory, too.
     func store(for module: ModuleDescription) {
         for path in Self.paths(module) where (try? FileAccess.write(Array(text.utf8), to: path)) != nil { return }
     }
@@ -97,7 +86,7 @@ struct LastRun: Equatable {
         return lines.joined()
     }
 
-    /// Where the memory is: beside the products, or beside the image where a sandbox allows no more.
+    /// The possible paths of the memory: next to the products, or next to the image if a sandbox requires it.
     private static func paths(_ module: ModuleDescription) -> [String] {
         let shared =
             module.bundleFolder.isEmpty || module.module.isEmpty
@@ -132,14 +121,13 @@ extension LastRun: SelfTesting {
 
     private static func testForgetsOnlyWhatRanAgain() {
         var lastRun = LastRun()
-        lastRun.update(
-            failed: ["a", "b"], times: ["a": 5, "c": 6], isOfAll: false, ran: { [] }, isDone: { _ in true })
+        lastRun.update(failed: ["a", "b"], times: ["a": 5, "c": 6], ran: [], unfinished: [])
         lastRun.changed = ["x", "y"]
-        lastRun.update(failed: ["c"], times: ["a": 7], isOfAll: false, ran: { ["a", "c"] }, isDone: { $0 == "y" })
+        lastRun.update(failed: ["c"], times: ["a": 7], ran: ["a", "c"], unfinished: ["x", "z"])
         expectEqual(lastRun.failed, ["b", "c"])
         expectEqual(lastRun.changed, ["x"], "whose tests have not all run")
         expectEqual(lastRun.times, ["a": 7])
-        lastRun.update(failed: ["d"], times: [:], isOfAll: true, ran: { [] }, isDone: { _ in false })
+        lastRun.update(failed: ["d"], times: [:], ran: nil, unfinished: [])
         expectEqual(lastRun.failed, ["d"])
         expectEqual(lastRun.changed, [])
         expectEqual(lastRun.times, [:])

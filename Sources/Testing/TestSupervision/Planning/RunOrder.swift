@@ -1,4 +1,4 @@
-// The order in which the selected tests of a plan run.
+// The order of the selected tests.
 
 import TestEvents
 

@@ -1,6 +1,6 @@
-// Random numbers for orders that can be had again.
+// Random numbers for orders that can be repeated.
 
-/// Numbers that a seed decides, by SplitMix64.
+/// A generator with a seed, SplitMix64.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

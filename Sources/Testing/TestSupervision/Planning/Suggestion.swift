@@ -1,7 +1,7 @@
-// Which known name may be meant by one that is not known.
+// The known name that is most similar to an unknown name.
 
-/// Says which other known name is nearest to one that will not do, as `; did you mean 'x'?`, or nothing when none is
-/// near.
+/// Returns `; did you mean 'x'?` with the known name that is most similar to an unknown name, or an empty string if no name is
+/// similar.
 package func suggestion(for name: String, among known: [String]) -> String {
     let scored = known.lazy.filter { $0 != name }
         .map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }

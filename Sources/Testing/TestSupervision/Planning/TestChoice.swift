@@ -1,18 +1,18 @@
-// Which tests of a plan are to run.
+// The selection of tests.
 
 internal import InClassSystem
 import TestEvents
 
-/// A pattern that names tests: a POSIX extended regular expression, found anywhere in `Type.test`, or a whole name.
+/// A pattern for names of tests: a POSIX extended regular expression that matches a part of `Type.test`, or a whole name.
 package struct TestPattern: Sendable {
-    /// The pattern as it was given.
+    /// The pattern as in the command line.
     package let text: String
     /// Nil for a whole name.
     private let compiled: Compiled?
 
-    /// What the C library makes of a pattern.
+    /// A pattern that the C library has compiled.
     private final class Compiled: @unchecked Sendable {
-        // SAFETY: written by regcomp before anybody else has it, and only read afterwards.
+        // SAFETY: regcomp writes the expression before other code has a reference. Afterwards it is only read.
         let expression = UnsafeMutablePointer<regex_t>.allocate(capacity: 1)
         let code: Int32
 
@@ -24,7 +24,7 @@ package struct TestPattern: Sendable {
         }
     }
 
-    /// Takes a name that is to be the whole name of a test.
+    /// Creates a pattern that matches a whole name.
     package init(exactly name: String) {
         text = name
         compiled = nil
@@ -32,7 +32,7 @@ package struct TestPattern: Sendable {
 
     /// Compiles a pattern.
     ///
-    /// - Throws: `PatternError`, in the words of the C library.
+    /// - Throws: `PatternError` with the message of the C library.
     package init(_ text: String) throws(PatternError) {
         self.text = text
         let compiled = Compiled(text)
@@ -49,7 +49,7 @@ package struct TestPattern: Sendable {
     var isExact: Bool { compiled == nil }
 
     package func matches(_ test: PlannedTest) -> Bool {
-        // swift-testing writes Type/test.
+        // Swift Testing separates types and tests by a slash.
         let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
         return names.contains(where: matches)
     }
@@ -60,7 +60,7 @@ package struct TestPattern: Sendable {
     }
 }
 
-/// A pattern that is not a regular expression.
+/// The error of an invalid regular expression.
 package struct PatternError: Error, Equatable, CustomStringConvertible {
     package var pattern: String
     package var reason: String
@@ -70,7 +70,7 @@ package struct PatternError: Error, Equatable, CustomStringConvertible {
 
 /// A line of a source file, as `Sources/Stack.swift:42`.
 package struct ChosenLine: Equatable, Sendable {
-    /// The path as it was given, absolute or the end of one.
+    /// An absolute path, or the end of a path.
     package var path: String
     package var line: Int
 
@@ -79,7 +79,7 @@ package struct ChosenLine: Equatable, Sendable {
         self.line = line
     }
 
-    /// Reads `path:line` or `path:line:column`, or nothing.
+    /// Reads `path:line` or `path:line:column`, or returns nil.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), parts[0].hasSuffix(".swift"), let line = Int(parts[1]), line > 0,
@@ -89,10 +89,10 @@ package struct ChosenLine: Equatable, Sendable {
         self.line = line
     }
 
-    /// Returns whether a source's absolute path is meant.
+    /// Returns whether the line is in the source with an absolute path.
     package func names(_ source: String) -> Bool { Self.path(path, names: source) }
 
-    /// Returns whether it is one of some lines of a source.
+    /// Returns whether the line is in a range of lines of a source.
     func isIn(_ source: String, _ first: Int, _ last: Int) -> Bool {
         first <= line && line <= last && names(source)
     }
@@ -107,33 +107,26 @@ package struct TestChoice: Sendable {
     package var testTypes: [String] = []
     package var filters: [TestPattern] = []
     package var exclusions: [TestPattern] = []
-    /// Only the tests around these lines.
+    /// The lines whose tests run, or an empty array for no restriction.
     package var lines: [ChosenLine] = []
-    /// Only the tests of these names.
+    /// The names of the tests that may run, or nil for no restriction.
     package var names: Set<String>?
-    /// Only what failed in the last run.
+    /// A Boolean value that indicates whether only tests run that failed in the last run.
     package var isFailedOnly = false
-    /// Only tests in sources that have changed since the last run.
+    /// A Boolean value that indicates whether only tests run whose sources have changed since the last run.
     package var isChangedOnly = false
-    /// Only a part of what is left, for one of several machines.
+    /// The part of the selected tests that this machine runs.
     package var shard: TestShard?
-    /// A Boolean value that indicates whether the test types and exclusions are what the package itself has chosen for every
-    /// run.
+    /// A Boolean value that indicates whether the package's options contain the test types and exclusions.
     package var isUsual = false
 
     package init() {}
 
-    /// A Boolean value that indicates whether the choice is other than every unit test.
-    private var isRestricted: Bool {
-        !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || !lines.isEmpty || isFailedOnly || isChangedOnly
-            || shard != nil || names != nil
-    }
-
-    /// A Boolean value that indicates whether a run of this choice also says what is wrong with the lists: one that is of a
-    /// part of the tests does not repeat what the run of all has said, and of several machines the first does it for all.
+    /// A Boolean value that indicates whether a run of this choice also checks the lists. Only a run of all tests checks them,
+    /// and if several machines share the tests, only the first machine does.
     var checksLists: Bool { isOfAll(shard: shard?.index ?? 0 == 0) }
 
-    /// A Boolean value that indicates whether nothing is left out but by the package itself.
+    /// A Boolean value that indicates whether all tests run, except for the tests that the package's options exclude.
     var isOfAll: Bool { isOfAll(shard: shard == nil) }
 
     private func isOfAll(shard isWanted: Bool) -> Bool {
@@ -141,16 +134,16 @@ package struct TestChoice: Sendable {
             && (isUsual || testTypes.isEmpty && exclusions.isEmpty)
     }
 
-    /// Returns whether a filter names the type itself.
+    /// Returns whether a filter matches the name of a type.
     func asksFor(_ typeName: String) -> Bool { filters.contains { $0.matches(typeName) } }
 
     /// The selected tests of a plan, in its order.
     func indices(in plan: [PlannedTest], lastRun: LastRun, sources: TestedSources) -> [Int] {
-        let isRestricted = isRestricted
+        let isRestricted = !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || names != nil
         var indices: [Int] = []
         indices.reserveCapacity(plan.count)
         var index = 0
-        // PERF: `while` for `filter`, and the usual choice first: a debug build takes microseconds for a closure.
+        // PERF: a debug build takes microseconds for a closure, so this is a loop, with a short check in the usual case.
         while index < plan.count {
             if isRestricted ? includes(plan[index]) : plan[index].testType == "unit" { indices.append(index) }
             index += 1
@@ -175,9 +168,9 @@ package struct TestChoice: Sendable {
             && !exclusions.contains { $0.matches(test) }
     }
 
-    /// Finds what is named and not there: test types of no test, filters that match none.
+    /// Finds test types and filters without tests.
     ///
-    /// - Returns: a sentence for each, with the nearest name there is.
+    /// - Returns: a message for each, with a similar name.
     package func mistakes(in tests: [PlannedTest]) -> [String] {
         if testTypes.isEmpty, filters.isEmpty { return [] }
         let types = Set(tests.map(\.testType)).union(["unit"])

@@ -1,7 +1,7 @@
-// Which part of the selected tests is this machine's.
+// The part of the selected tests that a machine runs.
 
-/// A part of the selected tests, for one of several machines: those whose names have a hash of this remainder. A new test
-/// moves no other one to another part.
+/// A part of the selected tests, for one of several machines. The hash of a test's name decides its part, so a new test doesn't
+/// move other tests.
 package struct TestShard: Equatable, Sendable {
     /// From 0.
     package var index: Int
@@ -12,7 +12,7 @@ package struct TestShard: Equatable, Sendable {
         self.count = count
     }
 
-    /// Reads `I/N`, in which I counts from 1.
+    /// Reads `I/N`, with I from 1 to N.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int(parts[0]), let count = Int(parts[1]), number >= 1, number <= count
@@ -20,7 +20,7 @@ package struct TestShard: Equatable, Sendable {
         self.init(index: number - 1, count: count)
     }
 
-    /// The part of the selected tests that this is, in the order they had.
+    /// Returns the tests of this part, in the same order.
     package func part(of selected: [Int], name: (Int) -> String) -> [Int] {
         selected.filter { Self.hash(name($0)) % UInt64(count) == UInt64(index) }
     }

@@ -1,27 +1,27 @@
-// What is to be run yet, and how much of it a worker is given at a time: enough to be worth a message, and not so much
-// that the others wait for it at the end.
+// The tests that have not been given to a worker. A worker gets enough tests to be worth a command, and not so many that
+// other workers wait for it at the end.
 
-/// The tests of a run that no worker has been given, in the order they are to run.
+/// The tests of a run that have not been given to a worker, in order.
 struct WorkQueue {
-    /// How long a test takes that a worker is given alone, in nanoseconds.
+    /// The time of a test, in nanoseconds, above which a command contains only that test.
     private static let longTime = 100_000_000
-    /// How many runs of neighbors one command may name.
+    /// The greatest number of ranges in a command.
     private static let rangeCountMax = 1024
 
     private let workerCountMax: Int
     private let isolatesTests: Bool
-    /// The tests that took long in the last run, of which the longest come first.
+    /// The tests that took long in the last run. They come first, the longest at the start.
     private let long: Set<Int>
     private var rest: [Int]
-    /// Where in `rest` the next test is.
+    /// The index of the next test in `rest`.
     private var next = 0
 
     /// Creates a queue.
     ///
     /// - Parameters:
-    ///   - indices: the tests, in the order they are to run.
+    ///   - indices: the tests, in order.
     ///   - known: the times of slow tests in the last run, in nanoseconds.
-    ///   - isolatesTests: whether each piece is one test.
+    ///   - isolatesTests: whether each piece is a single test.
     init(_ indices: [Int], known: [Int: Int], workerCountMax: Int, isolatesTests: Bool = false) {
         self.isolatesTests = isolatesTests
         self.workerCountMax = workerCountMax
@@ -37,15 +37,15 @@ struct WorkQueue {
 
     mutating func removeAll() { next = rest.count }
 
-    /// Puts tests back that a worker was given and did not begin; they come first.
+    /// Puts back tests that a worker did not begin. They come first.
     mutating func putBack(_ indices: [Int]) {
         rest = indices + rest[next...]
         next = 0
     }
 
-    /// Takes the next piece, in ranges of neighbors: a quarter of each worker's share of the rest, or one long test.
+    /// Takes the next piece as ranges: a quarter of each worker's share of the rest, or one long test.
     mutating func takePiece() -> [Range<Int>] {
-        // One worker alone runs all there is.
+        // A single worker gets all tests.
         let countMax = isolatesTests ? 1 : workerCountMax == 1 ? count : max(1, count / (workerCountMax * 4))
         var ranges: [Range<Int>] = []
         var taken = 0

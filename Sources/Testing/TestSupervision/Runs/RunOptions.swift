@@ -1,62 +1,62 @@
-// What a run is asked to do, and why it may not take place at all.
+// The options of a run, and the errors that keep it from starting or end it.
 
 package struct RunOptions: Sendable {
     package var choice = TestChoice()
-    /// How long one test may take that says nothing else itself.
+    /// The time limit of a test without a limit of its own.
     package var timeoutMilliseconds = 10_000
-    /// How long a test may take at the most, whatever it says itself, and making the lists, and ending.
+    /// The greatest time limit of a test, and of the start and the end of a worker.
     package var timeoutMillisecondsMax = Int.max
-    /// Warn of tests that take longer; 0 for never.
+    /// The time after which a test is slow and causes a warning, or 0 for no warnings.
     package var slowMilliseconds = 0
-    /// How many workers may run at once.
+    /// The number of workers that may run at the same time.
     package var workerCountMax = 1
-    /// Run each test in a worker of its own.
+    /// A Boolean value that indicates whether each test runs in a worker of its own.
     package var isolatesTests = false
-    /// The time in milliseconds for which a process waits, after its only test has ended, for failures of the test's tasks.
+    /// The time that a worker waits for failures of its test's tasks, after its only test has ended.
     package var lateMilliseconds = 100
-    /// Run in a random order that this number decides.
+    /// The seed of a random order.
     package var shuffleSeed: UInt64?
-    /// Run nothing more after the first failure.
+    /// A Boolean value that indicates whether no test begins after the first failure.
     package var stopsAtFirstFailure = false
-    /// How often a test that failed is run again, each time in a worker of its own, until it passes.
+    /// The number of times that a failed test runs again, each time in a worker of its own, until it passes.
     package var retryCount = 0
-    /// A Boolean value that indicates whether the temporary directories of failed tests stay.
+    /// A Boolean value that indicates whether the temporary directories of failed tests are kept.
     package var keepsDirectories = true
-    /// A Boolean value that indicates whether an earlier run of this command is repeated, what that has kept included.
+    /// A Boolean value that indicates whether this run repeats an earlier run, whose kept directories are kept, too.
     package var isRepetition = false
-    /// Leave out of notes what no two runs have in common.
+    /// A Boolean value that indicates whether notes contain only details that are equal in all runs.
     package var isStable = false
-    /// Leave to this process's output what tests write, instead of keeping it.
+    /// A Boolean value that indicates whether tests write to this process's output.
     package var leavesOutput = false
-    /// How much of a failed test's output is kept, from its end.
+    /// The number of bytes at the end of a failed test's output that are kept.
     package var outputByteCountMax = 16 << 10
-    /// How much a worker's tests may write before the one that is running is ended.
+    /// The size of a worker's output at which the running test is ended.
     package var outputFileByteCountMax = 512 << 20
-    /// Have each worker leave a profile for `CoverageReport`.
+    /// A Boolean value that indicates whether each worker writes a profile for `CoverageReport`.
     package var leavesProfiles = false
-    /// Report no beginnings, and nothing of tests that passed with nothing to say of them.
+    /// A Boolean value that indicates whether only failures and other news are reported, without tests that simply passed.
     package var reportsOnlyNews = false
-    /// A Boolean value that indicates whether this is a step of a build: everything has just been compiled, and a test that is
-    /// running when the run is ended is not to blame, since a build ends its steps when another one fails.
+    /// A Boolean value that indicates whether this is a step of a build: all sources have just been compiled, and the end of the
+    /// run fails no test, because a build ends its steps when another step fails.
     package var isBuildStep = false
-    /// A Boolean value that indicates whether what was got may be accepted in place of what was expected.
+    /// A Boolean value that indicates whether actual values may replace expected values.
     package var isAccepting = false
-    /// Only announce the plan.
+    /// A Boolean value that indicates whether the run ends after it has reported the plan.
     package var isListing = false
 
     package init() {}
 
-    /// Returns whether a test that took so long is one to warn of.
+    /// Returns whether a test of this duration is slow.
     package func isSlow(nanoseconds: Int) -> Bool {
-        // A limit that no time reaches is one as well.
+        // The limit may be too large for nanoseconds.
         let (limit, overflow) = slowMilliseconds.multipliedReportingOverflow(by: 1_000_000)
         return slowMilliseconds > 0 && !overflow && nanoseconds > limit
     }
 }
 
-/// Why a run did not take place at all.
+/// An error that ends a run without results.
 package enum RunError: Error, Equatable, CustomStringConvertible {
-    /// The system refused what the runner needs.
+    /// A call of the system failed.
     case system(SystemError)
     /// The image speaks another version of the worker protocol.
     case protocolMismatch(String)

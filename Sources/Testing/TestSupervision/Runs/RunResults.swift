@@ -150,7 +150,7 @@ final class RunResults {
         reportedCount = order.count
     }
 
-    /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
+    /// Offers the actual value as a replacement for the expected literal, if the source has not changed since it was compiled.
     private func fixIt(for issue: TestIssue, of test: PlannedTest) -> SourceFixIt? {
         if let fix = LiteralFix(forGoldenOf: issue) {
             fixes.append(fix)
@@ -159,15 +159,12 @@ final class RunResults {
         let isAsCompiled = locator.sources.isAsCompiled(issue.path)
         let file = isAsCompiled || options.isAccepting ? locator.sources.file(at: issue.path) : nil
         let fix =
-            isAsCompiled
-            ? LiteralFix(for: issue, in: file)
-                ?? LiteralFix(for: issue, inRowOf: test, in: file, sources: locator.sources.scan) : nil
-        guard let fix else {
-            guard options.isAccepting, let value = UnacceptedValue(of: issue, in: file, isAsCompiled: isAsCompiled)
-            else {
-                return nil
+            LiteralFix(for: issue, in: file)
+            ?? LiteralFix(for: issue, inRowOf: test, in: file, sources: locator.sources.scan)
+        guard isAsCompiled, let fix else {
+            if options.isAccepting {
+                unaccepted += [UnacceptedValue(of: issue, in: file, isAsCompiled: isAsCompiled)].compactMap(\.self)
             }
-            unaccepted.append(value)
             return nil
         }
         fixes.append(fix)
@@ -238,26 +235,28 @@ final class RunResults {
         report(.warning(warning))
     }
 
-    /// Puts what the run has shown in place of what is remembered of the module.
+    /// Stores the memory of this run.
     func remember(after earlier: LastRun) {
         var lastRun = earlier
-        // A failure that is in no list any more has not passed: only a run of all may forget it.
+        // A failed test that is no longer listed has not passed. Only a run of all tests forgets it.
         if !lastRun.failed.isEmpty, options.choice.isOfAll, tally.notRun == 0 {
             lastRun.failed.formIntersection(plan.map(\.name))
         }
-        lazy var waiting = Set(
-            plan.indices.filter { !done[$0] && plan[$0].testType == "unit" }
-                .compactMap { locator.sources.scan.place(of: plan[$0])?.path })
+        let isOfAll = tally.unselected + tally.notRun == 0
+        let unfinished = plan.indices.filter {
+            !isOfAll && !lastRun.changed.isEmpty && !done[$0] && plan[$0].testType == "unit"
+        }
         lastRun.update(
-            failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0,
-            ran: { Set(plan.indices.filter { done[$0] }.map { plan[$0].name }) }, isDone: { !waiting.contains($0) })
-        // What has run is what was built: of what was written since then, nothing has.
+            failed: failedNames, times: slowTimes,
+            ran: isOfAll ? nil : Set(plan.indices.filter { done[$0] }.map { plan[$0].name }),
+            unfinished: Set(unfinished.compactMap { locator.sources.scan.place(of: plan[$0])?.path }))
+        // The run has not tested changes since the build.
         lastRun.changed.formUnion(locator.module.ownSourcesNewerThanBuild)
         lastRun.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
         lastRun.store(for: locator.module)
     }
 
-    /// What the run came to; a sum that is wrong is reported.
+    /// The counts of the run. A wrong sum is reported.
     func checkedTally() -> RunTally {
         let sum = tally.passed + tally.failed + tally.skipped + tally.notRun
         if sum != tally.planned {
@@ -287,7 +286,7 @@ extension RunResults: SelfTesting {
         ]
     }
 
-    /// What has been reported, as `outcome name attempts`.
+    /// The reported events, as `outcome name attempts`.
     private final class Reported {
         var lines: [String] = []
         var results: [TestResult] = []

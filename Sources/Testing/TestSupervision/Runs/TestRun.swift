@@ -16,16 +16,17 @@ package final class TestRun {
     package var plan: [PlannedTest] { results.plan }
     /// The literals and goldens that `--accept` may replace.
     package var fixes: [LiteralFix] { results.fixes }
-    /// The places of expectations, and the golden files, of which some test wants what is there, or nothing that can be.
+    /// The places and goldens that must not be replaced: those with an expectation that passed, or that failed with a value
+    /// that can't be accepted.
     package var met: Set<String> { results.met.union(unaccepted.map(\.place.text)) }
 
-    /// The failed comparisons of which there is nothing to accept.
+    /// The failed comparisons with values that can't be accepted.
     package var unaccepted: [UnacceptedValue] { results.unaccepted }
 
-    /// What failed in the last run and is in no list any more, if what failed then was to run.
+    /// The failed tests of the last run that are no longer listed, if only failed tests are selected.
     package private(set) var goneFailures: Set<String> = []
 
-    /// What is wrong with the chosen lines of this module.
+    /// The mistakes in the selected lines of this module.
     package private(set) var lineMistakes: [String] = []
 
     private var orphans = Orphans()
@@ -39,11 +40,11 @@ package final class TestRun {
     /// The plan with the names that workers use, which the first worker has announced.
     private var announcement: PlanAnnouncement?
     private lazy var lastRun = LastRun(module)
-    /// A Boolean value that indicates whether nothing more is to begin.
+    /// A Boolean value that indicates whether no further tests begin.
     private var isStopping = false
     private var limitsChecked = ContinuousClock.now
     private var lastWake = ContinuousClock.now
-    /// How often in a row it was woken shortly after the last time.
+    /// The number of waits in a row that were short.
     private var quickWakeCount = 0
 
     /// Prepares a run.
@@ -57,7 +58,7 @@ package final class TestRun {
         results = RunResults(options, locator, directories, report: report)
     }
 
-    /// Runs the selected tests and says what they came to.
+    /// Runs the selected tests.
     package func run() throws(RunError) -> RunTally {
         orphans.adopt(true)
         defer {
@@ -67,7 +68,7 @@ package final class TestRun {
             directories.removeRest()
         }
         try startWorker()
-        // The worker takes its time to start; meanwhile the sources are read.
+        // The sources are read while the worker starts.
         let declaredSum = options.choice.checksLists ? NameSums.declared(in: module.sources) : nil
         try loop()
         guard let announcement, !options.isListing else { return results.tally }
@@ -109,9 +110,9 @@ package final class TestRun {
         }
         results.takePlan(plan, chosen: chosen)
         if options.isListing { return sessions = [] }
-        // What an earlier run has kept is of use until the next.
+        // The files of an earlier run are kept until the next run.
         if !options.isRepetition { DirectoryKeeper.remove(lastRun.keptDirectories) }
-        // Entries whose name an earlier one has have their result at once.
+        // Duplicate entries don't run.
         let runnable = results.takeDuplicates(among: chosen)
         stopIfFailed()
         let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
@@ -130,7 +131,7 @@ package final class TestRun {
 
     // MARK: Workers
 
-    /// Starts a worker, for a test that is to run again if there is one.
+    /// Starts a worker, for an open test if possible.
     private func startWorker() throws(RunError) {
         var only = retries.isEmpty ? nil : retries.removeFirst()
         var part: ArraySlice<PlannedTest> = []
@@ -188,7 +189,7 @@ package final class TestRun {
         }
     }
 
-    /// Naps when workers say little and often: being woken for each of many short tests takes longer than the tests do.
+    /// Waits a moment if workers send few events at short intervals. Otherwise, waking up takes longer than short tests.
     private func letEventsGather() {
         let now = ContinuousClock.now
         quickWakeCount = now - lastWake < .microseconds(300) ? quickWakeCount + 1 : 0
@@ -200,7 +201,7 @@ package final class TestRun {
         }
     }
 
-    /// A Boolean value that indicates whether another worker pays for its start: all others are busy with what takes long.
+    /// A Boolean value that indicates whether another worker is worth its start: all others run tests that take long.
     private var isWorthAnother: Bool {
         let busy = busy
         if sessions.isEmpty || busy.isEmpty && !(queue.isEmpty && retries.isEmpty) { return true }
@@ -216,7 +217,7 @@ package final class TestRun {
         }
     }
 
-    /// The sessions that aren't only waiting for late failures of their one test.
+    /// The sessions that don't only wait for late failures of their only test.
     private var busy: [WorkerSession] { sessions.filter { $0.state == .running || !isOver($0) } }
 
     /// Returns whether a session has run its only test.
@@ -279,7 +280,8 @@ package final class TestRun {
             let result = session.result(of: test, plan[index], nanoseconds: nanoseconds, outputEnd: outputEnd)
             if let dead = open[index]?.dead {
                 diagnose(dead, index, result.outcome == .failed ? "it fails alone, too, but otherwise" : dead.passNote)
-                session.discard()
+                // Without its session, the process is killed.
+                session.state = .dead
             } else {
                 take(result, index, test.directory)
             }
@@ -300,13 +302,13 @@ package final class TestRun {
         case .directory(let path): session.current?.directory = path
         case .attachment(let name): session.current?.attachments.append(name)
         case .met(let place): results.met.insert(place)
-        case .idle: session.becomeIdle()
+        case .idle: session.state = .idle
         case .changed: session.finish()
         case .crash, .exit: session.lastWords = event
         case .version, .untested, .list, .planned, .row, .ready:
             try session.announcement.add(event)
             if case .ready = event {
-                session.becomeIdle()
+                session.state = .idle
                 try takePlan(of: session)
             }
         }
@@ -330,7 +332,7 @@ package final class TestRun {
         }
         let rest = session.takeUnfinished { results.done[$0] || $0 == running?.index }
         queue.putBack(rest)
-        guard let running, let result = session.resultAtDeath(plan[running.index]) else {
+        guard let running else {
             if death.isInterruption { return }
             let leaks = state == .closing ? locator.leaks(death) : []
             leaks.forEach(results.reportModuleIssue)
@@ -343,7 +345,7 @@ package final class TestRun {
         }
         if isExcused { return }
         let dead = DeadTest(
-            result: result, death: death, directory: running.directory,
+            result: session.result(of: running, plan[running.index]), death: death, directory: running.directory,
             previous: session.begunCount > 1 ? session.previousIndex.map { plan[$0] } : nil)
         // A test that is retried runs alone in any case.
         guard death.cause == nil, options.retryCount == 0 || options.leavesOutput else {
@@ -367,7 +369,7 @@ package final class TestRun {
         var dead: DeadTest?
     }
 
-    /// A test in which a worker died.
+    /// A test that a worker's death has ended.
     private struct DeadTest {
         var result: TestResult
         let death: WorkerDeath
@@ -382,17 +384,17 @@ package final class TestRun {
         }
     }
 
-    /// Fails a test in which a worker died, after it has run alone.
+    /// Fails a test that a worker's death has ended, after the test has run alone.
     private func diagnose(_ dead: DeadTest, _ index: Int, _ note: String?, _ again: WorkerDeath? = nil) {
         open[index]?.dead = nil
         fail(index, dead, note: options.retryCount == 0 ? note : nil, again: again)
     }
 
-    /// Fails a test in which a worker died.
+    /// Fails a test that a worker's death has ended.
     ///
     /// - Parameters:
-    ///   - note: what the test did when it ran alone.
-    ///   - again: the end of the worker in which it ran alone.
+    ///   - note: the outcome of the test when it ran alone.
+    ///   - again: the death of the worker when it ran alone.
     private func fail(_ index: Int, _ dead: DeadTest, note: String? = nil, again: WorkerDeath? = nil) {
         var (result, death) = (dead.result, dead.death)
         if options.leavesOutput, let again, again.end == death.end { death = again }
@@ -406,7 +408,7 @@ package final class TestRun {
         take(result, index, isFinal ? nil : dead.directory, isFinal: isFinal)
     }
 
-    /// Takes the result of an attempt, after which the test may run again.
+    /// Takes the result of an attempt. The test may run again.
     private func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool = false) {
         var result = results.completed(result, index, directory)
         var attempts = open.removeValue(forKey: index)?.attempts ?? []
@@ -437,7 +439,7 @@ package final class TestRun {
         }
     }
 
-    /// Takes an issue that comes from no task of the running test.
+    /// Takes an issue that was not recorded by a task of the running test.
     private func take(_ issue: TestIssue, of index: Int?, _ session: WorkerSession) {
         if let index, session.add(issue, to: index) { return }
         if issue.knownReason != nil || session.only.map({ open[$0]?.dead != nil }) ?? false { return }
@@ -456,7 +458,7 @@ package final class TestRun {
         if options.stopsAtFirstFailure, results.hasFailures { isStopping = true }
     }
 
-    /// What a worker calls a test of the plan.
+    /// The worker's name of a test.
     package func workerName(ofTestAt index: Int) -> String { (announcement?.tests ?? plan)[index].name }
 
     /// The place of the test of this name, `Type.test`.

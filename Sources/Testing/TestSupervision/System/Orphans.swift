@@ -1,32 +1,30 @@
-// What tests have started and left behind, also what has left their process group: while a run goes on, Linux gives such
-// processes to this one, which ends them. macOS gives them to launchd; there only process groups are ended.
+// The processes that tests have started and left behind, even outside their process group. During a run, Linux makes them
+// children of this process, which ends them. On macOS they become children of launchd, and only process groups are ended.
 //
 // Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5).
 
 internal import InClassSystem
 
-/// The processes that the tests of one run leave behind.
+/// The processes that the tests of a run leave behind.
 struct Orphans {
-    /// How long processes may take to be gone once they are killed.
+    /// The time that killed processes may take to end.
     private static let patience = Duration.seconds(2)
 
-    /// The children that this process had before any test ran: those of a shell that has become this process, say.
+    /// The child processes that this process had before the run, for example those of a shell that executed this program.
     private var foreign: Set<pid_t> = []
 
-    /// Becomes the parent of what descendants leave behind, or ceases to be, where the system has such a thing.
+    /// Makes this process the parent of processes that its descendants leave behind, or ends that. Linux only.
     mutating func adopt(_ adopts: Bool) {
-        // An ignored signal would have the system throw away how a child has ended.
+        // If the signal is ignored, the system discards the status of child processes.
         signal(SIGCHLD, SIG_DFL)
         if adopts { foreign = Self.children() }
         inclass_adopt_orphans(adopts ? 1 : 0)
     }
 
-    /// Ends what tests have left behind; to be called while no worker runs.
-    ///
-    /// - Complexity: O(children); a wait for a process that cannot be ended is soon given up.
+    /// Ends the processes that tests have left behind. Call this function while no worker runs.
     func end() {
         let deadline = ContinuousClock.now + Self.patience
-        // A process that is ended hands its own children on to this one, hence again until there are none.
+        // The children of an ended process become children of this process, so it looks again.
         while ContinuousClock.now < deadline {
             let processes = Self.children().subtracting(foreign)
             if processes.isEmpty { return }
@@ -35,7 +33,7 @@ struct Orphans {
         }
     }
 
-    /// The children of this process that have not ended.
+    /// The child processes that have not ended.
     private static func children() -> Set<pid_t> {
         let list = FileAccess.systemText(at: "/proc/self/task/\(getpid())/children") ?? ""
         let processes = list.split(separator: " ").compactMap { pid_t($0) }

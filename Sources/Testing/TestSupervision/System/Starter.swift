@@ -1,5 +1,5 @@
-// Ends this process when the one is gone that started it, which could then not do it: SwiftPM, when it is interrupted, ends
-// its plugins at once, and not what they have started.
+// Ends this process after its parent has ended. If SwiftPM is interrupted, it ends its plugins at once, but not the processes
+// that they have started.
 //
 // Sources: exit(2) and exit(3): a process whose parent has ended is given to another one, on Linux and on macOS;
 // setitimer(2): a timer is not inherited by children.
@@ -7,22 +7,22 @@
 internal import InClassSystem
 
 package enum Starter {
-    /// The variable by which a program that starts this one says its process, to have what it started end with it.
+    /// The variable with the process number of a parent that wants this process to end with it.
     private static let variable = "IN_CLASS_STARTER"
-    // SAFETY: written before the timer begins whose handler reads it.
+    // SAFETY: written before the timer starts. The timer's handler only reads it.
     private nonisolated(unsafe) static var process: pid_t = 0
 
-    /// Has SIGTERM come to this process when the one is gone that started it, if that one has asked for it.
+    /// Sends SIGTERM to this process after its parent has ended, if the parent has set the variable.
     ///
-    /// It looks ten times a second, by SIGALRM, which no call that can be restarted notices.
+    /// A timer checks this ten times a second. Its signal, SIGALRM, restarts system calls.
     package static func endWithIt() {
         guard let text = Environment.value(of: variable), let starter = pid_t(text) else { return }
-        // What tests start is not meant.
+        // Not for the processes that tests start.
         unsetenv(variable)
         end(with: starter)
     }
 
-    /// Has SIGTERM come to this process when its parent, which is this one, is gone.
+    /// Sends SIGTERM to this process after its parent has ended.
     static func end(with parent: pid_t) {
         process = parent
         inclass_handle(
@@ -49,7 +49,7 @@ extension Starter: SelfTesting {
         }
     }
 
-    /// Only if that one says so, and is not there any more.
+    /// Only if the parent has set the variable and has ended.
     private static func testEndsWithWhoStartedIt(_ isParent: Bool, _ word: String, _ isOver: Bool) {
         let parent = getpid()
         expectExit(.exit(isOver ? SIGTERM : 0)) {

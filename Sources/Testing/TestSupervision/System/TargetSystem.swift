@@ -1,7 +1,6 @@
-// The systems that tests run on, as values, so that what is different on one can be tested on the other.
+// The systems and processors that tests run on, as values, so that each can be tested on another.
 //
-// Sources: signal(7) of Linux and sys/signal.h of macOS for the numbers of signals; elf.h and mach/machine.h for those of
-// processors.
+// Sources: elf.h and mach/machine.h for the numbers of processors.
 
 /// A system that images are linked for, and run on.
 enum TargetSystem: CaseIterable {
@@ -15,19 +14,6 @@ enum TargetSystem: CaseIterable {
 
     /// The name of the linker that clang calls.
     var linker: String { self == .macOS ? "ld" : "ld.lld" }
-
-    /// The name of a signal, such as SIGSEGV.
-    ///
-    /// A trap of Swift's is SIGILL on x86 and SIGTRAP on arm64, on either system.
-    func name(ofSignal number: Int32) -> String {
-        let common: [Int32: String] = [
-            1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL",
-            11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ",
-        ]
-        let own: [Int32: String] =
-            self == .macOS ? [7: "SIGEMT", 10: "SIGBUS", 12: "SIGSYS"] : [7: "SIGBUS", 31: "SIGSYS"]
-        return common[number] ?? own[number] ?? "signal \(number)"
-    }
 }
 
 /// A processor that objects are compiled for.
@@ -69,46 +55,3 @@ enum Architecture: CaseIterable {
         }
     }
 }
-
-// MARK: - In-class tests
-
-#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-internal import InClassSystem
-import InClassTesting
-
-extension TargetSystem: SelfTesting {
-    static var testSelectors: TestSelectors {
-        [
-            "testNamesTheSignalsOfBothSystems": testNamesTheSignalsOfBothSystems
-        ]
-            + .each("testNamesThisSystemsOwn", signals) { number, name in
-                expectEqual(current.name(ofSignal: number), name)
-            }
-    }
-
-    private static func testNamesTheSignalsOfBothSystems() {
-        func names(_ system: TargetSystem) -> String {
-            (1...31).map { system.name(ofSignal: $0) }.filter { $0.hasPrefix("SIG") }.joined(separator: " ")
-        }
-        expectEqual(
-            names(.linux),
-            "SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGSEGV SIGPIPE SIGALRM SIGTERM "
-                + "SIGXCPU SIGXFSZ SIGSYS")
-        expectEqual(
-            names(.macOS),
-            "SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGEMT SIGFPE SIGKILL SIGBUS SIGSEGV SIGSYS SIGPIPE SIGALRM "
-                + "SIGTERM SIGXCPU SIGXFSZ")
-        expectEqual(allCases.map { $0.name(ofSignal: 34) }, ["signal 34", "signal 34"])
-    }
-
-    /// The numbers are written down above; here the C library says its own.
-    private static var signals: [(Int32, String)] {
-        [
-            (SIGILL, "SIGILL"), (SIGTRAP, "SIGTRAP"), (SIGSEGV, "SIGSEGV"), (SIGBUS, "SIGBUS"), (SIGABRT, "SIGABRT"),
-            (SIGFPE, "SIGFPE"), (SIGSYS, "SIGSYS"), (SIGKILL, "SIGKILL"), (SIGTERM, "SIGTERM"), (SIGINT, "SIGINT"),
-            (SIGPIPE, "SIGPIPE"), (SIGHUP, "SIGHUP"), (SIGXCPU, "SIGXCPU"), (SIGXFSZ, "SIGXFSZ"),
-            (SIGQUIT, "SIGQUIT"), (SIGALRM, "SIGALRM"),
-        ]
-    }
-}
-#endif

@@ -1,4 +1,4 @@
-// Starts programs and waits for them. What a test image says while it runs is Worker's business.
+// Starts programs and waits for them. Worker reads the events of a test image.
 
 internal import InClassSystem
 
@@ -13,14 +13,40 @@ package enum ProcessEnd: Equatable, Sendable {
     }
 }
 
+/// The name of a signal, such as SIGSEGV. A trap in Swift code is SIGILL on x86 and SIGTRAP on arm64.
+func signalName(_ signal: Int32) -> String {
+    let names = [
+        SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP",
+        SIGABRT: "SIGABRT",
+        SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGKILL: "SIGKILL", SIGSEGV: "SIGSEGV", SIGSYS: "SIGSYS",
+        SIGPIPE: "SIGPIPE",
+        SIGALRM: "SIGALRM", SIGTERM: "SIGTERM", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
+    ]
+    return names[signal] ?? "signal \(signal)"
+}
+
+/// A file descriptor of this process, which is closed with its last reference.
+final class Descriptor {
+    private(set) var number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    deinit { close() }
+
+    func close() {
+        if number >= 0 { systemClose(number) }
+        number = -1
+    }
+}
+
 package enum ChildProcess {
-    /// Starts a program with descriptors of ours under the numbers it expects.
+    /// Starts a program with some of this process's descriptors.
     ///
     /// - Parameters:
-    ///   - descriptors: ours, and the number each has in the child; all others are closed there.
-    ///   - isGroup: make the child a process group, so that whatever it leaves behind can be ended with it.
+    ///   - descriptors: descriptors of this process, with their numbers in the child process. All others are closed there.
+    ///   - isGroup: whether the child process gets a process group, so that the processes that it leaves can be ended, too.
     static func start(
-        _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Int32, theirs: Int32)],
+        _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Descriptor, theirs: Int32)],
         isGroup: Bool = false
     ) throws(SystemError) -> pid_t {
         var attributes = SystemCalls.emptyAttributes
@@ -30,7 +56,7 @@ package enum ChildProcess {
         var actions = SystemCalls.emptyActions
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        for (ours, theirs) in descriptors { posix_spawn_file_actions_adddup2(&actions, ours, theirs) }
+        for (ours, theirs) in descriptors { posix_spawn_file_actions_adddup2(&actions, ours.number, theirs) }
         var arguments = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
@@ -60,30 +86,28 @@ package enum ChildProcess {
         return ProcessEnd(status: status)
     }
 
-    /// Waits until a process ends, no longer than a moment that nothing can delay.
+    /// Waits until a process ends, or until a deadline.
     ///
-    /// - Returns: how it ended; nil when it has not, as one that hangs in the system does not whatever is sent to it.
+    /// - Returns: how it ended, or nil if it has not. A process that hangs in the system can't be ended.
     static func wait(for process: pid_t, until deadline: ContinuousClock.Instant) -> ProcessEnd? {
-        var status: Int32 = 0
         var nap: UInt32 = 100
-        while true {
-            let found = waitpid(process, &status, WNOHANG)
-            if found == process { return ProcessEnd(status: status) }
-            if found < 0, errno != EINTR { return .killed(signal: SIGKILL) }
+        while !hasEnded(process) {
             if ContinuousClock.now >= deadline { return nil }
             usleep(nap)
             nap = min(nap * 2, 10_000)
         }
+        return wait(for: process)
     }
 
-    /// Starts a program to whose output nobody listens.
+    /// Starts a program without input, and discards its output.
     static func startInSilence(_ words: [String]) throws(SystemError) -> pid_t {
         let file = try temporaryFile()
-        defer { close(file) }
         return try start(words, descriptors: [(file, 0), (file, 1), (file, 2)])
     }
 
-    /// Ends a process that has not ended by then, and says whether it had; how it has is somebody else's to know.
+    /// Ends a process that doesn't end in time.
+    ///
+    /// - Returns: whether it has ended in time.
     @discardableResult
     static func end(_ process: pid_t, after patience: Duration) -> Bool {
         guard wait(for: process, until: .now + patience) == nil else { return true }
@@ -92,60 +116,49 @@ package enum ChildProcess {
         return false
     }
 
-    /// Returns whether a process has ended; it is still there to be waited for, and so are its number and its group's.
+    /// Returns whether a process has ended. Its number and that of its group stay valid until the wait.
     static func hasEnded(_ process: pid_t) -> Bool { inclass_has_ended(process) != 0 }
 
-    /// Runs a program to its end and returns what it wrote to both of its output streams.
+    /// Runs a program to its end and returns its output and error output.
     package static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (
         end: ProcessEnd, output: [UInt8]
     ) {
         let outputPipe = try pipe()
-        defer { close(outputPipe.read) }
         let inputFile = try temporaryFile(input)
-        defer { close(inputFile) }
-        let process: pid_t
-        do throws(SystemError) {
-            process = try start(
-                words, environment: ["LLVM_PROFILE_FILE": "/dev/null"],
-                descriptors: [(inputFile, 0), (outputPipe.write, 1), (outputPipe.write, 2)])
-        } catch {
-            close(outputPipe.write)
-            throw error
-        }
-        close(outputPipe.write)
-        let output = FileAccess.rest(of: outputPipe.read) ?? []
+        let process = try start(
+            words, environment: ["LLVM_PROFILE_FILE": "/dev/null"],
+            descriptors: [(inputFile, 0), (outputPipe.write, 1), (outputPipe.write, 2)])
+        outputPipe.write.close()
+        let output = FileAccess.rest(of: outputPipe.read.number) ?? []
         return (wait(for: process), output)
     }
 
-    /// Makes a pipe that no child inherits unless it is given to it.
-    static func pipe() throws(SystemError) -> (read: Int32, write: Int32) {
-        var ends: [Int32] = [0, 0]
+    /// Makes a pipe that child processes don't inherit.
+    static func pipe() throws(SystemError) -> (read: Descriptor, write: Descriptor) {
+        var ends: [Int32] = [-1, -1]
         guard systemPipe(&ends) == 0 else { throw SystemError("make a pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return (ends[0], ends[1])
+        return (Descriptor(ends[0]), Descriptor(ends[1]))
     }
 
-    /// Makes a file without a name, with its offset at the start of the given contents.
-    static func temporaryFile(_ contents: [UInt8] = []) throws(SystemError) -> Int32 {
+    /// Makes a file without a name, with an offset at the start of its contents.
+    static func temporaryFile(_ contents: [UInt8] = []) throws(SystemError) -> Descriptor {
         let folder = Environment.temporaryFolder
         var template = Array("\(folder)/testlogger-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw SystemError("create a file in \(folder)") }
+        let file = Descriptor(mkstemp(&template))
+        guard file.number >= 0 else { throw SystemError("create a file in \(folder)") }
         unlink(template)
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        if !contents.isEmpty {
-            guard pwrite(descriptor, contents, contents.count, 0) == contents.count else {
-                let error = SystemError("write a file in \(folder)")
-                close(descriptor)
-                throw error
-            }
+        _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
+        guard pwrite(file.number, contents, contents.count, 0) == contents.count else {
+            throw SystemError("write a file in \(folder)")
         }
-        return descriptor
+        return file
     }
 }
 
-/// The system's `pipe`, whose name is taken inside the type.
+/// The system's functions whose names are taken inside the types.
 private func systemPipe(_ ends: UnsafeMutablePointer<Int32>) -> Int32 { pipe(ends) }
+private func systemClose(_ descriptor: Int32) { close(descriptor) }
 
 // MARK: - In-class tests
 
@@ -158,6 +171,7 @@ extension ChildProcess: SelfTesting {
             "testWaitsNoLongerThanAsked": testWaitsNoLongerThanAsked,
             "testEndsWhatGoesOn": testEndsWhatGoesOn,
             "testReadsAllOutputWhateverSignalsCome": testReadsAllOutputWhateverSignalsCome,
+            "testNamesSignals": testNamesSignals,
         ]
     }
 
@@ -170,6 +184,10 @@ extension ChildProcess: SelfTesting {
         expectTrue(hasEnded(process), "asked twice")
         expectEqual(kill(process, 0), 0, "is still there")
         expectEqual(wait(for: process, until: .now), .killed(signal: SIGKILL))
+    }
+
+    private static func testNamesSignals() {
+        expectEqual([1, 9, 15, 34].map(signalName), ["SIGHUP", "SIGKILL", "SIGTERM", "signal 34"])
     }
 
     private static func testEndsWhatGoesOn() throws {

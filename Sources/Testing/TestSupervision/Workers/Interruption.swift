@@ -1,4 +1,4 @@
-// The end of a run from outside, by a signal to this process.
+// The signals that end a run.
 
 internal import InClassSystem
 
@@ -13,14 +13,14 @@ package enum Interruption {
     /// The signals that end a run.
     static let signals = [SIGTERM, SIGINT, SIGHUP, SIGQUIT]
 
-    /// Takes note of the signals that end programs instead of being ended by them, so that a run can say how far it got.
+    /// Records the signals that end programs instead of ending this process, so that a run can report its results.
     package static func watchSignals() {
-        _ = signalNumber  // made now, since a handler allocates nothing
+        _ = signalNumber  // allocated now, because a handler must not allocate
         for number in signals { handle(number) { inclass_store(Interruption.signalNumber, $0) } }
-        // A reader that is gone, of the output or a worker's commands, is no reason to lose the reports. A handler, since
-        // programs that are started would inherit that the signal is ignored.
+        // The reports are written even if the reader of the output or of a worker's commands has ended. This is a handler,
+        // because child processes inherit that a signal is ignored.
         handle(SIGPIPE) { _ in }
-        // A parent that blocks signals, as 'swift test' does, would have this process and all of its workers deaf to them.
+        // Some parents block signals, for example 'swift test'. This process and its workers inherit that.
         unblockSignals()
     }
 
@@ -30,16 +30,16 @@ package enum Interruption {
         sigprocmask(SIG_SETMASK, &none, nil)
     }
 
-    /// The signal that has come, if one has.
+    /// The last signal, or nil if there was none.
     package static var signal: Int32? {
         let number = inclass_load(signalNumber)
         return number == 0 ? nil : number
     }
 
-    /// Why runs are to end now, if they are.
+    /// The name of the signal that ends runs, or nil.
     package static var reason: String? { signal.map(signalName) }
 
-    /// Calls a function when a signal comes.
+    /// Calls a function at each signal.
     static func handle(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
         inclass_handle(number, handler, 0)
     }

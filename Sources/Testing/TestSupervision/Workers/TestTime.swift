@@ -1,33 +1,36 @@
-// How long a test has taken, without what a busy machine has kept from it: a limit of seconds is there to end what
-// hangs, not what waits for a processor, or sleeps with the whole machine.
+// The time of a test without the time that a busy machine has taken from it. A limit ends tests that hang, and not tests that
+// wait for a processor or sleep with the whole machine.
+//
+// Source: `/proc/PID/task/TID/schedstat` in proc(5) and in sched-stats of the Linux kernel's documentation. macOS doesn't
+// measure these waits.
 
 internal import InClassSystem
 
-/// The time of what a process is doing, as far as it counts against a limit.
+/// The time of a worker's current activity that counts against a limit.
 ///
-/// A thread that is ready and waits for a processor is counted by the system. That is asked twice, when an eighth of the
-/// limit is over and when all of it is, so that short tests cost nothing; what came before the first look is taken to
-/// have been like what came after. A thread that runs, sleeps or waits for anything else is on its own time, and so
-/// whatever hangs comes to its limit.
+/// The system measures how long a thread waits for a processor. `isOver` looks at this twice, after an eighth of the limit and
+/// at its end, so short tests cost nothing. It assumes that the share of waiting was the same before the first look. All other
+/// time of a thread counts, so every test that hangs reaches its limit.
 ///
-/// The clock stands still while the machine sleeps. Whoever stops this process, as control-Z or a frozen container does,
-/// has mostly stopped the tests, too: of the time between two looks no more counts than there is when nothing is amiss.
+/// The clock stands still while the machine sleeps. If this process is stopped, for example by control-Z or in a frozen
+/// container, the tests are mostly stopped, too. So the time between two looks counts only up to the longest time between looks
+/// in a usual run.
 struct TestTime {
-    /// For each thread how long it has waited for a processor, in nanoseconds, by its number.
+    /// The time that each thread has waited for a processor, in nanoseconds, by the thread's number.
     typealias Waits = [Int32: Int]
 
-    /// How long nobody waits between two looks, in nanoseconds.
+    /// The longest time between two looks in a usual run, in nanoseconds.
     private static let pauseMax = 1_000_000_000
 
     private var beginning = SuspendingClock.now
     private var lastLook = 0
-    /// How much of the clock's time was lost between looks, in nanoseconds.
+    /// The time between looks that doesn't count, in nanoseconds.
     private var paused = 0
     private var firstLook: (elapsed: Int, waits: Waits)?
-    /// How long the thread that waited most had waited at the last look, in nanoseconds.
+    /// The time that the thread with the longest waits had waited at the last look, in nanoseconds.
     private var lost = 0
 
-    /// How long it has taken by the clock, in nanoseconds, as far as anybody was there to look.
+    /// The time by the clock, in nanoseconds.
     var elapsed: Int { clock - paused }
 
     private var clock: Int {
@@ -35,7 +38,7 @@ struct TestTime {
         return Int(time.seconds) * 1_000_000_000 + Int(time.attoseconds / 1_000_000_000)
     }
 
-    /// Takes the clock's time at a look, and says what of it counts.
+    /// Returns the time that counts at a look, in nanoseconds.
     private mutating func elapsed(at clock: Int) -> Int {
         let pause = clock - lastLook
         if pause > Self.pauseMax + Self.pauseMax / 2 { paused += pause - Self.pauseMax }
@@ -45,26 +48,22 @@ struct TestTime {
 
     /// Returns whether a process has had a limit's time.
     mutating func isOver(_ limitMilliseconds: Int, of process: pid_t) -> Bool {
-        let elapsed = elapsed(at: clock)
-        guard left(of: limitMilliseconds, after: elapsed) <= 0 else { return false }
-        return isOver(limitMilliseconds, after: elapsed, waits: ProcessorWaits.of(process))
+        isOver(limitMilliseconds, at: clock) { Self.waits(of: process) }
     }
 
-    /// How long nothing needs to be looked at, in milliseconds.
+    /// The time in milliseconds until the next look.
     func left(of limitMilliseconds: Int) -> Int { left(of: limitMilliseconds, after: elapsed) }
 
     private func left(of limitMilliseconds: Int, after elapsed: Int) -> Int {
         (firstLook == nil ? limitMilliseconds / 8 : limitMilliseconds) - (elapsed - lost) / 1_000_000
     }
 
-    /// - Parameter waits: nil where the system does not tell; then the clock counts.
-    private mutating func isOver(_ limitMilliseconds: Int, after elapsed: Int, waits: Waits?) -> Bool {
-        guard let waits else {
-            firstLook = (elapsed, [:])
-            return elapsed / 1_000_000 >= limitMilliseconds
-        }
+    private mutating func isOver(_ limitMilliseconds: Int, at clock: Int, waits: () -> Waits) -> Bool {
+        let elapsed = elapsed(at: clock)
+        guard left(of: limitMilliseconds, after: elapsed) <= 0 else { return false }
+        let waits = waits()
         guard let firstLook, elapsed > firstLook.elapsed else {
-            // At the end of the limit already: this process, too, was kept from looking. Another look will tell.
+            // If the first look is at the end of the limit, this process had to wait, too. The next look decides.
             self.firstLook = (elapsed, waits)
             return false
         }
@@ -72,6 +71,23 @@ struct TestTime {
         let share = min(1, max(0, Double(waited) / Double(elapsed - firstLook.elapsed)))
         lost = Int(Double(elapsed) * share)
         return (elapsed - lost) / 1_000_000 >= limitMilliseconds
+    }
+
+    /// The time that each thread of a process has waited for a processor. Empty if the system doesn't measure it.
+    private static func waits(of process: pid_t) -> Waits {
+        var waits: Waits = [:]
+        for name in FileAccess.names(in: "/proc/\(process)/task") {
+            // A thread may end meanwhile.
+            let text = FileAccess.systemText(at: "/proc/\(process)/task/\(name)/schedstat")
+            if let thread = Int32(name) { waits[thread] = text.flatMap(waited) }
+        }
+        return waits
+    }
+
+    /// Reads the second of three numbers: time on a processor, time waiting for one, turns.
+    private static func waited(in text: String) -> Int? {
+        let numbers = text.split(whereSeparator: \.isWhitespace)
+        return numbers.count == 3 ? Int(numbers[1]) : nil
     }
 }
 
@@ -92,19 +108,16 @@ extension TestTime: SelfTesting {
         ]
     }
 
-    /// The milliseconds of the clock after which a limit of a second is over, looked at every ten.
-    private static func end(_ waits: (Int) -> Waits?) -> Int? {
+    /// The milliseconds on the clock at the end of a limit of one second, with a look every 10 ms.
+    private static func end(_ waits: (Int) -> Waits) -> Int? {
         var time = TestTime()
         return stride(from: 10, through: 100_000, by: 10).first { milliseconds in
-            let elapsed = milliseconds * 1_000_000
-            guard time.left(of: 1_000, after: elapsed) <= 0 else { return false }
-            return time.isOver(1_000, after: elapsed, waits: waits(elapsed))
+            time.isOver(1_000, at: milliseconds * 1_000_000) { waits(milliseconds * 1_000_000) }
         }
     }
 
     private static func testCountsTheClockOfACalmMachine() {
         expectEqual(end { _ in [1: 7_000_000] }, 1_000, "no waiting but before it began")
-        expectEqual(end { _ in [:] }, 1_000, "no thread")
     }
 
     private static func testCountsNoWaiting() {
@@ -122,7 +135,7 @@ extension TestTime: SelfTesting {
     }
 
     private static func testCountsTheClockWhereNothingIsTold() {
-        expectEqual(end { _ in nil }, 1_000)
+        expectEqual(end { _ in [:] }, 1_000)
     }
 
     private static func testCountsNoSleep() {
@@ -134,11 +147,11 @@ extension TestTime: SelfTesting {
     }
 
     private static func testReadsTheSystem() {
-        expectEqual(ProcessorWaits.waited(in: "12 345 6\n"), 345)
-        for text in ["", "12", "12 345", "a b c", "1 2 3 4"] { expectNil(ProcessorWaits.waited(in: text), text) }
-        expectNil(ProcessorWaits.of(-1), "of none")
+        expectEqual(waited(in: "12 345 6\n"), 345)
+        for text in ["", "12", "12 345", "a b c", "1 2 3 4"] { expectNil(waited(in: text), text) }
+        expectEqual(waits(of: -1), [:], "of none")
         if FileAccess.exists("/proc/self/schedstat") {
-            expectTrue((ProcessorWaits.of(getpid())?[getpid()] ?? -1) >= 0, "of this process")
+            expectTrue((waits(of: getpid())[getpid()] ?? -1) >= 0, "of this process")
         }
     }
 }

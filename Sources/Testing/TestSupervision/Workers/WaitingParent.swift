@@ -1,5 +1,5 @@
-// The process that a build starts only waits: a child does the work. SwiftPM takes a step that a signal has ended for a
-// canceled build, which is no error; the waiting process turns such an end into one.
+// The process that a build starts only waits for a child process that runs the tests. If a signal ends a step, SwiftPM
+// cancels the build without an error. The waiting process reports such an end as an error.
 //
 // Sources: fork(2), setitimer(2): a child has the signal handlers of its parent, but not its timers.
 
@@ -9,9 +9,11 @@ package enum WaitingParent {
     // SAFETY: written while the signals are blocked whose handlers read it.
     private nonisolated(unsafe) static var child: pid_t = 0
 
-    /// Forks the process that does the work and returns in it; to be called while there is one thread.
+    /// Forks the process that does the work and returns in it. Call this function before any thread is started.
     ///
-    /// There the signals that end a run are blocked until `Interruption.watchSignals` is called. The parent passes on the signals that end a run, and exits with the status of the child.
+    /// In the child process, the signals that end a run are blocked until it calls `Interruption.watchSignals`. The parent passes
+    /// on these signals and exits with the status of the child process.
+    ///
     /// - Parameter exitStatus: called in the parent if a signal has ended the child, with its number and name.
     package static func fork(exitStatus: (_ signal: Int32, _ name: String) -> Int32) {
         fflush(nil)
@@ -115,7 +117,6 @@ extension WaitingParent: SelfTesting {
     private static func testEndsWithTheParent() throws {
         try skipUnderThreadSanitizer()
         let ends = try ChildProcess.pipe()
-        defer { close(ends.read) }
         expectExit(.signal(SIGKILL)) {
             fork()
             var signals = sigset_t()
@@ -125,12 +126,12 @@ extension WaitingParent: SelfTesting {
             sigprocmask(SIG_SETMASK, &signals, nil)
             kill(getppid(), SIGKILL)
             var number: Int32 = 0
-            if sigwait(&signals, &number) == 0 { _ = write(ends.write, "x", 1) }
+            if sigwait(&signals, &number) == 0 { _ = write(ends.write.number, "x", 1) }
             _exit(0)
         }
-        close(ends.write)
+        ends.write.close()
         var byte: UInt8 = 0
-        expectEqual(read(ends.read, &byte, 1), 1, "bytes after the end of the parent")
+        expectEqual(read(ends.read.number, &byte, 1), 1, "bytes after the end of the parent")
     }
 }
 #endif

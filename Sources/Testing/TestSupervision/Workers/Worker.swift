@@ -1,19 +1,19 @@
-// One process that runs an image: its pipes, its lines, its output file, its end.
+// A process that runs a test image: its pipes, lines and end.
 
 internal import InClassSystem
 import TestEvents
 
 /// A running test image.
 final class Worker {
-    /// Numbers that neither the system nor a test is likely to use.
+    /// Numbers that the system and tests are unlikely to use.
     static let eventDescriptor: Int32 = 198
     private static let commandDescriptor: Int32 = 199
 
     let process: pid_t
-    private let events: Int32
-    private var commands: Int32
-    /// What has been read, of which the bytes between two offsets have not been taken. Raw memory, which a debug build can
-    /// search and fill without a call for each byte.
+    private let events: Descriptor
+    private let commands: Descriptor
+    /// The bytes that have been read. The pending bytes are not parsed yet. A debug build can search and fill raw memory without
+    /// a call for each byte.
     private var buffer: UnsafeMutableRawPointer
     private var capacity = 1 << 17
     private var pendingStart = 0
@@ -23,53 +23,31 @@ final class Worker {
     /// Starts an image.
     ///
     /// - Parameters:
-    ///   - output: the file that receives what the tests write; nil to leave it to this process's own output.
-    ///   - plan: `unknown` to have it announce its tests, `known` for only their number and hash, or `FIRST:TYPE` for those
-    ///     of one type.
-    init(image: String, module: String, output: Int32?, environment: [String: String], plan: String)
+    ///   - output: receives the output of the tests, or nil for this process's own output.
+    ///   - plan: `unknown` if the worker announces its tests, `known` if it announces only their number and hash, or `FIRST:TYPE`
+    ///     for the tests of a type.
+    init(image: String, module: String, output: Descriptor?, environment: [String: String], plan: String)
         throws(SystemError)
     {
-        let eventPipe = try ChildProcess.pipe()
-        let commandPipe: (read: Int32, write: Int32)
-        do throws(SystemError) { commandPipe = try ChildProcess.pipe() } catch {
-            close(eventPipe.read)
-            close(eventPipe.write)
-            throw error
-        }
-        let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        defer {
-            close(eventPipe.write)
-            close(commandPipe.read)
-            close(nothing)
-        }
+        let (eventPipe, commandPipe) = (try ChildProcess.pipe(), try ChildProcess.pipe())
+        let outputs = [1, 2].map { output ?? Descriptor(fcntl($0, F_DUPFD_CLOEXEC, 0)) }
         events = eventPipe.read
-        _ = fcntl(events, F_SETFL, O_NONBLOCK)
         commands = commandPipe.write
-        do throws(SystemError) {
-            process = try ChildProcess.start(
-                [
-                    image, "--in-class-worker", module, "\(Self.eventDescriptor)", "\(Self.commandDescriptor)",
-                    plan,
-                ],
-                // Swift's own crash reporter takes longer than ours and says it elsewhere.
-                environment: environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 },
-                descriptors: [
-                    (nothing, 0), (output ?? 1, 1), (output ?? 2, 2), (eventPipe.write, Self.eventDescriptor),
-                    (commandPipe.read, Self.commandDescriptor),
-                ], isGroup: true)
-        } catch {
-            close(eventPipe.read)
-            close(commandPipe.write)
-            throw error
-        }
+        _ = fcntl(events.number, F_SETFL, O_NONBLOCK)
+        process = try ChildProcess.start(
+            [image, "--in-class-worker", module, "\(Self.eventDescriptor)", "\(Self.commandDescriptor)", plan],
+            // Swift's own crash reporter is slower, and its report isn't an event.
+            environment: environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 },
+            descriptors: [
+                (Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), 0), (outputs[0], 1), (outputs[1], 2),
+                (eventPipe.write, Self.eventDescriptor), (commandPipe.read, Self.commandDescriptor),
+            ], isGroup: true)
         // Last, because an initializer that throws frees nothing.
         buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     }
 
     deinit {
         buffer.deallocate()
-        closeCommands()
-        close(events)
         send(signal: SIGKILL)
         // A process that hangs in the system can't be ended.
         let deadline = ContinuousClock.now + .seconds(5)
@@ -87,19 +65,16 @@ final class Worker {
         return end
     }
 
-    /// Tells the worker to run ranges of its plan, and whether to stop at the first failure.
+    /// Sends the command to run ranges of the plan, and to stop at the first failure if needed.
     func run(_ ranges: [Range<Int>], stopsAtFailure: Bool) {
         var text = stopsAtFailure ? "try" : "run"
         for range in ranges { text += " \(range.lowerBound) \(range.upperBound)" }
-        // A worker that is gone is noticed when its events end.
-        try? FileAccess.write(Array("\(text)\n".utf8), to: commands, name: "")
+        // If the worker has ended, its events end, too.
+        try? FileAccess.write(Array("\(text)\n".utf8), to: commands.number, name: "")
     }
 
-    /// Tells the worker that there is nothing more to run.
-    func closeCommands() {
-        if commands >= 0 { close(commands) }
-        commands = -1
-    }
+    /// Lets the worker end after its commands.
+    func closeCommands() { commands.close() }
 
     /// Reads the bytes that have been sent, without waiting for any.
     ///
@@ -107,7 +82,7 @@ final class Worker {
     ///   started may still hold its pipe.
     func receive() -> Bool {
         makeSpace()
-        let count = read(events, buffer + pendingEnd, capacity - pendingEnd)
+        let count = read(events.number, buffer + pendingEnd, capacity - pendingEnd)
         if count < 0, errno == EINTR { return true }
         if count < 0, errno == EAGAIN { return reap() == nil }
         guard count > 0 else { return false }
@@ -130,10 +105,10 @@ final class Worker {
         capacity *= 2
     }
 
-    /// Takes the next whole line of what has been read, if there is one. It is valid until the next `receive`.
+    /// Returns the next complete line, or nil. It is valid until the next `receive`.
     func nextLine() -> UnsafeRawBufferPointer? {
         let start = buffer + pendingStart
-        // SAFETY: memchr searches between the start of a line and the end of what has been read.
+        // SAFETY: memchr searches between the start of a line and the end of the pending bytes.
         guard let newline = memchr(start, 0x0A, pendingEnd - pendingStart) else { return nil }
         let length = newline - start
         pendingStart += length + 1
@@ -145,7 +120,7 @@ final class Worker {
     /// - Returns: the indices of those workers.
     static func wait(for workers: [Worker?], milliseconds: Int) -> [Int] {
         // The system ignores negative descriptors.
-        var descriptors = workers.map { pollfd(fd: $0?.events ?? -1, events: Int16(POLLIN), revents: 0) }
+        var descriptors = workers.map { pollfd(fd: $0?.events.number ?? -1, events: Int16(POLLIN), revents: 0) }
         guard poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds)) > 0 else { return [] }
         return descriptors.indices.filter { descriptors[$0].revents != 0 }
     }
@@ -177,7 +152,8 @@ extension WorkerTests: SelfTesting {
         try FileAccess.write(Array(expected.map { "skip\t\($0)\n" }.joined().utf8), to: "\(path).lines")
         try FileAccess.write(Array("#!/bin/sh\ncat $0.lines > /dev/fd/$3\n".utf8), to: path)
         chmod(path, 0o755)
-        let worker = try Worker(image: path, module: "M", output: 2, environment: [:], plan: "unknown")
+        let worker = try Worker(
+            image: path, module: "M", output: try ChildProcess.temporaryFile(), environment: [:], plan: "unknown")
         var found: [String] = []
         while worker.receive() {
             while let line = worker.nextLine() {

@@ -1,5 +1,5 @@
-// One worker: what it has announced, what it is doing, how long that may take, and how it ended. TestRun reads its events
-// and decides what it runs.
+// The state of one worker: its announcement, its running test, its time limits and its end. TestRun handles its events and
+// gives it tests to run.
 
 internal import InClassSystem
 import TestEvents
@@ -45,9 +45,9 @@ final class WorkerSession {
     }
 
     let worker: Worker
-    private let outputFile: Int32
+    private let outputFile: Descriptor
     private let options: RunOptions
-    private(set) var state = State.starting { didSet { stateBegin = .now } }
+    var state = State.starting { didSet { stateBegin = .now } }
     private var stateBegin = ContinuousClock.now
     /// The time since the last change of the state.
     var stateTime: Duration { .now - stateBegin }
@@ -65,7 +65,7 @@ final class WorkerSession {
 
     /// The time of the running test, or of the start or the end of the worker.
     private var time = TestTime()
-    /// How many times as long as usual everything may take, because the image contains a sanitizer.
+    /// The factor of all time limits of tests. It is greater than 1 if the image contains a sanitizer.
     private let slowness: Int
     var lastWords: TestEvent?
     /// Why the supervisor ends the worker, and the time since then.
@@ -89,7 +89,7 @@ final class WorkerSession {
         self.only = only
         self.part = part
         outputFile = try ChildProcess.temporaryFile()
-        _ = fcntl(outputFile, F_SETFL, O_APPEND)
+        _ = fcntl(outputFile.number, F_SETFL, O_APPEND)
         let sanitizers = SanitizerReport.environment(module, inherited: Environment.value)
         slowness = sanitizers.isEmpty ? 1 : 5
         worker = try Worker(
@@ -97,8 +97,6 @@ final class WorkerSession {
             environment: Self.environment(module, options, directory).merging(sanitizers) { $1 },
             plan: part.first.map { "\(part.startIndex):\($0.typeName)" } ?? (isPlanKnown ? "known" : "unknown"))
     }
-
-    deinit { close(outputFile) }
 
     private static func environment(
         _ module: ModuleDescription, _ options: RunOptions, _ directory: String
@@ -120,9 +118,6 @@ final class WorkerSession {
     }
 
     // MARK: What it runs
-
-    /// Makes the worker ready for tests, after it has announced the plan or run all assigned tests.
-    func becomeIdle() { state = .idle }
 
     /// Runs a part of the plan.
     func run(_ ranges: [Range<Int>]) {
@@ -158,16 +153,19 @@ final class WorkerSession {
         return true
     }
 
-    func result(of ended: RunningTest, _ test: PlannedTest, nanoseconds: Int, outputEnd: Int) -> TestResult {
+    /// The result of a test, which the worker's death has ended if no time and no end of the output are given.
+    func result(
+        of ended: RunningTest, _ test: PlannedTest, nanoseconds: Int? = nil, outputEnd: Int? = nil
+    ) -> TestResult {
         let isFailed = ended.issues.contains { $0.knownReason == nil }
         var result = TestResult(test: test, outcome: isFailed ? .failed : ended.skipReason != nil ? .skipped : .passed)
         result.issues = ended.issues
         result.skipReason = ended.skipReason
         result.attachments = ended.directory.map { folder in ended.attachments.map { "\(folder)/\($0)" } } ?? []
-        result.nanoseconds = nanoseconds
+        result.nanoseconds = nanoseconds ?? time.elapsed
         if isFailed {
             (result.output, result.omittedOutputCount) = output(
-                ended.outputStart, outputEnd, countMax: options.outputByteCountMax)
+                ended.outputStart, outputEnd ?? outputSize, countMax: options.outputByteCountMax)
         }
         return result
     }
@@ -207,15 +205,13 @@ final class WorkerSession {
         worker.send(signal: SIGKILL)
     }
 
-    /// How long the current activity may take.
+    /// The time limit of the current activity.
     private var limitMilliseconds: Int {
-        let limit: Int
-        switch (current?.timeoutMilliseconds, state) {
-        case (let own?, _): limit = own > 0 ? own : options.timeoutMilliseconds
-        case (nil, .closing): return min(options.timeoutMilliseconds, options.timeoutMillisecondsMax)
-        case (nil, _): return min(max(options.timeoutMilliseconds, 10_000), options.timeoutMillisecondsMax)
+        let usual = options.timeoutMilliseconds
+        guard let own = current?.timeoutMilliseconds else {
+            return min(state == .closing ? usual : max(usual, 10_000), options.timeoutMillisecondsMax)
         }
-        return min(limit, options.timeoutMillisecondsMax, Int.max / slowness) * slowness
+        return min(own > 0 ? own : usual, options.timeoutMillisecondsMax, Int.max / slowness) * slowness
     }
 
     /// A Boolean value that indicates whether the current activity has a limit.
@@ -286,24 +282,16 @@ final class WorkerSession {
             end: end, lastWords: lastWords, cause: ending?.cause, output: bytes, omittedOutputCount: omitted)
     }
 
-    /// The result of the test that was running when the worker died.
-    func resultAtDeath(_ test: PlannedTest) -> TestResult? {
-        current.map { result(of: $0, test, nanoseconds: time.elapsed, outputEnd: outputSize) }
-    }
-
-    /// Ends the session without waiting for its worker, which is killed.
-    func discard() { state = .dead }
-
     private var outputSize: Int {
         var status = stat()
-        return fstat(outputFile, &status) == 0 ? Int(status.st_size) : 0
+        return fstat(outputFile.number, &status) == 0 ? Int(status.st_size) : 0
     }
 
     /// The end of a part of the output, and the number of bytes that are left out before it.
     private func output(_ start: Int, _ end: Int, countMax: Int) -> (bytes: [UInt8], omittedCount: Int) {
         let first = max(start, end - countMax)
         guard first < end,
-            let bytes = try? FileAccess.contents(of: outputFile, from: first, to: end, name: "output")
+            let bytes = try? FileAccess.contents(of: outputFile.number, from: first, to: end, name: "output")
         else { return ([], 0) }
         return (FatalMessage.withoutStackTrace(bytes), first - start)
     }

@@ -243,9 +243,9 @@ final class RunResults {
             lastRun.failed.formIntersection(plan.map(\.name))
         }
         let isOfAll = tally.unselected + tally.notRun == 0
-        let unfinished = plan.indices.filter {
-            !isOfAll && !lastRun.changed.isEmpty && !done[$0] && plan[$0].testType == "unit"
-        }
+        let unfinished =
+            isOfAll || lastRun.changed.isEmpty
+            ? [] : plan.indices.filter { !done[$0] && plan[$0].testType == "unit" }
         lastRun.update(
             failed: failedNames, times: slowTimes,
             ran: isOfAll ? nil : Set(plan.indices.filter { done[$0] }.map { plan[$0].name }),

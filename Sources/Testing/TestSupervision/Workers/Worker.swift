@@ -81,13 +81,12 @@ final class Worker {
     /// - Returns: false if no more will be sent. A process that has ended sends nothing, although a process that it has
     ///   started may still hold its pipe.
     func receive() -> Bool {
+        // Checked before the read, because the process may send its last events until it ends.
+        let hasEnded = reap() != nil
         makeSpace()
         let count = read(events.number, buffer + pendingEnd, capacity - pendingEnd)
-        if count < 0, errno == EINTR { return true }
-        if count < 0, errno == EAGAIN { return reap() == nil }
-        guard count > 0 else { return false }
-        pendingEnd += count
-        return true
+        if count > 0 { pendingEnd += count }
+        return count > 0 || count < 0 && (errno == EINTR || errno == EAGAIN && !hasEnded)
     }
 
     /// Makes room for the next read.

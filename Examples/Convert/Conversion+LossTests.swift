@@ -101,7 +101,8 @@ extension ConversionLossTests: SelfTesting {
         }
         let all = try converted("in.csv", "rowid,oid,_ROWID_\n1,1,1\nx,x,x\n", to: "db")
         expectEqual(
-            try SQLiteConnection(path: all.text).columns(ofTable: "rows").map(\.declaredType), ["", "", ""], "no ids")
+            try SQLiteConnection(path: all.text).columns(ofTable: "rows").map(\.declaredType),
+            ["TEXT", "TEXT", "TEXT"], "all names of ids")
     }
 
     private static func testAppendsFieldsByDeclaredTypes() throws {
@@ -116,7 +117,10 @@ extension ConversionLossTests: SelfTesting {
             ("z INTEGER, p", "x,1\n\"12\",2\n", "'x',12 1,2", []),
             (
                 "z INTEGER, p", "12345678901234567890,1\n", "",
-                ["in:2:1: error: $[0].z: expected a value that a column of INTEGER keeps, found text that is a number"]
+                [
+                    "in:2:1: error: $[0].z: expected a value that the column z of the type INTEGER keeps, found a text that "
+                        + "would become a number"
+                ]
             ),
         ]
         let directory = try temporaryDirectory()

@@ -163,7 +163,8 @@ struct Conversion {
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
         if arguments.table == nil { try TableSource.warnOfViews(copy.source, warnings) }
         for name in names {
-            if try !copy.target.isInFile(name) {
+            let isThere = try throwing(.cannotWrite) { () throws(SQLiteError) in try copy.target.isInFile(name) }
+            if !isThere {
                 if try copy.copyTable(name) { continue }
                 warnings.add("\(name), a view or a virtual table, becomes an ordinary one")
             }

@@ -133,25 +133,13 @@ struct DatabaseCopy {
 extension SQLiteConnection {
     /// Returns whether the file has a table or view of a name: not one that is attached, nor SQLite itself, which has tables
     /// such as `json_each` in every database.
-    ///
-    /// - Parameter orTemporary: Whether the temporary database counts as well.
-    func isInFile(_ table: String, orTemporary: Bool = false) throws(StreamError) -> Bool {
-        do throws(SQLiteError) {
-            for schema in orTemporary ? ["main", "temp"] : ["main"] {
-                // What SQLite does not find by its own index is not in the table of all tables, which has none.
-                let columns = "SELECT 1 FROM pragma_table_info(?1, '\(schema)') LIMIT 1"
-                if try value(columns, [table]) == nil { continue }
-                let found = try value(
-                    """
-                    SELECT 1 FROM \(schema).sqlite_schema \
-                    WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE LIMIT 1
-                    """, [table])
-                if found != nil { return true }
-            }
-            return false
-        } catch {
-            throw error.streamError(.cannotWrite)
-        }
+    func isInFile(_ table: String) throws(SQLiteError) -> Bool {
+        // SQLite finds the columns by its own index, and looks through the table of all tables, which has none, only then.
+        let columns = try value("SELECT 1 FROM pragma_table_info(?1, 'main') LIMIT 1", [table])
+        if columns == nil { return false }
+        let names =
+            "SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE LIMIT 1"
+        return try value(names, [table]) != nil
     }
 }
 

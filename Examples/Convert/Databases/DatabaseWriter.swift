@@ -1,5 +1,5 @@
 // From values to a database whose tables and columns are not known before: which values are rows, and of which table.
-// The tables themselves are in `StagedTable`.
+// The tables themselves are in `RowTable`.
 
 import JSONStreaming
 import PlistStreaming
@@ -10,22 +10,20 @@ import StringTables
 final class DatabaseWriter: ValueSink {
     private let connection: SQLiteConnection
     private let warnings: Warnings
-    /// The table of the rows of an array, also where that is the only member of a dictionary; nil for `rows`, or its key.
+    /// The table of the rows of an array, also if it is the only member of a dictionary; nil for `rows`, or its key.
     private let chosenTable: String?
     /// A Boolean value that indicates whether dictionaries at the root are rows.
     private let isSequence: Bool
-    /// Those that are made at the end.
-    private var tables: [StagedTable] = []
-    /// The table of the rows that come now.
-    private var current: (any RowTable)?
+    /// A Boolean value that indicates whether the values are fields of delimited text.
+    private let isOfFields: Bool
+    /// The table of the current rows.
+    private var table: RowTable?
     /// The names of all tables that had rows, as SQLite compares them.
     private var names: Set<SQLiteName.Folded> = []
     /// The keys of the outermost dictionary.
     private var tableKeys = KeySet()
     /// The arrays without rows.
     private var emptyArrays: [String] = []
-    /// The most members of a row, so that looking for one that comes again stays short.
-    private let columnLimit: Int
     /// The number of open containers, and how many of them are around a row.
     private var depth = 0
     private var rowDepth = 0
@@ -33,24 +31,11 @@ final class DatabaseWriter: ValueSink {
     /// A Boolean value that indicates whether the array that is open, or was last, has rows.
     private var hasRows = false
     private var tableName = ""
-    private var key = ""
-    /// The number of the key among those of the table.
-    private var keyIndex = 0
-    private var row: [RowValue] = []
-    /// The number of the row among all, the keys of its table, and the row in which each came last.
-    private var rowNumber = 0
-    private var rowKeys = KeySet()
-    private var keyTexts: [String] = []
-    private var lastRows: [Int] = []
     /// The text of an array or dictionary within a row.
     private var nested: JSONWriter?
     private var nestedDepth = 0
-
     /// The names of the columns, if they are known before the rows.
     private var expectedColumns: [String] = []
-
-    /// A Boolean value that indicates whether the values are fields, which have a text, as integers beyond 64 bits with a sign.
-    private let isOfFields: Bool
 
     init(
         _ connection: SQLiteConnection, table: String?, isSequence: Bool, isOfFields: Bool = false,
@@ -61,16 +46,11 @@ final class DatabaseWriter: ValueSink {
         self.warnings = warnings
         chosenTable = table
         self.isSequence = isSequence
-        columnLimit = connection.limit(.columnCount)
     }
 
-    /// Gives all tables their types.
+    /// Completes the last table.
     func finish() throws(StreamError) {
-        if names.isEmpty, !expectedColumns.isEmpty {
-            let table = try makeTable()
-            current = table
-            try table.expect(expectedColumns)
-        }
+        if names.isEmpty, !expectedColumns.isEmpty { try nextTable().expectColumns(expectedColumns) }
         if names.isEmpty {
             throw StreamError(
                 .unrepresentable, "expected at least one row, since a table needs columns; found none")
@@ -78,68 +58,27 @@ final class DatabaseWriter: ValueSink {
         if !emptyArrays.isEmpty {
             warnings.add("arrays without rows make no table: \(Warnings.list(emptyArrays))")
         }
-        try endTable()
-        for table in tables { try table.finish(warnings) }
+        try table?.finish(warnings)
     }
 
-    /// Ends a table that rows were added to, before another one gets some.
-    private func endTable() throws(StreamError) {
-        if let table = current as? AppendedTable { try table.finish(warnings) }
-        guard current != nil else { return }
-        current = nil
-        // The row that was read is the first one of the next table.
-        (rowKeys, keyTexts, lastRows) = (KeySet(), [], [])
-    }
-
-    // MARK: Rows
-
-    private var isInRow: Bool { rowDepth > 0 && depth == rowDepth }
-
-    private func refusal(_ found: String) -> StreamError {
-        StreamError(.typeMismatch, "expected arrays of dictionaries, which are tables of rows; found \(found)")
-    }
-
-    /// The error of a value that no column has.
-    private func refusal(of message: String) -> StreamError {
-        guard isInRow else { return refusal("a value outside any row") }
-        return StreamError(.unrepresentable, message, path: rowPath.member(key))
-    }
-
-    private func store(_ value: SQLiteValue, _ origin: RowValue.Origin = .cell) throws(StreamError) {
-        guard isInRow else { throw refusal("a value outside any row") }
-        guard lastRows[keyIndex] != rowNumber else {
-            throw StreamError(.duplicateKey, "duplicate key \(key.debugDescription)", path: rowPath.member(key))
-        }
-        lastRows[keyIndex] = rowNumber
-        guard row.count < columnLimit else {
-            throw StreamError(.limitExceeded, "more than \(columnLimit) columns in a row", path: rowPath)
-        }
-        row.append(RowValue(key: key, value: value, origin: origin))
-    }
+    // MARK: Tables
 
     private var name: String { chosenTable ?? (isInTables ? tableName : "rows") }
 
     private var tablePath: StreamPath { StreamPath(isInTables ? [.key(tableName)] : []) }
 
-    /// The way to the row that is read.
-    private var rowPath: StreamPath { tablePath.element(current.map { $0.isNamed(name) ? $0.rowCount : 0 } ?? 0) }
-
-    private func endRow() throws(StreamError) {
-        if let current, current.isNamed(name) {
-            try current.insert(row)
-        } else {
-            try endTable()
-            let table = try makeTable()
-            current = table
-            try table.insert(row)
-        }
-        row.removeAll(keepingCapacity: true)
-        rowNumber += 1
+    private func refusal(_ found: String) -> StreamError {
+        StreamError(.typeMismatch, "expected arrays of dictionaries, which are tables of rows; found \(found)")
     }
 
-    /// Makes the table for the row that was read, the first of its name.
-    private func makeTable() throws(StreamError) -> any RowTable {
-        func refused(_ message: String) -> StreamError { StreamError(.unrepresentable, message, path: rowPath) }
+    /// The table of the row that begins.
+    private func nextTable() throws(StreamError) -> RowTable {
+        if let table, table.isNamed(name) { return table }
+        try table?.finish(warnings)
+        table = nil
+        func refused(_ message: String) -> StreamError {
+            StreamError(.unrepresentable, message, path: tablePath.element(0))
+        }
         guard names.insert(SQLiteName.folded(name)).inserted else {
             throw refused("the table \(name) comes twice, since case does not count in names")
         }
@@ -150,16 +89,14 @@ final class DatabaseWriter: ValueSink {
         guard SQLiteName.folded(start) != SQLiteName.folded("sqlite_") else {
             throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
         }
-        if try connection.isInFile(name) {
-            return try AppendedTable(connection, name: name, path: tablePath, isOfFields: isOfFields)
-        }
-        let table = try StagedTable(
-            connection, name: name, number: tables.count, path: tablePath, isOfFields: isOfFields)
-        tables.append(table)
-        return table
+        let next = try RowTable(connection, name: name, path: tablePath, isOfFields: isOfFields)
+        table = next
+        return next
     }
 
     // MARK: Containers
+
+    private var isInRow: Bool { rowDepth > 0 && depth == rowDepth }
 
     override func expectColumns(_ names: [String]) { if depth == 0 { expectedColumns = names } }
 
@@ -184,13 +121,14 @@ final class DatabaseWriter: ValueSink {
         } else {
             if isInTables && depth < 3 { throw refusal("a dictionary in a dictionary") }
             rowDepth = depth
+            try nextTable().beginRow()
         }
     }
 
     override func endDictionary() throws(StreamError) {
         if try endNested(isArray: false) { return }
         if isInRow {
-            try endRow()
+            try table?.endRow()
             hasRows = true
             rowDepth = 0
         }
@@ -212,14 +150,16 @@ final class DatabaseWriter: ValueSink {
         nestedDepth -= 1
         if nestedDepth == 0, var writer = nested.take() {
             try writer.finish()
-            try store(.text(writer.text), .container)
+            try writer.text.withUTF8Span { (text) throws(StreamError) in
+                try table?.write(.string(text), isContainer: true)
+            }
         }
         return true
     }
 
     override func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeKey(utf8) ?? () }
-        if isInRow { return nameValue(utf8) }
+        if isInRow { return try table?.writeKey(utf8) ?? () }
         let text = String(validating: utf8) ?? ""
         tableName = text
         guard tableKeys.insert(text).inserted else {
@@ -233,22 +173,6 @@ final class DatabaseWriter: ValueSink {
         }
     }
 
-    /// Names the value of the row that comes next, which mostly has the key that this place had in the row before.
-    private func nameValue(_ utf8: RawSpan) {
-        keyIndex = row.count
-        if keyIndex < keyTexts.count, utf8.equals(keyTexts[keyIndex]) {
-            key = keyTexts[keyIndex]
-            return
-        }
-        key = String(validating: utf8) ?? ""
-        // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
-        let (isNew, index) = rowKeys.insert(key)
-        keyIndex = index
-        guard isNew else { return }
-        keyTexts.append(key)
-        lastRows.append(-1)
-    }
-
     // MARK: Values
 
     override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
@@ -259,56 +183,38 @@ final class DatabaseWriter: ValueSink {
             nested = consume writer
             return
         }
-        switch scalar {
-        case .null: try store(.null)
-        case .bool(let value): try store(.integer(value ? 1 : 0), .bool)
-        case .integer(let value): try store(.integer(value))
-        case .unsigned(let value):
-            guard let integer = Int64(exactly: value) else {
-                if isOfFields { return try store(.text("\(value)")) }
-                throw refusal(of: "expected an integer below 2^63, found \(value)")
-            }
-            try store(.integer(integer))
-        case .real(let value): try store(.real(value))
-        case .number(let text): try storeNumber(text)
-        case .string(let utf8): try store(.text(String(validating: utf8) ?? ""))
-        case .data(let bytes): try store(.blob(Array(copying: bytes)))
-        case .date(let seconds): try storeDate(seconds)
+        guard isInRow, let table else { throw refusal("a value outside any row") }
+        switch copy scalar {
+        case .number(let text):
+            warnOfNumber(text, in: table)
+            try table.write(scalar)
+        case .date(let seconds): try writeDate(seconds, to: table)
+        default: try table.write(scalar)
         }
     }
 
-    private func storeNumber(_ text: RawSpan) throws(StreamError) {
-        let kept: NumberText.Kept
-        do throws(StreamError) {
-            kept = try NumberText.kept(text, rounding: true)
-        } catch {
-            throw refusal(of: error.message)
-        }
-        switch kept {
-        case .integer(let value):
-            if !NumberText.isInteger(text) {
-                warnings.add(
-                    "numbers with a fraction or an exponent that are no doubles become integers",
-                    at: rowPath.member(key))
-            }
-            try store(.integer(value))
-        case .real(let value):
-            if !NumberText.hasDigits(of: text, value) {
-                warnings.add(
-                    "numbers with a fraction or an exponent become the nearest doubles", at: rowPath.member(key))
-            }
-            try store(.real(value))
+    private func warnOfNumber(_ text: RawSpan, in table: RowTable) {
+        switch try? NumberText.kept(text, rounding: true) {
+        case .integer where !NumberText.isInteger(text):
+            warnings.add(
+                "numbers with a fraction or an exponent that are no doubles become integers", at: table.place)
+        case .real(let value) where !NumberText.hasDigits(of: text, value):
+            warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: table.place)
+        // The table refuses what it can't keep.
+        default: break
         }
     }
 
-    private func storeDate(_ seconds: Double) throws(StreamError) {
-        guard seconds.isFinite else { throw refusal(of: "expected a date of a finite number of seconds") }
+    private func writeDate(_ seconds: Double, to table: RowTable) throws(StreamError) {
+        guard seconds.isFinite else {
+            throw StreamError(
+                .unrepresentable, "expected a date of a finite number of seconds", path: table.place)
+        }
         // Unix time, which SQLite's date functions take.
         let time = seconds + 978_307_200
-        let path = tablePath.element(rowNumber).member(key)
-        warnings.add("dates become numbers, seconds since 1970", at: path)
-        if time - 978_307_200 != seconds { warnings.add("dates lose digits of their seconds", at: path) }
-        try store(.real(time))
+        warnings.add("dates become numbers, seconds since 1970", at: table.place)
+        if time - 978_307_200 != seconds { warnings.add("dates lose digits of their seconds", at: table.place) }
+        try table.write(.real(time))
     }
 }
 
@@ -429,7 +335,7 @@ extension DatabaseWriterTests: SelfTesting {
             (#"[{"a":1,"b":2,"a":1}]"#, "$[0].a: duplicate key \"a\""),
             (#"[{"a":-1e400}]"#, "a number that 64 bits hold"),
             (#"[{"a":99999999999999999999}]"#, "a number that 64 bits hold"),
-            ("[{\(members.joined(separator: ","))}]", "$[0]: more than \(limit) columns in a row"),
+            ("[{\(members.joined(separator: ","))}]", "$[0]: more than \(limit) columns in a table"),
             ("[{\(members.joined(separator: "},{"))}]", "$[\(limit)]: more than \(limit) columns in a table"),
         ]
         for (text, message) in rows {

@@ -8,7 +8,7 @@ import PlistStreaming
 /// A message stores the cell of `column` in the row under construction. Containers are rejected.
 @safe
 struct RowBuffer: CellsOnly, ~Copyable {
-    let columnCount: Int
+    private(set) var columnCount: Int
     var dateFormat: SQLiteDateFormat
     /// The length limit of texts and blobs in bytes.
     let byteLimit: Int
@@ -59,7 +59,21 @@ struct RowBuffer: CellsOnly, ~Copyable {
         unsafe byteMemory.removeLast(byteCount)
     }
 
-    /// Copies a cell of a template row into the row under construction. Its bytes are in the template's buffer.
+    /// Adds a column to the row under construction, which must be the only one.
+    mutating func addColumn() {
+        precondition(rowCount == 0, "expected no complete rows")
+        columnCount += 1
+        unsafe cellMemory.append(.null)
+    }
+
+    /// Removes the complete rows and keeps the one under construction, and the bytes of all rows.
+    mutating func removeCompleteRows() {
+        for index in 0..<columnCount { unsafe cellMemory[index] = cellMemory[start + index] }
+        unsafe cellMemory.removeLast(cellMemory.count - columnCount)
+        (rowCount, start) = (0, 0)
+    }
+
+    /// Copies a cell of a template row, whose bytes are in another buffer, into the row under construction.
     mutating func copyCell(_ index: Int, from template: borrowing RowBuffer) {
         var cell = unsafe template.cells[index]
         if cell.tag == .text || cell.tag == .blob {

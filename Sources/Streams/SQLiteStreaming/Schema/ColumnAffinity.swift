@@ -8,12 +8,16 @@ import PlistStreaming
 extension SQLiteColumn.Affinity {
     /// Describes a value that would be changed by storing it; nil if it would be read back unchanged.
     ///
-    /// Numbers of equal value are the same, and so are an integer and its digits: in a column of integers, the text `7` is
-    /// the same, but not `007`. For a number sent as text, the caller passes the number that is kept of it.
-    func change(of message: ScalarMessage) -> String? {
+    /// A number of equal value is the same, and so are an integer and its digits: the text `7`, but not `007`, in a column of
+    /// integers. A number that comes by its text is asked for as what is kept of it.
+    ///
+    /// - Parameter keepingTypes: Whether a number and its digits are different values, and 0.0 and -0.0 are.
+    func change(of message: ScalarMessage, keepingTypes: Bool = false) -> String? {
         switch unsafe (self, message) {
         case (.blob, _):
             return nil
+        case (.text, .integer), (.text, .unsigned):
+            return keepingTypes ? "an integer, which would become text" : nil
         case (.text, .bool(let value)):
             return "\(value), which would become text"
         case (.text, .real):
@@ -22,8 +26,12 @@ extension SQLiteColumn.Affinity {
             return Int64(exactly: Double(value)) == value ? nil : "integer \(value), which would be rounded"
         case (.real, .unsigned(let value)):
             return UInt64(exactly: Double(value)) == value ? nil : "integer \(value), which would be rounded"
+        case (_, .real(let value)):
+            return keepingTypes && value == 0 && value.sign == .minus ? "-0.0, which would become 0" : nil
         case (.integer, .string(let text)), (.numeric, .string(let text)):
-            return unsafe !NumericText.isNumber(text) || NumericText.isInteger(text)
+            if unsafe !NumericText.isNumber(text) { return nil }
+            if keepingTypes { return "a text that would become a number" }
+            return unsafe NumericText.isInteger(text)
                 ? nil : "a text that would become a number which is written otherwise"
         case (.real, .string(let text)):
             return unsafe NumericText.isNumber(text) ? "a text that would become a real" : nil

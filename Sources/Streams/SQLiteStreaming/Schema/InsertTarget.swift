@@ -37,8 +37,16 @@ final class InsertTarget {
         untyped = Set(columns.filter { $0.affinity == .blob }.map { SQLiteName.folded($0.name) })
     }
 
-    /// Returns the names of columns in quotes, each with its collation in the unique index of exactly these columns. If there
-    /// are several indexes, that of the primary key is used.
+    /// Creates a target for a temporary table that does not exist yet, with columns that have no types.
+    init(temporary name: String, _ connection: SQLiteConnection) {
+        (self.connection, schema, self.name, isOrdinary) = (connection, "temp", name, true)
+        qualifiedName = "temp.\(SQLiteName.inQuotes(name))"
+        versionQuery = "PRAGMA temp.schema_version"
+        (columns, primaryKey, untyped) = ([], [], [])
+    }
+
+    /// The names of columns in quotes, each with the collation by which the unique index of exactly these columns tells rows
+    /// apart; that of the primary key, where there are several.
     ///
     /// With the column's own collation, two values may be equal that are different in the index, or the other way round. In a
     /// transaction that has only begun, changes by other connections since then are ignored.

@@ -45,7 +45,15 @@ public struct SQLiteTableOptions: Sendable {
         case ignore
     }
 
-    /// Policies for a missing table.
+    /// A policy for keys that are repeated in a row.
+    public enum DuplicateKeys: Sendable {
+        /// Use the last value.
+        case keepLast
+        /// Throw `duplicateKey`.
+        case reject
+    }
+
+    /// What to do when the table is not there.
     public enum MissingTable: Sendable {
         /// Create it.
         case create
@@ -66,7 +74,12 @@ public struct SQLiteTableOptions: Sendable {
     public var missingTable: MissingTable
     /// The policy for a message key that isn't a column.
     public var unknownMembers: UnknownMembers
-    /// The policy for rows with the same unique values.
+    /// The policy for keys that are repeated in a row.
+    public var duplicateKeys: DuplicateKeys
+    /// A Boolean value that indicates whether a writer without a type also refuses numbers that would become equal text, text
+    /// that would become an equal number, and -0.0 that would become 0.
+    public var keepsTypes: Bool
+    /// What to do with rows that have the same unique values.
     public var conflict: SQLiteConflict
     /// The way of inserting rows into the table.
     @_spi(InsertPaths) public var insertPath: SQLiteInsertPath = .automatic
@@ -79,7 +92,8 @@ public struct SQLiteTableOptions: Sendable {
     public init(
         keyMapping: KeyMapping = .exact, primaryKey: [String]? = nil, uniqueColumns: [[String]] = [],
         dateFormat: SQLiteDateFormat = .text, missingTable: MissingTable = .create,
-        unknownMembers: UnknownMembers = .reject, conflict: SQLiteConflict = .abort
+        unknownMembers: UnknownMembers = .reject, conflict: SQLiteConflict = .abort,
+        duplicateKeys: DuplicateKeys = .keepLast, keepsTypes: Bool = false
     ) {
         self.keyMapping = keyMapping
         self.primaryKey = primaryKey
@@ -87,6 +101,8 @@ public struct SQLiteTableOptions: Sendable {
         self.dateFormat = dateFormat
         self.missingTable = missingTable
         self.unknownMembers = unknownMembers
+        self.duplicateKeys = duplicateKeys
+        self.keepsTypes = keepsTypes
         self.conflict = conflict
     }
 

@@ -14,6 +14,8 @@ extension SQLiteTableWriter {
             column = expectedColumn
         } else if let index = keys.index(of: utf8) {
             column = index
+        } else if newTable != nil {
+            column = try addColumn(utf8)
         } else {
             guard options.unknownMembers == .ignore else {
                 column = -1
@@ -26,6 +28,8 @@ extension SQLiteTableWriter {
         if !isSeen[column] {
             isSeen[column] = true
             seenCount &+= 1
+        } else if options.duplicateKeys == .reject {
+            throw fail(StreamError(.duplicateKey, "duplicate key \(ShownText.quoted(utf8))"))
         }
         buffer.column = column
     }
@@ -53,8 +57,12 @@ extension SQLiteTableWriter {
     ///   from a text or number, or to the value that a member of another type reads.
     private mutating func check(_ message: ScalarMessage) throws(StreamError) -> Bool {
         guard let kind = columns[column].kind, let members else {
-            if columns[column].affinity == .blob { return false }
-            if let found = unsafe columns[column].affinity.change(of: message) { throw failToKeep(found) }
+            if newTable != nil { return try unsafe addKind(of: message) }
+            let affinity = columns[column].affinity
+            if affinity == .blob { return false }
+            if let found = unsafe affinity.change(of: message, keepingTypes: options.keepsTypes) {
+                throw failToKeep(found)
+            }
             return false
         }
         do throws(StreamError) {

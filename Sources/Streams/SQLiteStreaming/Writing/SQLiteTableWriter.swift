@@ -39,27 +39,32 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         /// The conversion of values of any type in the column, or `blob` if members decide.
         let affinity: SQLiteColumn.Affinity
         let declaredType: String
+        /// The kinds of the values, of a table that is created when all rows have come.
+        var kinds: ColumnKinds = []
     }
 
     let target: InsertTarget
     var table: String { target.name }
-    let columns: [Column]
-    let keys: KeySet
+    var columns: [Column]
+    var keys: KeySet
     let options: SQLiteTableOptions
     let members: MemberColumns?
-    private let inserter: RowInserter
-    /// The inserters for rows that have only the columns of a mask.
+    var inserter: RowInserter
+    /// The inserters for rows without the columns of a mask.
     private var partialInserters: [[Bool]: RowInserter] = [:]
     var buffer: RowBuffer
     /// The values for columns without a key, for a bound type.
     private var defaults: RowBuffer?
 
+    /// The table that is created when all rows have come; nil for one that exists.
+    var newTable: NewTable?
+
     /// The open arrays, with their transactions.
-    private var arrays: ArrayTransactions
-    /// A Boolean value that indicates whether a dictionary that is a row is open.
+    var arrays: ArrayTransactions
+    /// A Boolean value that indicates whether a dictionary is open that is a row.
     var isInRow = false
-    /// The column of the next value: -1 before a key, -2 for an ignored value.
-    var column = -1
+    /// The column of the value to come: -1 before a key, -2 for one that is ignored.
+    package internal(set) var column = -1
     var expectedColumn = 0
     /// The number of open containers of an ignored value.
     var skippedDepth = 0
@@ -118,6 +123,9 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     deinit {
         // Incomplete arrays are undone, even if a sender stopped with an error that this sink doesn't know about.
         arrays.undo()
+        if let newTable, newTable.stagedColumnCount > 0 {
+            try? target.connection.execute("DROP TABLE IF EXISTS \(target.qualifiedName)")
+        }
     }
 
     /// Sets the values for columns without a key.
@@ -125,14 +133,15 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     // MARK: Ends
 
-    /// Ends the stream.
+    /// Says that no more messages come, and creates the table if the writer has new columns.
     ///
-    /// - Throws: `unexpectedEnd` within an array or a row, which is then undone completely.
+    /// - Throws: `unexpectedEnd` within an array or a row, all of which is undone then; errors of creating the table.
     public mutating func finish() throws(StreamError) {
         if let failure { throw failure }
         guard arrays.isEmpty, !isInRow else {
             throw fail(StreamError(.unexpectedEnd, "the rows are not complete"))
         }
+        try createTable()
     }
 
     /// Undoes the rows of the open arrays. The next message begins a new stream.
@@ -144,6 +153,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         }
         arrays.removeAll()
         buffer.removeAll()
+        discardNewTable()
         isInRow = false
         (column, skippedDepth, rootIndex) = (-1, 0, 0)
         failure = nil
@@ -173,7 +183,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     }
 
     @inline(never)
-    private mutating func fail(_ error: SQLiteError) -> StreamError {
+    mutating func fail(_ error: SQLiteError) -> StreamError {
         let failure = error.streamError(.cannotWrite)
         return end(with: error.isOfFile ? failure : failure.located(at: path))
     }
@@ -184,8 +194,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         return error
     }
 
-    /// The path of the next value.
-    private var path: StreamPath {
+    /// The path of the value to come.
+    package var path: StreamPath {
         var steps: [StreamPath.Step] = arrays.indices.map { .index($0) }
         if isInRow, column >= 0 { steps.append(.key(columns[column].name)) }
         return StreamPath(steps)
@@ -233,6 +243,10 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Completes a row. It is inserted when the buffer is full.
     public mutating func endDictionary() throws(StreamError) {
         if skippedDepth > 0 || !isInRow { return try endInRow() }
+        if newTable != nil, try !stageColumns() {
+            isInRow = false
+            return countElement()
+        }
         if seenCount < columns.count, try completeRow() {
             isInRow = false
             return countElement()
@@ -328,7 +342,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     }
 
     /// Inserts the complete rows of the buffer.
-    private mutating func insertBuffered() throws(SQLiteError) {
+    mutating func insertBuffered() throws(SQLiteError) {
         let (count, changedRowCount) = (buffer.rowCount, inserter.changedRowCount)
         guard count > 0 else { return }
         do throws(RowInserter.Failure) {

@@ -1,0 +1,196 @@
+// A table that gets rows, and the changes of their values for the warnings.
+
+import PlistStreaming
+import SQLiteStreaming
+
+/// A table that exists and gets more rows, or a new one with the columns that its rows need.
+///
+/// In a table that exists, missing members get the defaults of their columns.
+final class RowTable {
+    let name: String
+    private let connection: SQLiteConnection
+    /// The path of its array, for warnings and errors.
+    private let path: StreamPath
+    private var writer: SQLiteTableWriter
+    private let isNew: Bool
+    private let isOfFields: Bool
+    /// The columns that the table has before the first row.
+    private let columns: [SQLiteColumn]
+    /// The column that SQLite sets to a number if it gets null.
+    private let rowID: Int?
+    private var notes = RowNotes()
+    private var rowCount = 0
+    private var memberCount = 0
+    /// The number of rows that have each column.
+    private var counts: [Int]
+    /// The rows by the number of their members.
+    private var sizes: [Int: (first: Int, count: Int)] = [:]
+
+    init(
+        _ connection: SQLiteConnection, name: String, path: StreamPath, isOfFields: Bool
+    ) throws(StreamError) {
+        (self.connection, self.name, self.path, self.isOfFields) = (connection, name, path, isOfFields)
+        let options = SQLiteTableOptions(duplicateKeys: .reject, keepsTypes: true)
+        do throws(SQLiteError) {
+            isNew = try !connection.isInFile(name)
+            columns = isNew ? [] : try connection.columns(ofTable: name).filter { !$0.isGenerated }
+            if isNew {
+                writer = try SQLiteTableWriter(
+                    connection, table: name, columns: isOfFields ? .asNeededForFields : .asNeeded, options: options)
+            } else {
+                writer = try SQLiteTableWriter(connection, table: name, options: options)
+            }
+        } catch {
+            throw error.streamError(.cannotWrite)
+        }
+        counts = columns.map { _ in 0 }
+        let key = columns.integerKey
+        rowID = columns.firstIndex { $0 == key }
+        try writer.beginArray()
+    }
+
+    /// The path of the value to come.
+    var place: StreamPath { StreamPath(path.steps + writer.path.steps) }
+
+    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
+
+    /// Creates columns for a table without rows.
+    func expectColumns(_ names: [String]) throws(StreamError) { try writer.expectColumns(names) }
+
+    // MARK: Rows
+
+    func beginRow() throws(StreamError) {
+        memberCount = 0
+        do throws(StreamError) { try writer.beginDictionary() } catch { throw located(error) }
+    }
+
+    func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        do throws(StreamError) { try writer.writeKey(utf8) } catch { throw located(error) }
+        memberCount += 1
+        if writer.column == counts.count { counts.append(0) }
+        counts[writer.column] += 1
+    }
+
+    /// Writes the value of a member.
+    ///
+    /// - Parameter isContainer: Whether it is the JSON of an array or dictionary.
+    func write(_ scalar: borrowing StreamScalar, isContainer: Bool = false) throws(StreamError) {
+        if let kind = isContainer ? .container : note(scalar) { notes.add(kind, in: writer.column, row: rowCount) }
+        do throws(StreamError) {
+            if isOfFields, !isNew { try writeField(scalar) } else { try scalar.send(to: &writer) }
+        } catch {
+            throw located(error)
+        }
+    }
+
+    func endRow() throws(StreamError) {
+        do throws(StreamError) { try writer.endDictionary() } catch { throw located(error) }
+        if isNew { sizes[memberCount, default: (rowCount, 0)].count += 1 }
+        rowCount += 1
+    }
+
+    /// Writes a field as the declared type of its column requires: as its text, or as the number that is its text.
+    private func writeField(_ scalar: borrowing StreamScalar) throws(StreamError) {
+        let column = writer.column
+        let affinity = columns[column].affinity
+        let text: String
+        switch copy scalar {
+        case .bool(let value) where affinity == .text: text = "\(value)"
+        case .integer(let value) where affinity == .text: text = "\(value)"
+        case .real(let value) where affinity == .text: text = value.description
+        case .unsigned(let value): text = "\(value)"
+        case .string(let utf8): text = String(validating: utf8) ?? ""
+        default: return try scalar.send(to: &writer)
+        }
+        var spelling = text
+        if affinity != .text, affinity != .blob, NumericText.isNumber(text) {
+            if let integer = Int64(text) {
+                spelling = "\(integer)"
+                try writer.writeInteger(integer)
+            } else if let real = Double(text), text.withUTF8Span({ NumberText.hasDigits(of: $0, real) }) {
+                spelling = real.description
+                try writer.writeReal(real)
+            }
+        }
+        if spelling != text { return notes.add(.spelling, in: column, row: rowCount) }
+        // The column is set by now, unless it gets the text.
+        if writer.column == column {
+            try text.withUTF8Span { (text) throws(StreamError) in try writer.writeString(text) }
+        }
+    }
+
+    /// What a warning says about a value, which may come back as another one.
+    private func note(_ scalar: borrowing StreamScalar) -> RowNotes.Kind? {
+        if case .bool = copy scalar, isNew { return .mixedBool }
+        if isNew { return nil }
+        let column = columns[writer.column]
+        switch copy scalar {
+        case .bool: return column.isBoolean || isOfFields && column.affinity == .text ? nil : .bool
+        case .null: return writer.column == rowID ? .rowID : nil
+        default: return column.isBoolean ? .besideBools : nil
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends the table, and adds a warning for each kind of change.
+    func finish(_ warnings: Warnings) throws(StreamError) {
+        do throws(StreamError) {
+            try writer.endArray()
+            try writer.finish()
+        } catch {
+            throw located(error)
+        }
+        let made =
+            isNew
+            ? try throwing(.cannotWrite) { () throws(SQLiteError) in
+                try connection.columns(ofTable: name)
+            } : columns
+        if isNew {
+            for (index, column) in made.enumerated() where !column.declaredType.isEmpty {
+                notes.remove(.mixedBool, in: index)
+            }
+        }
+        notes.add(to: warnings, at: path) { made[$0].name }
+        guard isNew else { return warnOfDefaults(warnings) }
+        let incomplete = sizes.filter { $0.key < made.count }.map(\.value)
+        if let first = incomplete.map(\.first).min() {
+            warnings.add(
+                "members that are missing become null in the table \(name)", at: path.element(first),
+                count: incomplete.reduce(0) { $0 + $1.count })
+        }
+    }
+
+    private func warnOfDefaults(_ warnings: Warnings) {
+        for (column, count) in zip(columns, counts) where count > 0 && count < rowCount {
+            warnings.add(
+                "members that are missing get the default of the column \(column.name)", at: path,
+                count: rowCount - count)
+        }
+    }
+
+    /// The error with the place in the input; a row that the table refuses is the input's fault, not the output's.
+    private func located(_ error: StreamError) -> StreamError {
+        let place = StreamPath(path.steps + (error.path?.steps ?? []))
+        let code = error.sqliteError?.code
+        let isOfARow = [SQLiteResultCode.constraint, .mismatch, .tooBig].contains(code)
+        let kind = isOfARow ? StreamError.Kind.unrepresentable : error.kind
+        let message = isOfARow ? error.sqliteError?.message ?? error.message : error.message
+        return StreamError(kind, message, position: error.position, path: place, cause: error.cause)
+    }
+}
+
+extension SQLiteColumn {
+    /// A Boolean value that indicates whether 0 and 1 are false and true, as `SQLiteReadingOptions` has it.
+    var isBoolean: Bool { ["BOOL", "BOOLEAN"].contains(declaredType.uppercased()) }
+}
+
+extension [UInt8] {
+    /// Calls a closure with the bytes.
+    func withRawSpan(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+        let result = withUnsafeBytes { bytes in
+            Result { () throws(StreamError) in try body(bytes.bytes) }
+        }
+        try result.get()
+    }
+}

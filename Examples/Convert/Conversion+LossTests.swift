@@ -76,6 +76,16 @@ extension ConversionLossTests: SelfTesting {
                 expectEqual(
                     try converted("in.json", text, to: ending).notes, ["$[1].a: \(warning)"], "\(number) to \(ending)")
             }
+            for type in ["number", "real"] {
+                let (fields, options) = ("a\n0.5\n\(number)\n\(number)\n", ["--types", "a=\(type)"])
+                let found = try converted("in.csv", fields, to: "json", options)
+                expectEqual(found.text, "[{\"a\":0.5},{\"a\":\(number)},{\"a\":\(number)}]", "\(number) as \(type)")
+                expectEqual(found.notes, [], "\(number) as \(type)")
+                for ending in ["plist", "db"] {
+                    let notes = try converted("in.csv", fields, to: ending, options).notes
+                    expectEqual(notes, ["$[1].a: \(warning) (and 1 more)"], "\(number) as \(type) to \(ending)")
+                }
+            }
         }
     }
 

@@ -132,6 +132,7 @@ extension Arguments {
         var options = csv
         options.dialect = dialect(delimiter: delimiter, comment: comment, of: from)
         options.columns = columns
+        options.keepsDigits = true
         // Delimited text keeps the text of every field, whatever its type.
         guard to.isDelimited else { return options }
         options.fieldType = .inferred

@@ -109,6 +109,8 @@ public struct CSVReaderOptions: Sendable {
     var kinds: [FieldKind] = []
     /// A Boolean value that indicates whether the records are read into columns, which need unique names.
     var isForColumns: Bool = false
+    /// A Boolean value that indicates whether a number is sent as text if its double hasn't all of its digits.
+    package var keepsDigits: Bool = false
     /// A Boolean value that indicates whether the plain scanner handles every byte. Tests compare it with the fast
     /// scanner.
     package var usesPlainScan: Bool = false

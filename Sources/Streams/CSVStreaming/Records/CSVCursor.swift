@@ -315,7 +315,13 @@ final class CSVCursor {
         }
         let isQuoted = unsafe texts.isQuoted(field, in: record, scanner.batch)
         guard kind == .member, let shape = unsafe shape, let records = unsafe loan.pointee.records else {
-            return try unsafe kind.message(text, isQuoted: isQuoted)
+            let message = try unsafe kind.message(text, isQuoted: isQuoted)
+            if options.keepsDigits, kind == .number || kind == .real, case .real(let value) = unsafe message,
+                unsafe !NumberText.hasDigits(of: text.bytes, value)
+            {
+                return unsafe .number(text)
+            }
+            return unsafe message
         }
         // Text, unless the type accepts only the inferred type.
         let message = try unsafe FieldKind.text(emptyIsNull: true).message(text, isQuoted: isQuoted)

@@ -20,7 +20,7 @@ extension RecordState {
     ///
     /// - Parameters:
     ///   - offset: The offset of the container's first byte.
-    /// - last: The last offset that has enough bytes after it to be read.
+    ///   - last: The last offset that has enough bytes after it to be read.
     package mutating func enter(_ offset: Int, last: Int) -> UnsafeMutablePointer<RecordState>? {
         let last = unsafe level == 0 ? min(last, offset + Self.largestByteCount) : self.last
         guard unsafe depth > 0, unsafe level < Self.deepestLevel, offset <= last,

@@ -30,9 +30,9 @@ extension ObjectBuilder {
     /// Creates a builder that delivers values.
     ///
     /// - Parameters:
-    /// - depth: The number of containers around each value. A negative number is treated as 0.
-    ///   - options: The options for unknown and missing members, null and names.
-    ///   - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
+    ///   - depth: The number of containers around each value. A negative number is treated as 0.
+    ///     - options: The options for unknown and missing members, null and names.
+    ///     - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init(
@@ -59,9 +59,9 @@ extension ObjectBuilder {
     /// of the kind `receiverFailed`; see `StreamError.init(ofReceiver:)`.
     ///
     /// - Parameters:
-    /// - depth: The number of containers around each value. A negative number is treated as 0.
-    ///   - options: The options for unknown and missing members, null and names.
-    ///   - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
+    ///   - depth: The number of containers around each value. A negative number is treated as 0.
+    ///     - options: The options for unknown and missing members, null and names.
+    ///     - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init<Failure: Error>(
@@ -76,10 +76,10 @@ extension ObjectBuilder {
     /// Creates a builder that delivers values and any number of unknown members, without collecting them.
     ///
     /// - Parameters:
-    /// - depth: The number of containers around each value. A negative number is treated as 0.
-    ///   - options: The options for missing members, null and names.
-    ///   - receiveUnknown: A closure that gets each unknown member before the value that contains it.
-    ///   - receive: A closure that gets each value in order. Both closures may throw any error, as above.
+    ///   - depth: The number of containers around each value. A negative number is treated as 0.
+    ///     - options: The options for missing members, null and names.
+    ///     - receiveUnknown: A closure that gets each unknown member before the value that contains it.
+    ///     - receive: A closure that gets each value in order. Both closures may throw any error, as above.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init<UnknownFailure: Error, Failure: Error>(

@@ -9,8 +9,8 @@ extension XMLTreeNode {
     ///
     /// - Parameters:
     ///   - type: The type of the value.
-    /// - format: The options for turning elements into values.
-    /// - options: The options for unknown and missing members, null and names.
+    ///   - format: The options for turning elements into values.
+    ///   - options: The options for unknown and missing members, null and names.
     /// - Throws: `misuse` for a node that isn't an element; the error of a value that doesn't fit, with its path in the
     ///   element.
     /// - Complexity: O(*n*) in the content of the element.
@@ -24,8 +24,8 @@ extension XMLTreeNode {
     ///
     /// - Parameters:
     ///   - type: The type of the value.
-    /// - format: The options for turning elements into values.
-    /// - options: The options for decoding values.
+    ///   - format: The options for turning elements into values.
+    ///   - options: The options for decoding values.
     /// - Throws: `misuse` for a node that isn't an element; `DecodingError` and errors of the type for values that don't fit.
     /// - Complexity: O(*n*) in the content of the element.
     @_disfavoredOverload

@@ -161,8 +161,8 @@ extension ValueMachine {
     /// Sets the closures that receive complete values.
     ///
     /// - Parameters:
-    /// - deliver: Receives values that were completed by messages.
-    ///   - deliverRecord: Receives values that a reader has stored itself. Returns false to stop the reader.
+    ///   - deliver: Receives values that were completed by messages.
+    ///     - deliverRecord: Receives values that a reader has stored itself. Returns false to stop the reader.
     @usableFromInline
     mutating func setDelivery(
         _ deliver: @escaping () throws(StreamError) -> Void, toReaders deliverRecord: @escaping () -> Bool

@@ -169,13 +169,13 @@ import InClassTesting
 extension BlockScan: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testSetsTheBitOfEachByteOfAClass": testSetsTheBitOfEachByteOfAClass,
+            "testSetsBitsForBytesOfClass": testSetsBitsForBytesOfClass,
             "testAgreesWithTheStandardLibraryOnUTF8": testAgreesWithTheStandardLibraryOnUTF8,
-            "testFindsControlsOfNoClass": testFindsControlsOfNoClass,
-            "testGoesOnBehindEachBlock": testGoesOnBehindEachBlock,
-            "testIsTheSameInEveryWidth": testIsTheSameInEveryWidth,
+            "testFindsControlsOutsideClasses": testFindsControlsOutsideClasses,
+            "testContinuesCharactersAcrossBlocks": testContinuesCharactersAcrossBlocks,
+            "testFindsSameBitsAtEveryWidth": testFindsSameBitsAtEveryWidth,
             "testRefusesPartsOfBlocks": testRefusesPartsOfBlocks,
-            "testKnowsThePlacesOfBits": testKnowsThePlacesOfBits,
+            "testListsOffsetsOfSetBits": testListsOffsetsOfSetBits,
         ]
     }
 
@@ -206,7 +206,7 @@ extension BlockScan: SelfTesting {
 
     private static func blank(_ count: Int) -> [UInt8] { [UInt8](repeating: 0x61, count: count) }
 
-    private static func testSetsTheBitOfEachByteOfAClass() {
+    private static func testSetsBitsForBytesOfClass() {
         for width in widths {
             for byte in UInt8.min ... .max {
                 for place in [0, 1, 7, 8, 15, 16, 31, 32, 63, 64, 100, 127] {
@@ -251,7 +251,7 @@ extension BlockScan: SelfTesting {
         }
     }
 
-    private static func testFindsControlsOfNoClass() {
+    private static func testFindsControlsOutsideClasses() {
         for width in widths {
             for byte in UInt8.min..<0x30 {
                 for place in [0, 31, 63, 64, 127] {
@@ -266,7 +266,7 @@ extension BlockScan: SelfTesting {
     }
 
     /// A character that the end cuts off is not an error until the next block is scanned.
-    private static func testGoesOnBehindEachBlock() {
+    private static func testContinuesCharactersAcrossBlocks() {
         for text in ["é", "€", "🙂"] {
             let character = Array(text.utf8)
             for count in 1..<character.count {
@@ -286,7 +286,7 @@ extension BlockScan: SelfTesting {
         }
     }
 
-    private static func testIsTheSameInEveryWidth() {
+    private static func testFindsSameBitsAtEveryWidth() {
         var generator = TestRandom(seed: 20_261_122)
         let alphabet: [UInt8] = Array("\"\\[{]},: \n\ta0é€🙂".utf8) + [0x00, 0x1F, 0xC0, 0xED, 0xF5, 0xFF]
         for round in 0..<400 {
@@ -305,7 +305,7 @@ extension BlockScan: SelfTesting {
         }
     }
 
-    private static func testKnowsThePlacesOfBits() {
+    private static func testListsOffsetsOfSetBits() {
         var random = TestRandom(seed: 64)
         for round in 0..<200 {
             let blockCount = round % 7

@@ -46,12 +46,12 @@ import InClassTesting
 extension ByteClasses: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testKnowsTheBytesOfEachClass": testKnowsTheBytesOfEachClass,
-            "testRefusesWhatHalvesCannotTell": testRefusesWhatHalvesCannotTell,
+            "testReturnsClassesOfEachByte": testReturnsClassesOfEachByte,
+            "testRefusesUnsupportedClasses": testRefusesUnsupportedClasses,
         ]
     }
 
-    private static func testKnowsTheBytesOfEachClass() {
+    private static func testReturnsClassesOfEachByte() {
         let texts = ["\"", "\\", "[{", "]}", ",", ":", "\t\n\r", " "]
         let classes = ByteClasses("\"", "\\", "[{", "]}", ",", ":", "\t\n\r", " ")
         for byte in UInt8.min ... .max {
@@ -63,7 +63,7 @@ extension ByteClasses: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatHalvesCannotTell() {
+    private static func testRefusesUnsupportedClasses() {
         expectTrap("a comma and a colon") { _ = ByteClasses(",:") }
         expectTrap("nine") { _ = ByteClasses("1", "2", "3", "4", "5", "6", "7", "8", "9") }
     }

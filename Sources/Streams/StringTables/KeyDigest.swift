@@ -147,7 +147,7 @@ extension KeyDigest: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testLowercasesOnlyCapitals": testLowercasesOnlyCapitals,
-            "testShortKeysOfOneLengthDiffer": testShortKeysOfOneLengthDiffer,
+            "testShortKeysOfEqualLengthDiffer": testShortKeysOfEqualLengthDiffer,
             "testEveryByteChangesTheHash": testEveryByteChangesTheHash,
             "testSeedChangesTheHash": testSeedChangesTheHash,
         ]
@@ -167,7 +167,7 @@ extension KeyDigest: SelfTesting {
         }
     }
 
-    private static func testShortKeysOfOneLengthDiffer() {
+    private static func testShortKeysOfEqualLengthDiffer() {
         for count in 1...16 {
             var words: Set<[UInt64]> = []
             for place in 0..<count {

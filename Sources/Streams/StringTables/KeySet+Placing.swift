@@ -104,15 +104,15 @@ enum KeySetPlacingTests {}
 extension KeySetPlacingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testHasPlacesForEveryCount": testHasPlacesForEveryCount,
+            "testAllocatesPlacesForEveryCount": testAllocatesPlacesForEveryCount,
             "testFindsEveryKeyAtEveryCount": testFindsEveryKeyAtEveryCount,
-            "testSeeksASeedForFewKeysOnly": testSeeksASeedForFewKeysOnly,
-            "testStaysFastWhenKeysMeetInOnePlace": testStaysFastWhenKeysMeetInOnePlace,
+            "testSearchesSeedOnlyForFewKeys": testSearchesSeedOnlyForFewKeys,
+            "testReseedsWhenKeysCollide": testReseedsWhenKeysCollide,
         ]
     }
 
     /// Tests the greatest number of keys for a number of buckets, and one more.
-    private static func testHasPlacesForEveryCount() {
+    private static func testAllocatesPlacesForEveryCount() {
         let rows = [
             (8, 16), (11, 32), (16, 64), (23, 128), (32, 256), (45, 512), (64, 1_024), (512, 2_048), (1_024, 4_096),
         ]
@@ -137,7 +137,7 @@ extension KeySetPlacingTests: SelfTesting {
         }
     }
 
-    private static func testSeeksASeedForFewKeysOnly() {
+    private static func testSearchesSeedOnlyForFewKeys() {
         // The search for a seed places all keys up to 32 times. If many keys collide under every seed, it would be useless.
         for seeksSeed in [true, false] {
             var set = KeySet(seeksSeed: seeksSeed)
@@ -152,7 +152,7 @@ extension KeySetPlacingTests: SelfTesting {
         }
     }
 
-    private static func testStaysFastWhenKeysMeetInOnePlace() {
+    private static func testReseedsWhenKeysCollide() {
         // The last word cancels the initial seed of every large set, so all of these keys have the hash 0 at first.
         var set = KeySet((0..<100).map { "key\($0)" })
         let seed = set.seed

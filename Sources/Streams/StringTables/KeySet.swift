@@ -261,13 +261,13 @@ extension KeySet: SelfTesting {
         [
             "testFindsNothingWhenEmpty": testFindsNothingWhenEmpty,
             "testFindsKeysOfEveryLengthAtABoundary": testFindsKeysOfEveryLengthAtABoundary,
-            "testTellsNearKeysApart": testTellsNearKeysApart,
+            "testDistinguishesSimilarKeys": testDistinguishesSimilarKeys,
             "testComparesBytesNotCanonicalForms": testComparesBytesNotCanonicalForms,
-            "testGivesOneAnswerByEveryDoor": testGivesOneAnswerByEveryDoor,
+            "testFindsSameIndexByEveryOverload": testFindsSameIndexByEveryOverload,
             "testFoldsOnlyASCIICapitals": testFoldsOnlyASCIICapitals,
             "testKeepsTheFirstSpelling": testKeepsTheFirstSpelling,
-            "testReadsInsideTheKeyOnly": testReadsInsideTheKeyOnly,
-            "testHoldsBytesThatAreNotUTF8": testHoldsBytesThatAreNotUTF8,
+            "testReadsOnlyBytesOfTheKey": testReadsOnlyBytesOfTheKey,
+            "testKeepsInvalidUTF8Bytes": testKeepsInvalidUTF8Bytes,
         ]
     }
 
@@ -293,7 +293,7 @@ extension KeySet: SelfTesting {
         }
     }
 
-    private static func testTellsNearKeysApart() {
+    private static func testDistinguishesSimilarKeys() {
         for length in [2, 3, 4, 7, 8, 9, 16, 17, 24, 25, 40, 257] {
             let base = [UInt8](repeating: 0x61, count: length)
             var set = KeySet()
@@ -321,7 +321,7 @@ extension KeySet: SelfTesting {
         for index in 0..<both.count { expectEqual(both.index(of: both[index]), index, "index of \(both[index])") }
     }
 
-    private static func testGivesOneAnswerByEveryDoor() {
+    private static func testFindsSameIndexByEveryOverload() {
         let set: KeySet = ["", "id", "naïve", "日本語", "a key of more than sixteen bytes", "offset1"]
         expectEqual(set.index(ofConstant: ""), 0, "empty constant")
         expectEqual(set.index(ofConstant: "日本語"), 3, "constant of three characters")
@@ -363,7 +363,7 @@ extension KeySet: SelfTesting {
         set.withUTF8(at: 0) { expectEqual($0.byteCount, 4, "bytes of the key") }
     }
 
-    private static func testReadsInsideTheKeyOnly() {
+    private static func testReadsOnlyBytesOfTheKey() {
         // A key in the middle of a buffer. With the bytes around it, it would be another key.
         let bytes = Array("XXtitleXX".utf8)
         let set: KeySet = ["title", "titleX", "Xtitle", "titl"]
@@ -375,7 +375,7 @@ extension KeySet: SelfTesting {
         expectNil(unsafe set.index(of: UnsafeRawBufferPointer(start: nil, count: 0)), "a buffer without memory")
     }
 
-    private static func testHoldsBytesThatAreNotUTF8() {
+    private static func testKeepsInvalidUTF8Bytes() {
         var set = KeySet()
         for bytes: [UInt8] in [[0xFF], [0xFF, 0xFE], [0x80]] {
             unsafe bytes.withUnsafeBytes { _ = unsafe set.insert($0.bytes) }

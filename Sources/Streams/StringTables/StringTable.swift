@@ -169,15 +169,15 @@ extension StringTable: SelfTesting where Value == Int {
     /// The in-class tests of the table.
     public static var testSelectors: TestSelectors {
         [
-            "testFindsByEveryDoor": testFindsByEveryDoor,
-            "testGivesNothingOrTheDefaultForUnknownKeys": testGivesNothingOrTheDefaultForUnknownKeys,
-            "testFindsAnEmptyKeyAndLongOnes": testFindsAnEmptyKeyAndLongOnes,
-            "testTellsKeysOfOneLengthAndEndsApart": testTellsKeysOfOneLengthAndEndsApart,
+            "testFindsValuesByEveryOverload": testFindsValuesByEveryOverload,
+            "testReturnsNilOrDefaultForUnknownKeys": testReturnsNilOrDefaultForUnknownKeys,
+            "testFindsEmptyAndLongKeys": testFindsEmptyAndLongKeys,
+            "testDistinguishesKeysWithEqualEnds": testDistinguishesKeysWithEqualEnds,
             "testLastValueOfADuplicateWins": testLastValueOfADuplicateWins,
             "testCombinesAndRejectsDuplicates": testCombinesAndRejectsDuplicates,
             "testReplacesValuesOnly": testReplacesValuesOnly,
             "testEnumeratesInTheOrderOfInsertion": testEnumeratesInTheOrderOfInsertion,
-            "testIgnoresCaseByOneRule": testIgnoresCaseByOneRule,
+            "testIgnoresASCIICaseIfAsked": testIgnoresASCIICaseIfAsked,
             "testCopiesAreIndependent": testCopiesAreIndependent,
             "testErrorsNameTheKey": testErrorsNameTheKey,
         ]
@@ -185,7 +185,7 @@ extension StringTable: SelfTesting where Value == Int {
 
     private static var table: StringTable { ["Help": 1, "Marcel": 2, "ninebytes": 3, "offset": 4, "offset1": 5] }
 
-    private static func testFindsByEveryDoor() {
+    private static func testFindsValuesByEveryOverload() {
         expectEqual(table["Help"], 1, "by string")
         expectEqual(table[constant: "Marcel"], 2, "by constant")
         unsafe Array("ninebytes offset".utf8).withUnsafeBytes { bytes in
@@ -197,7 +197,7 @@ extension StringTable: SelfTesting where Value == Int {
         expectEqual(table[4].key, "offset1", "key at an index")
     }
 
-    private static func testGivesNothingOrTheDefaultForUnknownKeys() {
+    private static func testReturnsNilOrDefaultForUnknownKeys() {
         var table = Self.table
         for key in ["", "H", "help", "Help!", "ninebyteS", "offset2", "offset-1"] { expectNil(table[key], key) }
         table.defaultValue = -1
@@ -207,7 +207,7 @@ extension StringTable: SelfTesting where Value == Int {
         expectNil(table.keys.index(of: "missing"), "index of a missing key")
     }
 
-    private static func testFindsAnEmptyKeyAndLongOnes() {
+    private static func testFindsEmptyAndLongKeys() {
         let long = String(repeating: "é", count: 40_000)
         let table: StringTable = ["": 1, long: 2, String(repeating: "x", count: 256): 3]
         expectEqual(table[""], 1, "empty key")
@@ -217,7 +217,7 @@ extension StringTable: SelfTesting where Value == Int {
         expectNil(table[String(repeating: "x", count: 255)], "key of 255 bytes")
     }
 
-    private static func testTellsKeysOfOneLengthAndEndsApart() {
+    private static func testDistinguishesKeysWithEqualEnds() {
         let table: StringTable = ["start": 1, "stunt": 2, "sweet": 3, "s\u{E9}nt": 4]
         for (index, key) in ["start", "stunt", "sweet", "s\u{E9}nt"].enumerated() {
             expectEqual(table[key], index + 1, key)
@@ -265,7 +265,7 @@ extension StringTable: SelfTesting where Value == Int {
         expectEqual(StringTable().map(\.key), [], "keys of an empty table")
     }
 
-    private static func testIgnoresCaseByOneRule() throws {
+    private static func testIgnoresASCIICaseIfAsked() throws {
         var table = StringTable([("Help", 1), ("Marcel", 2)], comparing: .asciiCaseInsensitive)
         for key in ["Help", "help", "HELP"] { expectEqual(table[key], 1, key) }
         expectEqual(table[constant: "marcel"], 2, "by constant")

@@ -33,11 +33,11 @@ extension CSVColumnsTests: SelfTesting {
         [
             "testFindsTheNarrowestType": testFindsTheNarrowestType,
             "testLosesNoDigit": testLosesNoDigit,
-            "testTakesGivenTypesInAnyOrder": testTakesGivenTypesInAnyOrder,
-            "testTakesAnyNumberOfColumns": testTakesAnyNumberOfColumns,
-            "testRefusesNamesThatComeTwice": testRefusesNamesThatComeTwice,
-            "testCollectsWhatCannotBeReadTwice": testCollectsWhatCannotBeReadTwice,
-            "testIsTheSameByAnyNumberOfWorkers": testIsTheSameByAnyNumberOfWorkers,
+            "testAcceptsGivenTypesInAnyOrder": testAcceptsGivenTypesInAnyOrder,
+            "testAcceptsManyColumns": testAcceptsManyColumns,
+            "testRefusesRepeatedNames": testRefusesRepeatedNames,
+            "testCollectsInputFromPipes": testCollectsInputFromPipes,
+            "testColumnsDoNotDependOnWorkerCount": testColumnsDoNotDependOnWorkerCount,
         ]
     }
 
@@ -77,7 +77,7 @@ extension CSVColumnsTests: SelfTesting {
         }
     }
 
-    private static func testTakesGivenTypesInAnyOrder() throws {
+    private static func testAcceptsGivenTypesInAnyOrder() throws {
         let text = Array("id,name,share\n1,x,0.5\n2,,\n".utf8)
         let columns = try CSV.columns(["share": .real, "id": .real, "name": .string], from: text)
         expectEqual(shown(columns), "share real 0.5 -; id real 1.0 2.0; name string 'x' -", "columns")
@@ -93,7 +93,7 @@ extension CSVColumnsTests: SelfTesting {
     }
 
     /// More columns than fit into the record buffer.
-    private static func testTakesAnyNumberOfColumns() throws {
+    private static func testAcceptsManyColumns() throws {
         let names = (0..<100).map { "c\($0)" }
         let text =
             names.joined(separator: ",") + "\n" + (0..<100).map { $0 % 2 == 0 ? "\($0)" : "" }.joined(separator: ",")
@@ -103,7 +103,7 @@ extension CSVColumnsTests: SelfTesting {
         expectEqual(columns["c99"]?.isNull(0), true, "a null")
     }
 
-    private static func testRefusesNamesThatComeTwice() async throws {
+    private static func testRefusesRepeatedNames() async throws {
         let options = CSVReaderOptions(duplicateNames: .keep)
         let text = "a,b,b,\n1,2,3,4\n"
         let words = "the name \"b\" of column 3 is that of column 2 at line 1, column 5 (byte 4)"
@@ -156,7 +156,7 @@ extension CSVColumnsTests: SelfTesting {
         return try columns.map { try CSV.columns($0, from: source) } ?? CSV.columns(from: source)
     }
 
-    private static func testCollectsWhatCannotBeReadTwice() async throws {
+    private static func testCollectsInputFromPipes() async throws {
         for workers in 0...2 {
             for columns in [nil, ["b": .integer]] as [KeyValuePairs<String, ColumnType>?] {
                 let found = try await ofPipe(columns, workers: workers)
@@ -165,7 +165,7 @@ extension CSVColumnsTests: SelfTesting {
         }
     }
 
-    private static func testIsTheSameByAnyNumberOfWorkers() async throws {
+    private static func testColumnsDoNotDependOnWorkerCount() async throws {
         var text = Array("id,name,share,open\n".utf8)
         for row in 0..<400 {
             text += Array("\(row),\"n\n\(row)\",\(row % 9 == 0 ? "" : "0.\(row)"),\(row % 2 == 0)\n".utf8)

@@ -85,7 +85,7 @@ extension ShortNumber: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheGrammar": testAgreesWithTheGrammar,
-            "testTakesWhatIsShort": testTakesWhatIsShort,
+            "testReadsOnlyShortNumbers": testReadsOnlyShortNumbers,
         ]
     }
 
@@ -115,7 +115,7 @@ extension ShortNumber: SelfTesting {
         }
     }
 
-    private static func testTakesWhatIsShort() {
+    private static func testReadsOnlyShortNumbers() {
         for count in 1...16 {
             let text = String("1234567890123456".prefix(count))
             expectEqual(read(text, 0x39).integer, Int64(text), text)

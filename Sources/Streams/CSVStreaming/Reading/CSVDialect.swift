@@ -53,9 +53,9 @@ public struct CSVDialect: Sendable, Hashable {
 import InClassTesting
 
 extension CSVDialect: SelfTesting {
-    public static var testSelectors: TestSelectors { ["testRefusesBytesOfTwoMeanings": testRefusesBytesOfTwoMeanings] }
+    public static var testSelectors: TestSelectors { ["testRefusesConflictingBytes": testRefusesConflictingBytes] }
 
-    private static func testRefusesBytesOfTwoMeanings() {
+    private static func testRefusesConflictingBytes() {
         expectTrap("a delimiter that quotes") { _ = CSVDialect(delimiter: 0x22) }
         expectTrap("a line end") { _ = CSVDialect(delimiter: 0x0A) }
         expectTrap("a byte beyond ASCII") { _ = CSVDialect(comment: 0x80) }

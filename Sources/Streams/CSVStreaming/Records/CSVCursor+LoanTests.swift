@@ -79,13 +79,13 @@ enum CSVLoanTests {
 extension CSVLoanTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testStoresWhatMessagesSay": testStoresWhatMessagesSay,
+            "testStoresSameValuesAsMessages": testStoresSameValuesAsMessages,
             "testFillsBoundTypes": testFillsBoundTypes,
-            "testSaysWhatCannotBeStored": testSaysWhatCannotBeStored,
+            "testReportsValuesThatDoNotFit": testReportsValuesThatDoNotFit,
             "testFillsDefaultsAndClasses": testFillsDefaultsAndClasses,
             "testHandsOverRecords": testHandsOverRecords,
-            "testForgetsASinkThatIsReplaced": testForgetsASinkThatIsReplaced,
-            "testFillsDefaultsWithoutAnyColumn": testFillsDefaultsWithoutAnyColumn,
+            "testForgetsReplacedSink": testForgetsReplacedSink,
+            "testFillsDefaultsWithoutMatchingColumns": testFillsDefaultsWithoutMatchingColumns,
         ]
     }
 
@@ -108,7 +108,7 @@ extension CSVLoanTests: SelfTesting {
             ], "values")
     }
 
-    private static func testStoresWhatMessagesSay() {
+    private static func testStoresSameValuesAsMessages() {
         var random = TestRandom(seed: 7)
         let fields: [[String]] = [
             ["1", "-2", "1234567", "12345678", "123456789012", "9007199254740993", "\"5\"", "3.0", "1e2", "-0"],
@@ -151,7 +151,7 @@ extension CSVLoanTests: SelfTesting {
         }
     }
 
-    private static func testSaysWhatCannotBeStored() {
+    private static func testReportsValuesThatDoNotFit() {
         let rows = [
             ("1,a\nx,b\n", "$[1].a: expected an integer, found \"x\" at line 3, column 1 (byte 8)"),
             ("1,a\n,b\n", "$[1].a: expected an integer, found null at line 3, column 1 (byte 8)"),
@@ -185,7 +185,7 @@ extension CSVLoanTests: SelfTesting {
         expectEqual(sum, 124_750, "sum of what was handed over")
     }
 
-    private static func testFillsDefaultsWithoutAnyColumn() throws {
+    private static func testFillsDefaultsWithoutMatchingColumns() throws {
         let unchecked = BuilderOptions(checksNames: false)
         let rows = String(repeating: "1,2\n", count: 200)
         expectEqual(
@@ -207,7 +207,7 @@ extension CSVLoanTests: SelfTesting {
         try stream.readCSV("x,y\n" + rows)
     }
 
-    private static func testForgetsASinkThatIsReplaced() throws {
+    private static func testForgetsReplacedSink() throws {
         var reader = CSVReader(sink: try ObjectBuilder<[Line]>())
         try reader.feed("a,b\n1,x\n")
         reader.sink = try ObjectBuilder<[Line]>()

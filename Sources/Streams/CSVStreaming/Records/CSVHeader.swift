@@ -63,13 +63,13 @@ import PlistBuilding
 extension CSVHeader: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testFindsAnyNumberOfColumns": testFindsAnyNumberOfColumns,
-            "testTellsNamesByTheirBytes": testTellsNamesByTheirBytes,
+            "testFindsColumnsAmongThousands": testFindsColumnsAmongThousands,
+            "testComparesNamesByBytes": testComparesNamesByBytes,
         ]
     }
 
     /// This number of columns would take minutes if each column were searched for among the others.
-    private static func testFindsAnyNumberOfColumns() throws {
+    private static func testFindsColumnsAmongThousands() throws {
         let count = 20_000
         let names = (0..<count).map { "column\($0)" }
         let text = names.joined(separator: ",") + "\n" + (0..<count).map { "\($0)" }.joined(separator: ",") + "\n"
@@ -84,7 +84,7 @@ extension CSVHeader: SelfTesting {
     }
 
     /// Two names of the same character, as one and as two code points.
-    private static func testTellsNamesByTheirBytes() throws {
+    private static func testComparesNamesByBytes() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         let header = CSVHeader([decomposed, composed])
         expectNil(header.repetition()?.words, "what is wrong")

@@ -55,18 +55,18 @@ extension CSVReaderTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsRecords": testReadsRecords,
-            "testReadsNoRecordsOfNoText": testReadsNoRecordsOfNoText,
+            "testEmptyTextHasNoRecords": testEmptyTextHasNoRecords,
             "testReadsAnyLineEnds": testReadsAnyLineEnds,
             "testReadsDialects": testReadsDialects,
             "testReadsHeaders": testReadsHeaders,
-            "testRefusesWhatIsNoCSV": testRefusesWhatIsNoCSV,
-            "testTreatsRaggedRecordsAsTold": testTreatsRaggedRecordsAsTold,
-            "testReadsTypes": testReadsTypes,
+            "testRefusesInvalidCSV": testRefusesInvalidCSV,
+            "testFollowsPoliciesForRaggedRecords": testFollowsPoliciesForRaggedRecords,
+            "testConvertsFieldsToTypedValues": testConvertsFieldsToTypedValues,
             "testSendsChosenColumns": testSendsChosenColumns,
             "testReadsEncodings": testReadsEncodings,
-            "testKeepsLimits": testKeepsLimits,
-            "testTakesTimeForBytesOnly": testTakesTimeForBytesOnly,
-            "testStopsForGood": testStopsForGood,
+            "testEnforcesLimits": testEnforcesLimits,
+            "testTimeDoesNotDependOnColumns": testTimeDoesNotDependOnColumns,
+            "testKeepsItsErrorUntilReset": testKeepsItsErrorUntilReset,
         ]
     }
 
@@ -85,7 +85,7 @@ extension CSVReaderTests: SelfTesting {
         expect("\na\n1\n\n2\n", #"[ { key "a" string "1" } { key "a" string "" } { key "a" string "2" } ]"#)
     }
 
-    private static func testReadsNoRecordsOfNoText() throws {
+    private static func testEmptyTextHasNoRecords() throws {
         let options = CSVReaderOptions(
             dialect: CSVDialect(comment: 0x23), columns: ["a"], fieldTypes: ["a": .integer])
         for text in ["", "\n", "\r\n\r\n", "\u{FEFF}", "\u{FEFF}\n", "# nothing", "#\n\n"] {
@@ -146,7 +146,7 @@ extension CSVReaderTests: SelfTesting {
         expect("a,a\n1,2", #"[ { key "a" string "1" key "a" string "2" } ]"#, options)
     }
 
-    private static func testRefusesWhatIsNoCSV() {
+    private static func testRefusesInvalidCSV() {
         let begun = #"[ { key "a" string "1" key "b" string "2" }"#
         expect(
             "a,b\n1,2\n3,x\"y\n",
@@ -171,7 +171,7 @@ extension CSVReaderTests: SelfTesting {
         expect([0xEF, 0xBB], " ! invalidText expected UTF-8, found bytes that are none at line 1, column 3 (byte 2)")
     }
 
-    private static func testTreatsRaggedRecordsAsTold() {
+    private static func testFollowsPoliciesForRaggedRecords() {
         expect("a,b\n1\n", "[ ! invalidSyntax $[0]: expected 2 fields, found 1 at line 2, column 1 (byte 4)")
         expect("a,b\n1,2,3\n", "[ ! invalidSyntax $[0]: expected 2 fields, found 3 at line 2, column 5 (byte 8)")
         var options = CSVReaderOptions(shortRecords: .omit, longRecords: .ignore)
@@ -184,7 +184,7 @@ extension CSVReaderTests: SelfTesting {
             options)
     }
 
-    private static func testReadsTypes() {
+    private static func testConvertsFieldsToTypedValues() {
         var options = CSVReaderOptions(dialect: .standard.withoutHeader, fieldType: .inferred)
         expect(
             "1,-0.5,true,,x\n\"1\",\"\",false,007,1e400\n1.10,1e5,-0,-0.0,1e+22\n",
@@ -232,7 +232,7 @@ extension CSVReaderTests: SelfTesting {
             options)
     }
 
-    private static func testKeepsLimits() {
+    private static func testEnforcesLimits() {
         var options = CSVReaderOptions(dialect: .standard.withoutHeader, limits: StreamLimits(stringByteCount: 4))
         expect("1234,\"56\"\n", #"[ [ string "1234" string "56" ] ]"#, options)
         expect(
@@ -265,7 +265,7 @@ extension CSVReaderTests: SelfTesting {
     }
 
     /// So many columns that it would take minutes to visit all of them for each byte, or for each short record.
-    private static func testTakesTimeForBytesOnly() throws {
+    private static func testTimeDoesNotDependOnColumns() throws {
         let count = 40_000
         let header = (0..<count).map { "c\($0)" }.joined(separator: ",") + "\n"
         let fields = [UInt8](repeating: 0x2C, count: count - 1)
@@ -285,7 +285,7 @@ extension CSVReaderTests: SelfTesting {
         expectTrue(trace.text.hasSuffix(#"{ key "c0" string "1" } ]"#), "messages")
     }
 
-    private static func testStopsForGood() throws {
+    private static func testKeepsItsErrorUntilReset() throws {
         var reader = CSVReader(sink: EventTrace())
         try reader.feed("a\n1\n")
         let first = expectThrows(StreamError.self, "too many fields") { try reader.feed("2,3\n") }

@@ -10,7 +10,7 @@ enum ColumnFillerTests {}
 extension ColumnFillerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testStoresWhatMessagesSay": testStoresWhatMessagesSay,
+            "testStoresSameValuesAsMessages": testStoresSameValuesAsMessages,
             "testStoresRowsBeforeAnError": testStoresRowsBeforeAnError,
         ]
     }
@@ -66,7 +66,7 @@ extension ColumnFillerTests: SelfTesting {
     ]
 
     // Rounds of some KB each, so that there are runs of records. They take a while in a debug build.
-    private static func testStoresWhatMessagesSay() {
+    private static func testStoresSameValuesAsMessages() {
         var random = TestRandom(seed: 20_261_124)
         for round in 0..<24 {
             // Fields that need messages, invalid fields, and records of another width are rare, and not in every round.

@@ -25,10 +25,10 @@ extension HeaderNamesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRefusesHeadersOfOtherNames": testRefusesHeadersOfOtherNames,
-            "testTakesHeadersWithSomeMembers": testTakesHeadersWithSomeMembers,
-            "testComparesWhatIsSent": testComparesWhatIsSent,
+            "testAcceptsHeadersWithSomeMembers": testAcceptsHeadersWithSomeMembers,
+            "testComparesOnlySentNames": testComparesOnlySentNames,
             "testComparesTheColumnsOfABuilder": testComparesTheColumnsOfABuilder,
-            "testIsTheSameByWorkers": testIsTheSameByWorkers,
+            "testWorkersReportSameErrors": testWorkersReportSameErrors,
         ]
     }
 
@@ -97,7 +97,7 @@ extension HeaderNamesTests: SelfTesting {
         for (text, expected) in rows { expectEqual(outcome(text, options), expected, text) }
     }
 
-    private static func testTakesHeadersWithSomeMembers() {
+    private static func testAcceptsHeadersWithSomeMembers() {
         for text in ["id\n1\n", "x,id\n1,1\n", "name,Name,id\na,b,1\n", "price\n1", "", "\n"] {
             expectEqual(outcome(text), text.contains("1") ? "1" : "0", text)
         }
@@ -109,7 +109,7 @@ extension HeaderNamesTests: SelfTesting {
         expectTrue(outcome("x\n", CSVReaderOptions(), rejecting).hasPrefix("none of the columns"), "no records")
     }
 
-    private static func testComparesWhatIsSent() {
+    private static func testComparesOnlySentNames() {
         var options = CSVReaderOptions(names: ["ID", "name"])
         expectTrue(outcome("id,name\n1,a\n", options).hasPrefix("\"ID\" is no member"), "names that are given")
         options.names = ["id", "name"]
@@ -134,7 +134,7 @@ extension HeaderNamesTests: SelfTesting {
         expectEqual(try builder.takeResult().rowCount, 1, "rows")
     }
 
-    private static func testIsTheSameByWorkers() async throws {
+    private static func testWorkersReportSameErrors() async throws {
         let rows = (0..<200).map { "\($0),x\n" }.joined()
         for header in ["Id,x\n", "x,y\n", "id,x\n"] {
             let bytes = Array((header + rows).utf8)

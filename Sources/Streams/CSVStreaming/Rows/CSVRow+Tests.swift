@@ -11,19 +11,19 @@ enum CSVRowTests {}
 extension CSVRowTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testLendsFields": testLendsFields,
-            "testIsTheSameInPieces": testIsTheSameInPieces,
+            "testReadsFieldsOfRows": testReadsFieldsOfRows,
+            "testReadsSameFieldsFromPieces": testReadsSameFieldsFromPieces,
             "testKeepsAllFieldsOfARow": testKeepsAllFieldsOfARow,
-            "testPassesOnErrorsWithTheirPlace": testPassesOnErrorsWithTheirPlace,
-            "testRefusesOtherFields": testRefusesOtherFields,
-            "testTakesBytesOfAnyEncoding": testTakesBytesOfAnyEncoding,
-            "testTakesTextsOfEveryType": testTakesTextsOfEveryType,
-            "testTakesNoQuoteForANumber": testTakesNoQuoteForANumber,
+            "testAddsPositionsToErrors": testAddsPositionsToErrors,
+            "testRefusesFieldsOutOfRange": testRefusesFieldsOutOfRange,
+            "testReadsFieldsOfEveryEncoding": testReadsFieldsOfEveryEncoding,
+            "testAcceptsEverySourceType": testAcceptsEverySourceType,
+            "testQuotesAreNeverReadAsDigits": testQuotesAreNeverReadAsDigits,
             "testFindsFieldsByName": testFindsFieldsByName,
         ]
     }
 
-    private static func testLendsFields() throws {
+    private static func testReadsFieldsOfRows() throws {
         var rows: [String] = []
         try CSV.forEachRow(in: "id,name,share\n7,\"a \"\"b\"\"\",0.25\n-8,,x\n") { row in
             rows.append("\(row.index) \(row.count) \(row.integer(at: 0) ?? 0) \(row.string(at: 1) ?? "nil")")
@@ -59,7 +59,7 @@ extension CSVRowTests: SelfTesting {
         return fields
     }
 
-    private static func testIsTheSameInPieces() throws {
+    private static func testReadsSameFieldsFromPieces() throws {
         var random = TestRandom(seed: 3)
         let text = CSVScannerTests.randomText(&random, count: 1_500, width: 4, faults: false)
         var options = CSVReaderOptions(
@@ -84,7 +84,7 @@ extension CSVRowTests: SelfTesting {
         }
     }
 
-    private static func testPassesOnErrorsWithTheirPlace() {
+    private static func testAddsPositionsToErrors() {
         let stop = expectThrows(StreamError.self, "a request to stop") {
             try CSV.forEachRow(in: "a\n1\n2\n") { row throws(StreamError) in
                 if row.index == 1 { throw .stopRequest() }
@@ -98,7 +98,7 @@ extension CSVRowTests: SelfTesting {
         expectEqual(ragged?.path?.description, "$[1]", "path")
     }
 
-    private static func testRefusesOtherFields() {
+    private static func testRefusesFieldsOutOfRange() {
         for field in [-1, 1] {
             expectTrap("field \(field)") {
                 try? CSV(reader: CSVReaderTests.arrays).forEachRow(in: "1") { row in _ = row[field] }
@@ -120,7 +120,7 @@ extension CSVRowTests: SelfTesting {
         expectEqual(try CSV.header(of: "a,b\n1,2")?.names, ["a", "b"], "header")
     }
 
-    private static func testTakesBytesOfAnyEncoding() throws {
+    private static func testReadsFieldsOfEveryEncoding() throws {
         var options = CSVReaderTests.arrays
         options.encoding = .bytes
         try CSV(reader: options).forEachRow(in: [0xFF, 0x2C, 0x31]) { row in
@@ -140,7 +140,7 @@ extension CSVRowTests: SelfTesting {
     }
 
     /// Dialects whose quotes are digits, a minus or a point, with the fast reading of numbers.
-    private static func testTakesNoQuoteForANumber() throws {
+    private static func testQuotesAreNeverReadAsDigits() throws {
         for (quote, field, inner) in [("1", "121", "2"), ("-", "-7-", "7"), (".", ".5.", "5")] {
             let options = CSVReaderOptions(dialect: CSVDialect(quote: Array(quote.utf8)[0]))
             let text = "a,b\n" + String(repeating: "\(field),\(field)\n", count: 40)
@@ -159,7 +159,7 @@ extension CSVRowTests: SelfTesting {
         }
     }
 
-    private static func testTakesTextsOfEveryType() throws {
+    private static func testAcceptsEverySourceType() throws {
         let text = "a,b\n1,x\n2,\"y\"\n"
         let path = try temporaryDirectory() + "/rows.csv"
         try Data(text.utf8).write(to: URL(filePath: path))

@@ -34,13 +34,13 @@ enum CSVScannerTests {
 extension CSVScannerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testIsTheSameByBothMachines": testIsTheSameByBothMachines,
-            "testKnowsTheLineOfEveryError": testKnowsTheLineOfEveryError,
+            "testFastScanAgreesWithPlainScan": testFastScanAgreesWithPlainScan,
+            "testReportsTheLineOfEveryError": testReportsTheLineOfEveryError,
         ]
     }
 
     // Each round has some KB, which takes a while in a debug build.
-    private static func testIsTheSameByBothMachines() {
+    private static func testFastScanAgreesWithPlainScan() {
         var random = TestRandom(seed: 20_261_123)
         for round in 0..<30 {
             let width = Int.random(in: 1...7, using: &random)
@@ -61,7 +61,7 @@ extension CSVScannerTests: SelfTesting {
         }
     }
 
-    private static func testKnowsTheLineOfEveryError() {
+    private static func testReportsTheLineOfEveryError() {
         for end in ["\n", "\r\n", "\n\"\n\",x\n"] {
             for count in [1, 7, 40, 41, 150, 151] {
                 let text = Array((String(repeating: "ab,cd\(end)", count: count) + "\"x\"y").utf8)

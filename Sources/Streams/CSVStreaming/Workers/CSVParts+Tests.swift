@@ -71,21 +71,21 @@ enum CSVPartsTests {
 extension CSVPartsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testIsTheSameByAnyNumberOfWorkers": testIsTheSameByAnyNumberOfWorkers,
+            "testResultDoesNotDependOnWorkerCount": testResultDoesNotDependOnWorkerCount,
             "testFindsTheFirstError": testFindsTheFirstError,
-            "testCutsWithinQuotesAtAnyPlace": testCutsWithinQuotesAtAnyPlace,
+            "testCutsWithinQuotesAtAnyOffset": testCutsWithinQuotesAtAnyOffset,
             "testFindsTheFirstErrorOfAClosure": testFindsTheFirstErrorOfAClosure,
-            "testKeepsLimitsOfTheWholeText": testKeepsLimitsOfTheWholeText,
-            "testKeepsLimitsOfAllValues": testKeepsLimitsOfAllValues,
+            "testEnforcesLimitsOfTheWholeText": testEnforcesLimitsOfTheWholeText,
+            "testEnforcesLimitsOfAllValues": testEnforcesLimitsOfAllValues,
             "testSkipsLinesBeforeTheFirstRecord": testSkipsLinesBeforeTheFirstRecord,
-            "testMakesTheSameValues": testMakesTheSameValues,
+            "testDecodesSameValuesFromParts": testDecodesSameValuesFromParts,
             "testStopsWhenCancelled": testStopsWhenCancelled,
-            "testMakesTheSameOfAFile": testMakesTheSameOfAFile,
-            "testReadsNotFarAhead": testReadsNotFarAhead,
+            "testDecodesSameValuesFromFile": testDecodesSameValuesFromFile,
+            "testLimitsReadAhead": testLimitsReadAhead,
         ]
     }
 
-    private static func testIsTheSameByAnyNumberOfWorkers() async throws {
+    private static func testResultDoesNotDependOnWorkerCount() async throws {
         var random = TestRandom(seed: 11)
         for round in 0..<20 {
             let width = 1 + round % 4
@@ -99,7 +99,7 @@ extension CSVPartsTests: SelfTesting {
         }
     }
 
-    private static func testCutsWithinQuotesAtAnyPlace() async throws {
+    private static func testCutsWithinQuotesAtAnyOffset() async throws {
         for count in 0..<20 {
             let filler = String(repeating: "x", count: count)
             let text = "a,b\n\(filler),\"\n,\n\"\n" + String(repeating: "1,\"2\n3\"\r\n\"\"\"\n\",\n", count: 5)
@@ -155,7 +155,7 @@ extension CSVPartsTests: SelfTesting {
         }
     }
 
-    private static func testKeepsLimitsOfTheWholeText() async throws {
+    private static func testEnforcesLimitsOfTheWholeText() async throws {
         let text = Array(("a,b\n" + String(repeating: "1,\"\n\"\n", count: 60)).utf8)
         for limit in [0, 3, 4, 100, text.count / 2, text.count - 1, text.count] {
             let options = CSVReaderOptions(limits: StreamLimits(totalByteCount: limit))
@@ -166,7 +166,7 @@ extension CSVPartsTests: SelfTesting {
     }
 
     /// Values whose unknown members are collected; their total number is limited.
-    private static func testKeepsLimitsOfAllValues() async throws {
+    private static func testEnforcesLimitsOfAllValues() async throws {
         // At least two parts, and not much more than the size of a piece.
         let row = "1,2," + String(repeating: "x", count: 6_000) + "\n"
         let text = Array(("a,b,c\n" + String(repeating: row, count: 2 * CSV.smallestPart / 6_000 + 1)).utf8)
@@ -216,7 +216,7 @@ extension CSVPartsTests: SelfTesting {
         try await expectSame(Array((text + "1,2,3\r").utf8), CSVReaderOptions(), "a line behind a mark")
     }
 
-    private static func testMakesTheSameValues() async throws {
+    private static func testDecodesSameValuesFromParts() async throws {
         var text = Array("a,b\n".utf8)
         for row in 0..<500 { text += Array("name \(row),\(row % 7 == 0 ? "" : "\"line\n\(row)\"")\n".utf8) }
         let expected = try CSV.decode([Line].self, from: text)
@@ -227,7 +227,7 @@ extension CSVPartsTests: SelfTesting {
         expectEqual(try await CSV().decode([Line].self, from: text, workers: 2), expected, "values of small texts")
     }
 
-    private static func testMakesTheSameOfAFile() async throws {
+    private static func testDecodesSameValuesFromFile() async throws {
         var text = Array("a,b\n".utf8)
         for row in 0..<500 { text += Array("\(row),\(row % 7 == 0 ? "" : "\"line\n\(row)\"")\n".utf8) }
         let path = try temporaryDirectory() + "/lines.csv"
@@ -255,7 +255,7 @@ extension CSVPartsTests: SelfTesting {
         }
     }
 
-    private static func testReadsNotFarAhead() async throws {
+    private static func testLimitsReadAhead() async throws {
         let path = try temporaryDirectory() + "/numbers.csv"
         var text = "offset\n"
         while text.utf8.count < 60_000 { text += "\(text.utf8.count)\n" }

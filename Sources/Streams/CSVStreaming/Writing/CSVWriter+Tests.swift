@@ -28,13 +28,13 @@ extension CSVWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testWritesRecords": testWritesRecords,
-            "testQuotesWhatNeedsQuotes": testQuotesWhatNeedsQuotes,
+            "testQuotesFieldsOnlyIfNeeded": testQuotesFieldsOnlyIfNeeded,
             "testRefusesNumbersThatNeedQuotes": testRefusesNumbersThatNeedQuotes,
             "testPutsMembersIntoTheirColumns": testPutsMembersIntoTheirColumns,
-            "testRefusesWhatIsNoRecord": testRefusesWhatIsNoRecord,
-            "testReadsBackWhatItWrote": testReadsBackWhatItWrote,
+            "testRefusesInvalidRecords": testRefusesInvalidRecords,
+            "testReadsItsOwnOutput": testReadsItsOwnOutput,
             "testWritesValuesOfBoundTypes": testWritesValuesOfBoundTypes,
-            "testIsUsedAgain": testIsUsedAgain,
+            "testIsReusableAfterReset": testIsReusableAfterReset,
         ]
     }
 
@@ -57,7 +57,7 @@ extension CSVWriterTests: SelfTesting {
             "arrays with columns")
     }
 
-    private static func testQuotesWhatNeedsQuotes() throws {
+    private static func testQuotesFieldsOnlyIfNeeded() throws {
         let rows = [
             ("x", "x"), ("", "\"\""), ("a,b", "\"a,b\""), ("1", "\"1\""), ("-0.5", "\"-0.5\""), ("-0.5e3", "-0.5e3"),
             ("true", "\"true\""),
@@ -125,7 +125,7 @@ extension CSVWriterTests: SelfTesting {
             "\t1\r\n", "no header")
     }
 
-    private static func testRefusesWhatIsNoRecord() {
+    private static func testRefusesInvalidRecords() {
         let rows = [
             (#"[ { key "a" [ ] } ]"#, "unrepresentable $[0].a: a field has no place for an array"),
             (#"[ { key "a" null } { key "a" { } } ]"#, "unrepresentable $[1].a: a field has no place for a dictionary"),
@@ -160,7 +160,7 @@ extension CSVWriterTests: SelfTesting {
     }
 
     /// Random records of all scalars, read back with inferred types; null and the empty string remain different.
-    private static func testReadsBackWhatItWrote() throws {
+    private static func testReadsItsOwnOutput() throws {
         var random = TestRandom(seed: 5)
         let scalars = [
             "null", "true", "false", "integer 0", "integer -9223372036854775808", "unsigned 18446744073709551615",
@@ -210,7 +210,7 @@ extension CSVWriterTests: SelfTesting {
         expectEqual(try CSV.decode([[Stop].Element].self, from: text), stops, "values")
     }
 
-    private static func testIsUsedAgain() throws {
+    private static func testIsReusableAfterReset() throws {
         var writer = CSVWriter(options: lines)
         let error = expectThrows(StreamError.self, "a list within a record") { try writer.write([["a": [1]]]) }
         expectEqual(error?.kind, .unrepresentable, "kind")

@@ -12,14 +12,14 @@ extension ItemDatabaseTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testWritesOnlyChangedRows": testWritesOnlyChangedRows,
-            "testKeepsTheRestOfADatabase": testKeepsTheRestOfADatabase,
+            "testKeepsOtherTables": testKeepsOtherTables,
             "testRefusesAForeignTable": testRefusesAForeignTable,
-            "testLeavesADatabaseWithOtherTables": testLeavesADatabaseWithOtherTables,
-            "testAddsBehindTheGreatestNumber": testAddsBehindTheGreatestNumber,
-            "testFindsTheTableInAnyCase": testFindsTheTableInAnyCase,
-            "testRefusesTablesWithoutNumbersOfRows": testRefusesTablesWithoutNumbersOfRows,
-            "testTakesTablesOfOtherRules": testTakesTablesOfOtherRules,
-            "testSeesEveryChange": testSeesEveryChange,
+            "testRefusesADamagedDatabaseWithOtherTables": testRefusesADamagedDatabaseWithOtherTables,
+            "testAppendsAfterTheLargestNumber": testAppendsAfterTheLargestNumber,
+            "testIgnoresCaseOfTableName": testIgnoresCaseOfTableName,
+            "testRefusesTablesWithoutIntegerPrimaryKey": testRefusesTablesWithoutIntegerPrimaryKey,
+            "testAcceptsTablesWithOtherConstraints": testAcceptsTablesWithOtherConstraints,
+            "testWritesChangesThatCollationsIgnore": testWritesChangesThatCollationsIgnore,
             "testRefusesAKeyWithNUL": testRefusesAKeyWithNUL,
         ]
     }
@@ -52,7 +52,7 @@ extension ItemDatabaseTests: SelfTesting {
             .text("*clip 4,+clip 11,-clip 7"), "changes")
     }
 
-    private static func testKeepsTheRestOfADatabase() throws {
+    private static func testKeepsOtherTables() throws {
         let path = "\(try temporaryDirectory())/clips"
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create, journalMode: .wal))
         try connection.execute("CREATE TABLE other (x); INSERT INTO other VALUES (1)")
@@ -76,7 +76,7 @@ extension ItemDatabaseTests: SelfTesting {
         expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(1), "its rows")
     }
 
-    private static func testLeavesADatabaseWithOtherTables() throws {
+    private static func testRefusesADamagedDatabaseWithOtherTables() throws {
         let path = "\(try temporaryDirectory())/clips"
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
         try connection.execute(
@@ -104,7 +104,7 @@ extension ItemDatabaseTests: SelfTesting {
         expectEqual(try SQLiteConnection(path: path).value("SELECT count(*) FROM other"), .integer(1), "still there")
     }
 
-    private static func testAddsBehindTheGreatestNumber() throws {
+    private static func testAppendsAfterTheLargestNumber() throws {
         let path = "\(try temporaryDirectory())/clips"
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
         try connection.execute(
@@ -122,7 +122,7 @@ extension ItemDatabaseTests: SelfTesting {
         expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(2), "rows")
     }
 
-    private static func testFindsTheTableInAnyCase() throws {
+    private static func testIgnoresCaseOfTableName() throws {
         let path = "\(try temporaryDirectory())/clips"
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
         try connection.execute("CREATE TABLE Items (Number INTEGER PRIMARY KEY, ID TEXT, Item TEXT)")
@@ -132,7 +132,7 @@ extension ItemDatabaseTests: SelfTesting {
         expectEqual(try Clips(path: path, format: .sqlite).items, [Clip(1)], "items")
     }
 
-    private static func testRefusesTablesWithoutNumbersOfRows() throws {
+    private static func testRefusesTablesWithoutIntegerPrimaryKey() throws {
         let rows = #"INSERT INTO items VALUES (1, 'a', '{"identifier": "a"}'), (2, 'b', '{"identifier": "b"}')"#
         for (index, table) in [
             "TABLE items (number INTEGER, id TEXT, item TEXT)",
@@ -155,7 +155,7 @@ extension ItemDatabaseTests: SelfTesting {
         }
     }
 
-    private static func testTakesTablesOfOtherRules() throws {
+    private static func testAcceptsTablesWithOtherConstraints() throws {
         for (index, table) in [
             "(number integer PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, item TEXT NOT NULL)",
             "(number INTEGER, id TEXT, item TEXT, PRIMARY KEY (number))",
@@ -175,7 +175,7 @@ extension ItemDatabaseTests: SelfTesting {
     }
 
     /// An item is written if its bytes changed, even if the table's collation treats both as equal.
-    private static func testSeesEveryChange() throws {
+    private static func testWritesChangesThatCollationsIgnore() throws {
         for (index, rule) in ["NOCASE", "RTRIM"].enumerated() {
             let path = "\(try temporaryDirectory())/clips\(index)"
             let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))

@@ -64,15 +64,15 @@ enum ItemLimitTests {
 extension ItemLimitTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKeepsNil": testKeepsNil,
-            "testTakesNullAsMissing": testTakesNullAsMissing,
+            "testKeepsNilMembers": testKeepsNilMembers,
+            "testReadsNullAsDefault": testReadsNullAsDefault,
             "testReadsNestedOptionalsAsNilAndURLsWithoutABase": testReadsNestedOptionalsAsNilAndURLsWithoutABase,
-            "testReadsWhateverItWrites": testReadsWhateverItWrites,
-            "testRefusesLevelsThatItDoesNotRead": testRefusesLevelsThatItDoesNotRead,
-            "testRefusesLongKeysThatAreRepeated": testRefusesLongKeysThatAreRepeated,
+            "testReadsItsOwnLargestFiles": testReadsItsOwnLargestFiles,
+            "testRefusesToWriteUnreadableDepth": testRefusesToWriteUnreadableDepth,
+            "testRefusesRepeatedLongKeys": testRefusesRepeatedLongKeys,
             "testKeepsNumbersOfAnyLength": testKeepsNumbersOfAnyLength,
-            "testSaysWhichItemIsRefused": testSaysWhichItemIsRefused,
-            "testTakesADashForAName": testTakesADashForAName,
+            "testNamesRefusedItem": testNamesRefusedItem,
+            "testReadsDashAsFileName": testReadsDashAsFileName,
         ]
     }
 
@@ -80,7 +80,7 @@ extension ItemLimitTests: SelfTesting {
 
     // MARK: Nil
 
-    private static func testKeepsNil() throws {
+    private static func testKeepsNilMembers() throws {
         let nothing = Choice(id: "nil", number: nil, text: nil, list: nil, inner: nil, flag: nil)
         let inside = Choice(id: "inside", inner: Choice.Inner(real: nil), flag: true)
         try eachFormat { format, path in
@@ -104,7 +104,7 @@ extension ItemLimitTests: SelfTesting {
     }
 
     /// Members that were nil when they were written, in a type that no longer accepts nil.
-    private static func testTakesNullAsMissing() throws {
+    private static func testReadsNullAsDefault() throws {
         struct Newer: StreamObject, Identifiable, Equatable {
             var id = ""
             var number = 7
@@ -146,7 +146,7 @@ extension ItemLimitTests: SelfTesting {
     // MARK: Limits
 
     /// Texts beyond the default limit of readers, and the greatest depth for writing.
-    private static func testReadsWhateverItWrites() throws {
+    private static func testReadsItsOwnLargestFiles() throws {
         var long = ItemRepositoryTests.Clip(1)
         long.note = String(repeating: "x", count: 1 + 64 << 20)
         for format in [ItemFileFormat.binaryPropertyList, .sqlite].sampledInDebug(every: 2) {
@@ -176,7 +176,7 @@ extension ItemLimitTests: SelfTesting {
     }
 
     /// Tests the last level that is read and the first one beyond it, alone and together with an element that is not an item.
-    private static func testRefusesLevelsThatItDoesNotRead() throws {
+    private static func testRefusesToWriteUnreadableDepth() throws {
         try eachFormat { format, path in
             // A row is an item, but elements of a file are within an array.
             let (most, mostArrays) = format == .sqlite ? (256, 511) : (255, 510)
@@ -216,7 +216,7 @@ extension ItemLimitTests: SelfTesting {
     }
 
     /// A property list stores a key once, and its reader limits the expanded size to 64 MiB. This test is slow.
-    private static func testRefusesLongKeysThatAreRepeated() throws {
+    private static func testRefusesRepeatedLongKeys() throws {
         let bags = try ItemRepository<Bag>(path: "\(try temporaryDirectory())/bags")
         let key = String(repeating: "k", count: 1 << 16)
         for id in 0..<1_000 { bags.add(Bag(id: id, counts: [key: id])) }
@@ -248,7 +248,7 @@ extension ItemLimitTests: SelfTesting {
         }
     }
 
-    private static func testSaysWhichItemIsRefused() throws {
+    private static func testNamesRefusedItem() throws {
         struct Ratio: StreamObject, Identifiable {
             var id = 0
             var value = 0.0
@@ -269,7 +269,7 @@ extension ItemLimitTests: SelfTesting {
 
     // MARK: Names
 
-    private static func testTakesADashForAName() throws {
+    private static func testReadsDashAsFileName() throws {
         let old = unsafe try requireNotNil(getcwd(nil, 0), "directory")
         defer {
             unsafe chdir(old)

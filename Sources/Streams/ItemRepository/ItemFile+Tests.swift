@@ -28,17 +28,17 @@ extension ItemFileTests: SelfTesting {
         [
             "testKeepsACorruptFileAside": testKeepsACorruptFileAside,
             "testKeepsInvalidItemsInTheFile": testKeepsInvalidItemsInTheFile,
-            "testWhatReplacesALeftOutItemComesFirst": testWhatReplacesALeftOutItemComesFirst,
-            "testTakesTheLastOfMembersWithOneName": testTakesTheLastOfMembersWithOneName,
-            "testReadsLittleOfOtherFiles": testReadsLittleOfOtherFiles,
-            "testRemovedItemsStayAway": testRemovedItemsStayAway,
+            "testReplacementPrecedesLeftOutItem": testReplacementPrecedesLeftOutItem,
+            "testLastOfRepeatedMembersWins": testLastOfRepeatedMembersWins,
+            "testReadsOnlyStartOfOtherFiles": testReadsOnlyStartOfOtherFiles,
+            "testRemovedItemsStayRemoved": testRemovedItemsStayRemoved,
             "testKeepsDatesExactly": testKeepsDatesExactly,
-            "testTheLaterOneWins": testTheLaterOneWins,
-            "testReleasesItemsThatLookAtIt": testReleasesItemsThatLookAtIt,
-            "testCountsKeysThatAreNotThemselves": testCountsKeysThatAreNotThemselves,
-            "testReadsFilesOfAnyNameAndSize": testReadsFilesOfAnyNameAndSize,
-            "testLeavesFilesOfOtherFormats": testLeavesFilesOfOtherFormats,
-            "testTakesItemsOfAnOlderType": testTakesItemsOfAnOlderType,
+            "testLaterFlushWins": testLaterFlushWins,
+            "testReleasesItemsThatUseTheRepository": testReleasesItemsThatUseTheRepository,
+            "testCountsItemsWithNaNKeys": testCountsItemsWithNaNKeys,
+            "testReadsFilesWithSpecialNamesAndSizes": testReadsFilesWithSpecialNamesAndSizes,
+            "testKeepsFilesOfOtherFormats": testKeepsFilesOfOtherFormats,
+            "testReadsItemsOfOlderType": testReadsItemsOfOlderType,
         ]
     }
 
@@ -115,7 +115,7 @@ extension ItemFileTests: SelfTesting {
     }
 
     /// An element with the same key does not replace an item that was removed.
-    private static func testRemovedItemsStayAway() throws {
+    private static func testRemovedItemsStayRemoved() throws {
         let json =
             #"[{"identifier": "a"}, {"identifier": "a", "views": 2}, {"identifier": "b"}, {"identifier": "b"}, 7]"#
         try ItemRepositoryTests.eachFormat { format, path in
@@ -152,7 +152,7 @@ extension ItemFileTests: SelfTesting {
     }
 
     /// An added item comes before a left-out element with the same key, in case both become valid items later.
-    private static func testWhatReplacesALeftOutItemComesFirst() throws {
+    private static func testReplacementPrecedesLeftOutItem() throws {
         try ItemRepositoryTests.eachFormat { format, path in
             let older = try ItemRepository<Older>(path: path, format: format)
             for (id, value) in [("a", 1), ("b", 2)] { older.add(Older(id: id, value: value)) }
@@ -176,7 +176,7 @@ extension ItemFileTests: SelfTesting {
     }
 
     /// If members have the same name, the last one is used, even if an earlier one has the wrong type.
-    private static func testTakesTheLastOfMembersWithOneName() throws {
+    private static func testLastOfRepeatedMembersWins() throws {
         let text = #"{"identifier":"a","views":"many","views":4}"#
         try ItemRepositoryTests.eachFormat { format, path in
             switch format {
@@ -193,7 +193,7 @@ extension ItemFileTests: SelfTesting {
     }
 
     /// Only the beginning of a file of another format is read.
-    private static func testReadsLittleOfOtherFiles() throws {
+    private static func testReadsOnlyStartOfOtherFiles() throws {
         let path = "\(try temporaryDirectory())/large"
         for (start, count) in [("z", 256 << 10), ("bplist00", 4 << 20)] {
             try ItemRepositoryTests.put(
@@ -238,7 +238,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    private static func testTheLaterOneWins() throws {
+    private static func testLaterFlushWins() throws {
         try ItemRepositoryTests.eachFormat { format, path in
             let (first, second) = (try Clips(path: path, format: format), try Clips(path: path, format: format))
             var clip = Clip(1)
@@ -267,7 +267,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    private static func testReleasesItemsThatLookAtIt() throws {
+    private static func testReleasesItemsThatUseTheRepository() throws {
         let watchers = try ItemRepository<Watcher>(path: "\(try temporaryDirectory())/watchers", format: .json)
         unsafe (Watcher.repository, Watcher.counts) = (watchers, [])
         for id in 0..<40 { watchers.add(Watcher(id)) }
@@ -282,7 +282,7 @@ extension ItemFileTests: SelfTesting {
         unsafe Watcher.repository = nil
     }
 
-    private static func testCountsKeysThatAreNotThemselves() throws {
+    private static func testCountsItemsWithNaNKeys() throws {
         struct Measure: StreamObject, Identifiable { var id = 0.0 }
         let measures = try ItemRepository<Measure>(path: "\(try temporaryDirectory())/measures")
         for id in 0..<35 { measures.add(Measure(id: id % 7 == 0 ? .nan : Double(id))) }
@@ -294,7 +294,7 @@ extension ItemFileTests: SelfTesting {
 
     /// Names with a special meaning in SQLite are paths, a byte order mark before JSON is skipped, and reported sizes are not
     /// trusted.
-    private static func testReadsFilesOfAnyNameAndSize() throws {
+    private static func testReadsFilesWithSpecialNamesAndSizes() throws {
         let old = unsafe try requireNotNil(getcwd(nil, 0), "directory")
         defer {
             unsafe chdir(old)
@@ -312,7 +312,7 @@ extension ItemFileTests: SelfTesting {
         expectEqual(try Clips(path: "marked.json", format: .json).items.map(\.id), ["a"], "behind a mark")
     }
 
-    private static func testLeavesFilesOfOtherFormats() throws {
+    private static func testKeepsFilesOfOtherFormats() throws {
         try ItemRepositoryTests.eachFormat { format, path in
             let clips = try Clips(path: path, format: format)
             clips.add(Clip(1))
@@ -327,7 +327,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    private static func testTakesItemsOfAnOlderType() throws {
+    private static func testReadsItemsOfOlderType() throws {
         struct Older: StreamObject, Identifiable {
             var identifier = ""
             var gone = 3

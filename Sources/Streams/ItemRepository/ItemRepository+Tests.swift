@@ -61,12 +61,12 @@ extension ItemRepositoryTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testKeepsItemsByKey": testKeepsItemsByKey,
-            "testReadsWhatItWrote": testReadsWhatItWrote,
-            "testForgetsWhatWasNotWritten": testForgetsWhatWasNotWritten,
-            "testAgreesWithADictionaryInOrder": testAgreesWithADictionaryInOrder,
-            "testThrowsWhatTheSystemRefuses": testThrowsWhatTheSystemRefuses,
+            "testReadsItsOwnFiles": testReadsItsOwnFiles,
+            "testReloadDiscardsUnwrittenChanges": testReloadDiscardsUnwrittenChanges,
+            "testBehavesLikeAnOrderedDictionary": testBehavesLikeAnOrderedDictionary,
+            "testThrowsErrorsOfTheFileSystem": testThrowsErrorsOfTheFileSystem,
             "testSurvivesKillsAtAnyMoment": testSurvivesKillsAtAnyMoment,
-            "testFollowsALinkAndKeepsOtherNames": testFollowsALinkAndKeepsOtherNames,
+            "testFollowsSymbolicAndKeepsHardLinks": testFollowsSymbolicAndKeepsHardLinks,
         ]
     }
 
@@ -126,7 +126,7 @@ extension ItemRepositoryTests: SelfTesting {
         expectEqual(clips.items, [], "all removed")
     }
 
-    private static func testReadsWhatItWrote() throws {
+    private static func testReadsItsOwnFiles() throws {
         try eachFormat { format, path in
             let clips = try Clips(path: path, format: format)
             for count in [0, 1, 300] {
@@ -142,7 +142,7 @@ extension ItemRepositoryTests: SelfTesting {
         }
     }
 
-    private static func testForgetsWhatWasNotWritten() throws {
+    private static func testReloadDiscardsUnwrittenChanges() throws {
         try eachFormat { format, path in
             let clips = try Clips(path: path, format: format)
             clips.add(Clip(1))
@@ -159,7 +159,7 @@ extension ItemRepositoryTests: SelfTesting {
         }
     }
 
-    private static func testAgreesWithADictionaryInOrder() throws {
+    private static func testBehavesLikeAnOrderedDictionary() throws {
         try eachFormat { format, path in
             var random = TestRandom(seed: 20_261_123)
             var clips = try Clips(path: path, format: format)
@@ -188,7 +188,7 @@ extension ItemRepositoryTests: SelfTesting {
 
     // MARK: The system
 
-    private static func testThrowsWhatTheSystemRefuses() throws {
+    private static func testThrowsErrorsOfTheFileSystem() throws {
         try eachFormat { format, path in
             unsafe mkdir(path, 0o755)
             expectThrows(StreamError.self, "a directory, as \(format)") { _ = try Clips(path: path, format: format) }
@@ -270,7 +270,7 @@ extension ItemRepositoryTests: SelfTesting {
         }
     }
 
-    private static func testFollowsALinkAndKeepsOtherNames() throws {
+    private static func testFollowsSymbolicAndKeepsHardLinks() throws {
         for format in [ItemFileFormat.binaryPropertyList, .json] {
             let directory = try directory(for: format)
             let clips = try Clips(path: "\(directory)/real", format: format)

@@ -257,12 +257,12 @@ extension ByteOutputTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testGrowsInMemory": testGrowsInMemory,
-            "testSaysWhenThereIsNoMemory": testSaysWhenThereIsNoMemory,
+            "testThrowsIfMemoryIsExhausted": testThrowsIfMemoryIsExhausted,
             "testWritesOutWhenFull": testWritesOutWhenFull,
-            "testHoldsWhenTold": testHoldsWhenTold,
-            "testReportsARefusingDescriptor": testReportsARefusingDescriptor,
-            "testWritesEachByteOnceInSpiteOfErrors": testWritesEachByteOnceInSpiteOfErrors,
-            "testTextBeginsWithACharacter": testTextBeginsWithACharacter,
+            "testHoldsBytesInMemoryIfAsked": testHoldsBytesInMemoryIfAsked,
+            "testReportsErrorsOfTheDescriptor": testReportsErrorsOfTheDescriptor,
+            "testWritesEachByteOnceDespiteErrors": testWritesEachByteOnceDespiteErrors,
+            "testTextStartsWithWholeCharacter": testTextStartsWithWholeCharacter,
         ]
     }
 
@@ -275,7 +275,7 @@ extension ByteOutputTests: SelfTesting {
         expectEqual(output.bytes, [0, 1, 0x78, 0x79], "bytes after truncation")
     }
 
-    private static func testSaysWhenThereIsNoMemory() throws {
+    private static func testThrowsIfMemoryIsExhausted() throws {
         var output = ByteOutput()
         for byteCount in [Int.max, .max - 4_096, 1 << 62, 1 << 48] {
             try output.append(0x61)
@@ -295,7 +295,7 @@ extension ByteOutputTests: SelfTesting {
         }
     }
 
-    private static func testHoldsWhenTold() throws {
+    private static func testHoldsBytesInMemoryIfAsked() throws {
         try withPipe { read, write in
             var output = ByteOutput(descriptor: write, bufferByteCount: 64)
             output.isHolding = true
@@ -308,14 +308,14 @@ extension ByteOutputTests: SelfTesting {
         }
     }
 
-    private static func testReportsARefusingDescriptor() throws {
+    private static func testReportsErrorsOfTheDescriptor() throws {
         var output = ByteOutput(descriptor: -1)
         try output.append(0x61)
         let error = expectThrows(StreamError.self, "flush") { try output.flush() }
         expectEqual(error?.kind, .cannotWrite, "kind")
     }
 
-    private static func testWritesEachByteOnceInSpiteOfErrors() throws {
+    private static func testWritesEachByteOnceDespiteErrors() throws {
         try withPipe { reading, writing in
             // A nonblocking pipe accepts a part, and refuses the rest until the other end is read.
             expectEqual(fcntl(writing, F_SETFL, O_NONBLOCK), 0, "fcntl")
@@ -337,7 +337,7 @@ extension ByteOutputTests: SelfTesting {
         }
     }
 
-    private static func testTextBeginsWithACharacter() throws {
+    private static func testTextStartsWithWholeCharacter() throws {
         // A pipe accepts whole pages.
         for (start, character) in [("", "é"), ("a", "é"), ("a", "🙂"), ("ab", "🙂"), ("abc", "🙂"), ("abcd", "🙂")] {
             try withPipe { _, writing in

@@ -45,13 +45,13 @@ import InClassTesting
 extension LargePages: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testChangesNoByte": testChangesNoByte,
-            "testLeavesAnAreaWhole": testLeavesAnAreaWhole,
-            "testMakesWholePages": testMakesWholePages,
+            "testKeepsAllBytes": testKeepsAllBytes,
+            "testDoesNotSplitMappings": testDoesNotSplitMappings,
+            "testRoundsCapacityToWholePages": testRoundsCapacityToWholePages,
         ]
     }
 
-    private static func testMakesWholePages() {
+    private static func testRoundsCapacityToWholePages() {
         for count in [0, 1, byteCount - 64, byteCount - 63, byteCount, 5_000_000, 8 * byteCount - 64] {
             let capacity = capacity(for: count)
             expectGreaterThanOrEqual(capacity, count, "capacity for \(count)")
@@ -74,7 +74,7 @@ extension LargePages: SelfTesting {
     }
 
     // Memory in two mappings is copied when it grows, and the new pages are not large.
-    private static func testLeavesAnAreaWhole() throws {
+    private static func testDoesNotSplitMappings() throws {
         #if os(Linux)
         // Mapped as by `malloc`, with a few bytes of its own before the first one. No other code uses this memory.
         let areaByteCount = 3 * byteCount
@@ -94,7 +94,7 @@ extension LargePages: SelfTesting {
         #endif
     }
 
-    private static func testChangesNoByte() {
+    private static func testKeepsAllBytes() {
         // A length that doesn't divide the size of a page, so that all pages differ.
         let piece = (0..<4_099).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 11) }
         var bytes: [UInt8] = []

@@ -84,8 +84,8 @@ import InClassTesting
 extension StackBounds: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testKnowsTheStackOfEachThread": testKnowsTheStackOfEachThread,
-            "testEndsRecursionInTime": testEndsRecursionInTime,
+            "testFindsStackBoundsOfEachThread": testFindsStackBoundsOfEachThread,
+            "testStopsRecursionBeforeStackOverflow": testStopsRecursionBeforeStackOverflow,
         ]
     }
 
@@ -127,7 +127,7 @@ extension StackBounds: SelfTesting {
         #endif
     }
 
-    private static func testKnowsTheStackOfEachThread() {
+    private static func testFindsStackBoundsOfEachThread() {
         for size in [64 << 10, 128 << 10, 512 << 10, 4 << 20] {
             run(onStackOf: size) {
                 guard let (lowest, byteCount) = bounds() else { return fail("the stack is not known") }
@@ -146,7 +146,7 @@ extension StackBounds: SelfTesting {
         }
     }
 
-    private static func testEndsRecursionInTime() {
+    private static func testStopsRecursionBeforeStackOverflow() {
         // Work after the call; otherwise the optimizer converts the recursion to a loop, which needs no stack.
         @inline(never) @Sendable
         func depth(_ levels: inout [Int]) -> Int {

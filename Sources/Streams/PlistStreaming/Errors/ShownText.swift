@@ -33,9 +33,11 @@ package enum ShownText {
 import InClassTesting
 
 extension ShownText: SelfTesting {
-    package static var testSelectors: TestSelectors { ["testCutsBeforeACharacter": testCutsBeforeACharacter] }
+    package static var testSelectors: TestSelectors {
+        ["testShortensTextBetweenCharacters": testShortensTextBetweenCharacters]
+    }
 
-    private static func testCutsBeforeACharacter() {
+    private static func testShortensTextBetweenCharacters() {
         expectEqual(quoted("a\"b".utf8), #""a\"b""#, "quoted")
         for character in ["a", "é", "€", "🙂"] {
             let length = character.utf8.count

@@ -206,11 +206,11 @@ extension StreamError: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testDescribesPathMessageAndPosition": testDescribesPathMessageAndPosition,
-            "testKeepsItsFirstPlace": testKeepsItsFirstPlace,
+            "testKeepsFirstPositionAndPath": testKeepsFirstPositionAndPath,
             "testDescribesItselfLikeACompiler": testDescribesItselfLikeACompiler,
-            "testTellsStopRequestsApart": testTellsStopRequestsApart,
-            "testStandsForErrorsOfClosures": testStandsForErrorsOfClosures,
-            "testGetsItsPathFromTheInsideOut": testGetsItsPathFromTheInsideOut,
+            "testDistinguishesStopRequests": testDistinguishesStopRequests,
+            "testWrapsErrorsOfClosures": testWrapsErrorsOfClosures,
+            "testAddsPathStepsFromInsideOut": testAddsPathStepsFromInsideOut,
         ]
     }
 
@@ -225,7 +225,7 @@ extension StreamError: SelfTesting {
             "$[3].title: expected a string, found null at line 3, column 7 (byte 52)", "with places")
     }
 
-    private static func testKeepsItsFirstPlace() {
+    private static func testKeepsFirstPositionAndPath() {
         let error = StreamError(.typeMismatch, "m", position: place, path: path)
         expectEqual(error.located(at: .start), error, "another position")
         expectEqual(error.located(at: StreamPath()), error, "another path")
@@ -235,7 +235,7 @@ extension StreamError: SelfTesting {
         expectEqual(caused.cause as? StreamError, error, "the cause of an error with places")
     }
 
-    private static func testGetsItsPathFromTheInsideOut() {
+    private static func testAddsPathStepsFromInsideOut() {
         let error = StreamError(.limitExceeded, "m")
         expectEqual(error.within(.key("a")).within(.index(7)).path?.description, "$[7].a", "path")
         let whole = StreamError(.limitExceeded, "m", path: path)
@@ -246,7 +246,7 @@ extension StreamError: SelfTesting {
         for count in [257, 258, 600] { expectNil(deep(count).path, "path of \(count) steps") }
     }
 
-    private static func testStandsForErrorsOfClosures() {
+    private static func testWrapsErrorsOfClosures() {
         let own = StreamError(.typeMismatch, "m")
         expectEqual(StreamError(ofReceiver: own), own, "an error of a stream")
         expectEqual(own.ofThisText, own, "an error of a sink")
@@ -293,7 +293,7 @@ extension StreamError: SelfTesting {
             "without position")
     }
 
-    private static func testTellsStopRequestsApart() {
+    private static func testDistinguishesStopRequests() {
         expectTrue(StreamError.stopRequest().isStopRequest, "a stop request")
         expectFalse(StreamError(.misuse, "m").isStopRequest, "another error")
         expectTrue(StreamError(.unexpectedEnd, "m").isUnexpectedEnd, "an unexpected end")

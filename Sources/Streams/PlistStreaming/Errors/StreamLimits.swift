@@ -42,9 +42,11 @@ public struct StreamLimits: Sendable, Hashable {
 import InClassTesting
 
 extension StreamLimits: SelfTesting {
-    public static var testSelectors: TestSelectors { ["testHasNoNegativeBounds": testHasNoNegativeBounds] }
+    public static var testSelectors: TestSelectors {
+        ["testReplacesNegativeLimitsWithZero": testReplacesNegativeLimitsWithZero]
+    }
 
-    private static func testHasNoNegativeBounds() {
+    private static func testReplacesNegativeLimitsWithZero() {
         let none = StreamLimits(depth: 0, stringByteCount: 0, numberByteCount: 0, totalByteCount: 0)
         for number in [-1, .min, .min + 5] {
             expectEqual(

@@ -56,12 +56,12 @@ extension StreamPath: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testWritesPlainNamesAfterPoints": testWritesPlainNamesAfterPoints,
+            "testWritesPlainNamesAfterDots": testWritesPlainNamesAfterDots,
             "testQuotesOtherNames": testQuotesOtherNames,
         ]
     }
 
-    private static func testWritesPlainNamesAfterPoints() {
+    private static func testWritesPlainNamesAfterDots() {
         expectEqual(StreamPath().description, "$", "the root")
         expectEqual(StreamPath().element(3).member("title").description, "$[3].title", "an element's member")
         expectEqual(StreamPath().member("größe_2").description, "$.größe_2", "a name beyond ASCII")

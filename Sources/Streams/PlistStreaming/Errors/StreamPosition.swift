@@ -35,9 +35,11 @@ import InClassTesting
 
 extension StreamPosition: SelfTesting {
     /// The tests of this type.
-    public static var testSelectors: TestSelectors { ["testDescribesItself": testDescribesItself] }
+    public static var testSelectors: TestSelectors {
+        ["testDescribesLineColumnAndByte": testDescribesLineColumnAndByte]
+    }
 
-    private static func testDescribesItself() {
+    private static func testDescribesLineColumnAndByte() {
         expectEqual(start.description, "line 1, column 1 (byte 0)", "the first position")
         expectEqual(
             StreamPosition(byteOffset: 52, line: 3, column: 7).description, "line 3, column 7 (byte 52)",

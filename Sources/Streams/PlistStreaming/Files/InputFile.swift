@@ -98,7 +98,7 @@ extension InputFileTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsChunksToTheEnd": testReadsChunksToTheEnd,
-            "testReportsWhatItCannotRead": testReportsWhatItCannotRead,
+            "testReportsUnreadableFiles": testReportsUnreadableFiles,
             "testPassesOnErrorsOfTheClosure": testPassesOnErrorsOfTheClosure,
         ]
     }
@@ -138,7 +138,7 @@ extension InputFileTests: SelfTesting {
         expectTrue(stop?.isStopRequest ?? false, "is a stop request")
     }
 
-    private static func testReportsWhatItCannotRead() {
+    private static func testReportsUnreadableFiles() {
         let missing = expectThrows(StreamError.self, "a missing file") { _ = try InputFile(path: "/nonexistent/file") }
         expectEqual(missing?.kind, .cannotRead, "kind of a missing file")
         let directory = expectThrows(StreamError.self, "a directory") {

@@ -20,18 +20,18 @@ enum OutputFileTests {}
 extension OutputFileTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testAppearsWhenItIsComplete": testAppearsWhenItIsComplete,
-            "testLeavesNothingUncommitted": testLeavesNothingUncommitted,
+            "testFileAppearsWhenComplete": testFileAppearsWhenComplete,
+            "testRemovesUncommittedFile": testRemovesUncommittedFile,
             "testKeepsLinksAndPermissions": testKeepsLinksAndPermissions,
-            "testMakesTheFileThatALinkLeadsTo": testMakesTheFileThatALinkLeadsTo,
-            "testReplacesAnyFileWhenAsked": testReplacesAnyFileWhenAsked,
-            "testLosesNothingWhileItReplacesBytes": testLosesNothingWhileItReplacesBytes,
+            "testCreatesTargetOfLink": testCreatesTargetOfLink,
+            "testReplacesAnyFileIfAsked": testReplacesAnyFileIfAsked,
+            "testSurvivesKillsWhileOverwriting": testSurvivesKillsWhileOverwriting,
             "testKeepsTheOwner": testKeepsTheOwner,
-            "testIsInNobodysWay": testIsInNobodysWay,
-            "testTellsWhatKilledOnesHaveLeft": testTellsWhatKilledOnesHaveLeft,
+            "testWritesDespiteFilesOfKilledProcesses": testWritesDespiteFilesOfKilledProcesses,
+            "testListsFilesLeftByKilledProcesses": testListsFilesLeftByKilledProcesses,
             "testWritesToDescriptors": testWritesToDescriptors,
-            "testKeepsAFileThatIsProtected": testKeepsAFileThatIsProtected,
-            "testReportsADirectoryThatIsNotThere": testReportsADirectoryThatIsNotThere,
+            "testKeepsReadOnlyFiles": testKeepsReadOnlyFiles,
+            "testReportsMissingDirectory": testReportsMissingDirectory,
             "testRefusesToReplaceAnOpenDatabase": testRefusesToReplaceAnOpenDatabase,
         ]
     }
@@ -57,7 +57,7 @@ extension OutputFileTests: SelfTesting {
         OutputFile.names(in: directory).filter { $0 != "." && $0 != ".." }.sorted()
     }
 
-    private static func testAppearsWhenItIsComplete() throws {
+    private static func testFileAppearsWhenComplete() throws {
         for isNamed in [false, true] {
             try withDirectory { directory in
                 let file = try OutputFile(path: "\(directory)/out", options: options(isNamed: isNamed))
@@ -72,7 +72,7 @@ extension OutputFileTests: SelfTesting {
         }
     }
 
-    private static func testLeavesNothingUncommitted() throws {
+    private static func testRemovesUncommittedFile() throws {
         for isNamed in [false, true] {
             try withDirectory { directory in
                 do {
@@ -84,7 +84,7 @@ extension OutputFileTests: SelfTesting {
         }
     }
 
-    private static func testKeepsAFileThatIsProtected() throws {
+    private static func testKeepsReadOnlyFiles() throws {
         for isNamed in [false, true] {
             try withDirectory { directory in
                 unsafe close(open("\(directory)/out", O_CREAT | O_WRONLY, 0o444))
@@ -133,7 +133,7 @@ extension OutputFileTests: SelfTesting {
         }
     }
 
-    private static func testReportsADirectoryThatIsNotThere() {
+    private static func testReportsMissingDirectory() {
         for isNamed in [false, true] {
             let error = expectThrows(StreamError.self, "no directory") {
                 try OutputFile(path: "/nonexistent/out", options: options(isNamed: isNamed)).commit()
@@ -154,7 +154,7 @@ extension OutputFileTests: SelfTesting {
         return text
     }
 
-    private static func testMakesTheFileThatALinkLeadsTo() throws {
+    private static func testCreatesTargetOfLink() throws {
         for isNamed in [false, true] {
             try withDirectory { directory in
                 unsafe expectEqual(symlink("new", "\(directory)/link"), 0, "symlink")
@@ -174,7 +174,7 @@ extension OutputFileTests: SelfTesting {
         }
     }
 
-    private static func testReplacesAnyFileWhenAsked() throws {
+    private static func testReplacesAnyFileIfAsked() throws {
         try withDirectory { directory in
             try put("old", to: "\(directory)/a", isNamed: false)
             unsafe expectEqual(link("\(directory)/a", "\(directory)/b"), 0, "link")
@@ -188,7 +188,7 @@ extension OutputFileTests: SelfTesting {
 
     /// A file with two names is overwritten. If the process is killed during this, the file has the old or the new text, or the
     /// new text is in a file next to it.
-    private static func testLosesNothingWhileItReplacesBytes() throws {
+    private static func testSurvivesKillsWhileOverwriting() throws {
         let count = 4 << 20
         for microseconds in [100, 500, 1_000, 2_000, 4_000, 8_000] {
             try withDirectory { directory in
@@ -250,7 +250,7 @@ extension OutputFileTests: SelfTesting {
         }
     }
 
-    private static func testIsInNobodysWay() throws {
+    private static func testWritesDespiteFilesOfKilledProcesses() throws {
         try withDirectory { directory in
             let name = String(repeating: "é", count: 127)
             for _ in 0..<2 {
@@ -270,7 +270,7 @@ extension OutputFileTests: SelfTesting {
         }
     }
 
-    private static func testTellsWhatKilledOnesHaveLeft() throws {
+    private static func testListsFilesLeftByKilledProcesses() throws {
         try withDirectory { directory in
             // Process identifiers are smaller on all systems.
             let left = [".output-\(Int32.max - 1)-b.partial", ".output-\(Int32.max)-a.partial"]

@@ -135,7 +135,7 @@ extension OutputPlace: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testFollowsLinks": testFollowsLinks,
-            "testKnowsDescriptors": testKnowsDescriptors,
+            "testRecognizesDescriptors": testRecognizesDescriptors,
         ]
     }
 
@@ -162,7 +162,7 @@ extension OutputPlace: SelfTesting {
         expectEqual(try OutputPlace("/nowhere/x"), .missing(path: "/nowhere/x"), "no directory")
     }
 
-    private static func testKnowsDescriptors() throws {
+    private static func testRecognizesDescriptors() throws {
         let directory = try temporaryDirectory()
         unsafe expectEqual(symlink("/dev/stdout", "\(directory)/out"), 0, "symlink")
         for path in ["-", "/dev/stdout", "/dev/fd/1", "\(directory)/out"] {

@@ -66,8 +66,8 @@ enum WholeInputTests {}
 extension WholeInputTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsAllBytes": testReadsAllBytes, "testKeepsItsLimit": testKeepsItsLimit,
-            "testRefusesWhatMemoryCannotHold": testRefusesWhatMemoryCannotHold,
+            "testReadsAllBytes": testReadsAllBytes, "testStopsReadingAfterLimit": testStopsReadingAfterLimit,
+            "testRefusesFilesLargerThanMemory": testRefusesFilesLargerThanMemory,
         ]
     }
 
@@ -93,7 +93,7 @@ extension WholeInputTests: SelfTesting {
         }
     }
 
-    private static func testKeepsItsLimit() throws {
+    private static func testStopsReadingAfterLimit() throws {
         for limit in [0, 1, 99, 100, 101, .max] {
             try withFile("abc", byteCount: 100) { file in
                 try WholeInput(file, limit: limit).withBytes {
@@ -103,7 +103,7 @@ extension WholeInputTests: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatMemoryCannotHold() throws {
+    private static func testRefusesFilesLargerThanMemory() throws {
         // A file with an invalid beginning is refused for this reason, for any size.
         try withFile("x", byteCount: 6 << 40) { file in
             let error = expectThrows(StreamError.self, "wrong bytes") {

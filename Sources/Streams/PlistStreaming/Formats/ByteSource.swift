@@ -309,7 +309,7 @@ extension ByteSourceTests: SelfTesting {
         [
             "testReadsAllBytesOfEverySource": testReadsAllBytesOfEverySource,
             "testReadsMemoryInPieces": testReadsMemoryInPieces,
-            "testReadsABeginningAgain": testReadsABeginningAgain,
+            "testRereadsTheBeginning": testRereadsTheBeginning,
             "testCollectsUpToALimit": testCollectsUpToALimit,
         ]
     }
@@ -376,7 +376,7 @@ extension ByteSourceTests: SelfTesting {
         expectEqual(try chunks(of: [] as [UInt8]), [], "chunks of nothing")
     }
 
-    private static func testReadsABeginningAgain() throws {
+    private static func testRereadsTheBeginning() throws {
         for count in [0, 1, 3, 100] {
             let input = try InputWithBeginning(Pieces(), byteCount: count)
             expectEqual(input.beginning, Array(text.utf8.prefix(count)), "first bytes")

@@ -216,7 +216,7 @@ enum StreamFormatTests {}
 extension StreamFormatTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testCollectsChunks": testCollectsChunks,
+            "testCollectsChunksUntilTheEnd": testCollectsChunksUntilTheEnd,
             "testCollectsUpToALimit": testCollectsUpToALimit,
             "testRepeatsTheErrorOfAnInput": testRepeatsTheErrorOfAnInput,
         ]
@@ -244,7 +244,7 @@ extension StreamFormatTests: SelfTesting {
         func cancel(with error: StreamError) { try? "canceled".withUTF8Span { try trace.writeString($0) } }
     }
 
-    private static func testCollectsChunks() throws {
+    private static func testCollectsChunksUntilTheEnd() throws {
         let notes = Notes()
         var reader = Plain().pushReader(into: notes)
         for chunk in ["a", "", "bc"] { try reader.feed(chunk) }

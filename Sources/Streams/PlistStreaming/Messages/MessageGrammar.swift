@@ -95,8 +95,8 @@ extension MessageGrammar: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testAcceptsTheGrammar": testAcceptsTheGrammar,
-            "testRefusesWhatIsOutside": testRefusesWhatIsOutside,
+            "testAcceptsValidMessages": testAcceptsValidMessages,
+            "testRefusesInvalidMessages": testRefusesInvalidMessages,
         ]
     }
 
@@ -116,7 +116,7 @@ extension MessageGrammar: SelfTesting {
         return grammar
     }
 
-    private static func testAcceptsTheGrammar() throws {
+    private static func testAcceptsValidMessages() throws {
         for messages in ["", "v", "vv", "[]", "{}", "{kv}", "[v[v]{kvk[v]k{}}v]"] {
             expectTrue(try send(messages).isComplete, "complete after \(messages)")
         }
@@ -126,7 +126,7 @@ extension MessageGrammar: SelfTesting {
         expectEqual(try send("v[v]{}").rootCount, 3, "roots")
     }
 
-    private static func testRefusesWhatIsOutside() {
+    private static func testRefusesInvalidMessages() {
         for messages in ["]", "}", "k", "[}", "{]", "[k", "{v", "{kk", "{k}", "{kvv", "{[", "[]]", "{kv]"] {
             let error = expectThrows(StreamError.self, messages) { _ = try send(messages) }
             expectEqual(error?.kind, .misuse, "kind for \(messages)")

@@ -71,7 +71,7 @@ extension NestingStack: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testRemembersEveryLevel": testRemembersEveryLevel,
-            "testIsInNothingWhenEmpty": testIsInNothingWhenEmpty,
+            "testEmptyStackIsInNoDictionary": testEmptyStackIsInNoDictionary,
         ]
     }
 
@@ -96,7 +96,7 @@ extension NestingStack: SelfTesting {
         expectEqual(stack.depth, 0, "depth at the end")
     }
 
-    private static func testIsInNothingWhenEmpty() {
+    private static func testEmptyStackIsInNoDictionary() {
         var stack = NestingStack()
         expectFalse(stack.isInDictionary, "before the first push")
         stack.push(isDictionary: true)

@@ -132,19 +132,19 @@ enum ScalarSinkTests {
 extension ScalarSinkTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testPassesEveryScalarOn": testPassesEveryScalarOn,
-            "testIgnoresWhatItDoesNotImplement": testIgnoresWhatItDoesNotImplement,
+            "testForwardsEveryScalar": testForwardsEveryScalar,
+            "testIgnoresUnimplementedMessages": testIgnoresUnimplementedMessages,
         ]
     }
 
-    private static func testPassesEveryScalarOn() throws {
+    private static func testForwardsEveryScalar() throws {
         var sink = Counter()
         try EventScript.send(script, to: &sink)
         expectEqual(sink.trace.text, script, "messages")
         expectEqual(sink.count, 10, "scalars")
     }
 
-    private static func testIgnoresWhatItDoesNotImplement() throws {
+    private static func testIgnoresUnimplementedMessages() throws {
         var sink = Titles()
         try EventScript.send(script, to: &sink)
         expectEqual(sink.titles, ["x", "é"], "strings")

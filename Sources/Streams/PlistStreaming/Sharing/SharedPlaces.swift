@@ -59,12 +59,12 @@ import InClassTesting
 extension SharedPlaces: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testHoldsOneAddressEach": testHoldsOneAddressEach,
+            "testHoldsOneAddressPerPlace": testHoldsOneAddressPerPlace,
             "testGivesEachAddressToOneThread": testGivesEachAddressToOneThread,
         ]
     }
 
-    private static func testHoldsOneAddressEach() throws {
+    private static func testHoldsOneAddressPerPlace() throws {
         let places = SharedPlaces(count: 2)
         defer { places.deallocate() }
         let (first, second) = unsafe (

@@ -75,10 +75,10 @@ import InClassTesting
 
 extension Base64Text: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testReadsWhatItWrites": testReadsWhatItWrites, "testRefusesOtherText": testRefusesOtherText]
+        ["testReadsItsOwnOutput": testReadsItsOwnOutput, "testRefusesInvalidText": testRefusesInvalidText]
     }
 
-    private static func testReadsWhatItWrites() throws {
+    private static func testReadsItsOwnOutput() throws {
         // RFC 4648 section 10.
         let rows = [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("\u{FF}?>", "w78/Pg=="),
@@ -94,7 +94,7 @@ extension Base64Text: SelfTesting {
         }
     }
 
-    private static func testRefusesOtherText() {
+    private static func testRefusesInvalidText() {
         for text in [
             "Z", "Zg", "Zg=", "Zg===", "Zm8", "Zm8==", "=", "====", "Zg==Zg==", "Z=g=", "Zm9v=", "Zm-_", "Zm9ö",
         ] {

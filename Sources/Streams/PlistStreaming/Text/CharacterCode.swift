@@ -64,14 +64,14 @@ import InClassTesting
 extension CharacterCode: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testKnowsTheCharactersOfWindows": testKnowsTheCharactersOfWindows,
+            "testConvertsWindows1252Bytes": testConvertsWindows1252Bytes,
             "testReadsHexadecimalDigits": testReadsHexadecimalDigits,
             "testEncodesEachCharacter": testEncodesEachCharacter,
             "testNamesCharacters": testNamesCharacters,
         ]
     }
 
-    private static func testKnowsTheCharactersOfWindows() {
+    private static func testConvertsWindows1252Bytes() {
         let rows = [(0, 0), (0x7F, 0x7F), (0x80, 0x20AC), (0x81, 0x81), (0x9F, 0x178), (0xA0, 0xA0), (0xFF, 0xFF)]
         for (byte, character) in rows {
             expectEqual(ofWindows1252(UInt8(byte)), UInt16(character), "byte \(byte)")

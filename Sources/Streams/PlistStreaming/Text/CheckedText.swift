@@ -47,10 +47,10 @@ import InClassTesting
 
 extension CheckedText: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testMakesStrings": testMakesStrings]
+        ["testMakesStringsFromUTF8": testMakesStringsFromUTF8]
     }
 
-    private static func testMakesStrings() {
+    private static func testMakesStringsFromUTF8() {
         expectEqual(unsafe string(UnsafeRawBufferPointer(start: nil, count: 0)), "", "no memory")
         for character in ["a", "é", "€", "🙂", "e\u{301}", "\0"] {
             for count in [0, 1, 3, 7, 8, 15, 16, 17, 100, 5_000] {

@@ -188,9 +188,9 @@ extension DateText: SelfTesting {
         [
             "testWritesDates": testWritesDates,
             "testWritesDatesOfRFC3339": testWritesDatesOfRFC3339,
-            "testReadsBackExactly": testReadsBackExactly,
+            "testRoundTripsDatesExactly": testRoundTripsDatesExactly,
             "testReadsOtherForms": testReadsOtherForms,
-            "testRefusesWhatIsNoDate": testRefusesWhatIsNoDate,
+            "testRefusesInvalidDates": testRefusesInvalidDates,
         ]
     }
 
@@ -226,7 +226,7 @@ extension DateText: SelfTesting {
         for (seconds, expected) in rows { expectEqual(rfc3339(secondsSince2001: seconds), expected, "\(seconds)") }
     }
 
-    private static func testReadsBackExactly() throws {
+    private static func testRoundTripsDatesExactly() throws {
         // The steps cover every month, leap days, and fractions of any kind.
         var seconds = -30_000_000_000.0
         while seconds < 200_000_000_000 {
@@ -249,7 +249,7 @@ extension DateText: SelfTesting {
         for (text, seconds) in rows { expectEqual(read(text), seconds, text) }
     }
 
-    private static func testRefusesWhatIsNoDate() {
+    private static func testRefusesInvalidDates() {
         for text in [
             "", "2001", "2001-01-01", "2001-13-01 00:00", "2001-02-29 00:00", "2001-01-01 24:00", "2001-01-01 00:60",
             "2001-01-01 00:00:60", "2001-01-01 00:00:00.", "2001-01-01 00:00x", "2001-01-01  00:00",

@@ -141,8 +141,8 @@ extension DecimalNumber: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testAcceptsNumbersOnly": testAcceptsNumbersOnly,
-            "testFindsTheEnd": testFindsTheEnd,
-            "testTakesNumbersApart": testTakesNumbersApart,
+            "testFindsTheEndOfNumbers": testFindsTheEndOfNumbers,
+            "testSplitsMantissaAndExponent": testSplitsMantissaAndExponent,
             "testReadsAsManyDigitsAsFit": testReadsAsManyDigitsAsFit,
             "testFindsTheLastDigit": testFindsTheLastDigit,
         ]
@@ -158,7 +158,7 @@ extension DecimalNumber: SelfTesting {
     }
 
     /// Tests numbers of many lengths before other text, and at the end of the text.
-    private static func testFindsTheEnd() {
+    private static func testFindsTheEndOfNumbers() {
         let digits = "1234567890123456789012345"
         for whole in [1, 2, 7, 8, 9, 16, 17, 20] {
             for fraction in [0, 1, 7, 8, 9, 16, 20] {
@@ -176,7 +176,7 @@ extension DecimalNumber: SelfTesting {
         }
     }
 
-    private static func testTakesNumbersApart() {
+    private static func testSplitsMantissaAndExponent() {
         let rows: [(String, UInt64, Int, Bool, Bool)] = [
             ("0", 0, 0, true, false), ("-12", 12, 0, true, false), ("1.50", 150, -2, false, false),
             ("2e3", 2, 3, false, false),

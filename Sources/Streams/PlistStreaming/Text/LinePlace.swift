@@ -91,10 +91,10 @@ import InClassTesting
 
 extension LinePlace: SelfTesting {
     @usableFromInline package static var testSelectors: TestSelectors {
-        ["testCountsAsAPlainLoopDoes": testCountsAsAPlainLoopDoes]
+        ["testCountsLikeAPlainLoop": testCountsLikeAPlainLoop]
     }
 
-    private static func testCountsAsAPlainLoopDoes() {
+    private static func testCountsLikeAPlainLoop() {
         for count in [0, 1, 15, 63, 64, 65, 127, 128, 129, 255 * 64 - 1, 255 * 64, 255 * 64 + 1, 300 * 64] {
             for period in [1, 2, 3, 17, 1_000_000] {
                 let bytes = (0..<count).map { UInt8($0 % period == period - 1 ? 0x0A : 0x0B) }

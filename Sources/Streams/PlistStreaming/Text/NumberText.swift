@@ -158,7 +158,7 @@ extension NumberText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testReadsIntegersOfAnySpelling": testReadsIntegersOfAnySpelling,
-            "testRefusesFractionsAndWhatIsOutOfRange": testRefusesFractionsAndWhatIsOutOfRange,
+            "testRefusesFractionsAndOutOfRangeNumbers": testRefusesFractionsAndOutOfRangeNumbers,
             "testRoundsRealsOnce": testRoundsRealsOnce,
             "testKeepsNumbersOrRefusesThem": testKeepsNumbersOrRefusesThem,
         ]
@@ -182,7 +182,7 @@ extension NumberText: SelfTesting {
         "-128e0".withUTF8Span { expectEqual(integer($0, as: Int8.self), -128, "the smallest of a byte") }
     }
 
-    private static func testRefusesFractionsAndWhatIsOutOfRange() {
+    private static func testRefusesFractionsAndOutOfRangeNumbers() {
         let fractions = [
             "0.5", "-1.000000000000000000001", "1e-400", "0.99999999999999999999", "5e-99999999999999999999",
         ]

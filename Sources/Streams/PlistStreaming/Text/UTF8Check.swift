@@ -158,9 +158,9 @@ extension UTF8Check: SelfTesting {
     @usableFromInline
     package static var testSelectors: TestSelectors {
         [
-            "testFindsEveryByteThatIsNotASCII": testFindsEveryByteThatIsNotASCII,
+            "testFindsNonASCIIBytes": testFindsNonASCIIBytes,
             "testAgreesWithTheStandardLibraryOnShortText": testAgreesWithTheStandardLibraryOnShortText,
-            "testAgreesWithTheStandardLibraryInEveryPlace": testAgreesWithTheStandardLibraryInEveryPlace,
+            "testAgreesWithTheStandardLibraryAtEveryOffset": testAgreesWithTheStandardLibraryAtEveryOffset,
         ]
     }
 
@@ -171,7 +171,7 @@ extension UTF8Check: SelfTesting {
         if found != expected { expectEqual(found, expected, "\(bytes)") }
     }
 
-    private static func testFindsEveryByteThatIsNotASCII() {
+    private static func testFindsNonASCIIBytes() {
         for count in 0...40 {
             var bytes = [UInt8](repeating: 0x7F, count: count)
             expectTrue(unsafe bytes.withUnsafeBytes { unsafe isASCII($0) }, "\(count) bytes of ASCII")
@@ -205,7 +205,7 @@ extension UTF8Check: SelfTesting {
         expectTrue(unsafe isValid(UnsafeRawBufferPointer(start: nil, count: 0)), "no memory")
     }
 
-    private static func testAgreesWithTheStandardLibraryInEveryPlace() {
+    private static func testAgreesWithTheStandardLibraryAtEveryOffset() {
         let sequences: [[UInt8]] = [
             [0xC3, 0xA9], [0xE2, 0x82, 0xAC], [0xF0, 0x9F, 0x99, 0x82], [0xED, 0x9F, 0xBF], [0xF4, 0x8F, 0xBF, 0xBF],
             [0xA9], [0xC3], [0xE2, 0x82], [0xF0, 0x9F, 0x99], [0xED, 0xA0, 0x80], [0xE0, 0x9F, 0xBF], [0xC1, 0x81],

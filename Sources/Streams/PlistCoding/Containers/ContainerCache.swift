@@ -222,12 +222,13 @@ import InClassTesting
 extension ContainerLayout: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testIsKnown": testIsKnown, "testNeverSharesAContainerInUse": testNeverSharesAContainerInUse,
-            "testKeepsWhatSomebodyKeeps": testKeepsWhatSomebodyKeeps,
+            "testKnowsLayoutOfContainers": testKnowsLayoutOfContainers,
+            "testNeverSharesAContainerInUse": testNeverSharesAContainerInUse,
+            "testKeepsContainersThatAreRetained": testKeepsContainersThatAreRetained,
         ]
     }
 
-    private static func testIsKnown() { expectTrue(isReference, "the layout of containers") }
+    private static func testKnowsLayoutOfContainers() { expectTrue(isReference, "the layout of containers") }
 
     @safe
     private final class Box {
@@ -260,7 +261,7 @@ extension ContainerLayout: SelfTesting {
 
     private final class Object {}
 
-    private static func testKeepsWhatSomebodyKeeps() {
+    private static func testKeepsContainersThatAreRetained() {
         weak var owner: Object?
         func keptContainer() -> Box? {
             var cache = ContainerCache<Int>()

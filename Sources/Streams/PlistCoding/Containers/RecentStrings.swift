@@ -62,12 +62,12 @@ import InClassTesting
 extension RecentStrings: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsWhatItRemembers": testFindsWhatItRemembers,
-            "testNeverTakesOneStringForAnother": testNeverTakesOneStringForAnother,
+            "testFindsRememberedStrings": testFindsRememberedStrings,
+            "testNeverConfusesStrings": testNeverConfusesStrings,
         ]
     }
 
-    private static func testFindsWhatItRemembers() {
+    private static func testFindsRememberedStrings() {
         var recent = RecentStrings()
         let names = ["", "id", "a name of more than fifteen bytes", "größe"]
         for name in names { expectEqual(recent.number(of: name), -1, "before \(name)") }
@@ -77,7 +77,7 @@ extension RecentStrings: SelfTesting {
         }
     }
 
-    private static func testNeverTakesOneStringForAnother() {
+    private static func testNeverConfusesStrings() {
         // Long strings are created and freed, so that the allocator reuses the memory of one for the next.
         var recent = RecentStrings()
         for round in 0..<2_000 {

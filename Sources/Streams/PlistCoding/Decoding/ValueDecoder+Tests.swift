@@ -61,10 +61,10 @@ extension ValueDecoderTests: SelfTesting {
         [
             "testDecodesEveryScalar": testDecodesEveryScalar,
             "testFindsMembersInAnyOrder": testFindsMembersInAnyOrder,
-            "testUsesContainersAgain": testUsesContainersAgain,
-            "testTellsTheWayToAnError": testTellsTheWayToAnError,
-            "testMapsKeysOfTypesOnly": testMapsKeysOfTypesOnly,
-            "testServesEveryContainer": testServesEveryContainer,
+            "testReusesContainers": testReusesContainers,
+            "testReportsPathOfErrors": testReportsPathOfErrors,
+            "testMapsKeysOfTypesButNotDictionaries": testMapsKeysOfTypesButNotDictionaries,
+            "testSupportsEveryContainerMethod": testSupportsEveryContainerMethod,
             "testDecodesURLsInBothForms": testDecodesURLsInBothForms,
         ]
     }
@@ -99,7 +99,7 @@ extension ValueDecoderTests: SelfTesting {
         }
     }
 
-    private static func testUsesContainersAgain() throws {
+    private static func testReusesContainers() throws {
         // Enough dictionaries for containers to be reused, with one type within itself.
         let inner = (0..<300).map { (number: Int) in
             Node(theName: "\(number)", count: number, table: ["k": ["l\(number)": 1]])
@@ -111,7 +111,7 @@ extension ValueDecoderTests: SelfTesting {
         expectEqual(try PropertyListValueDecoder().decode([Node].self, from: list), value, "round trip")
     }
 
-    private static func testTellsTheWayToAnError() throws {
+    private static func testReportsPathOfErrors() throws {
         func path<Value: Decodable>(_ type: Value.Type, _ script: String) -> String? {
             do {
                 _ = try decode(type, script)
@@ -136,7 +136,7 @@ extension ValueDecoderTests: SelfTesting {
         expectEqual(path([String: [String]].self, twice), "theName/0", "the last value of a key")
     }
 
-    private static func testMapsKeysOfTypesOnly() throws {
+    private static func testMapsKeysOfTypesButNotDictionaries() throws {
         let options = DecodingOptions(keyMapping: .snakeCase)
         let script = """
             { key "the_name" string "n" key "children" [ ] key "table" { key "a_key" { key "b_key" integer 1 } } }
@@ -145,7 +145,7 @@ extension ValueDecoderTests: SelfTesting {
         expectEqual(try decode(Node.self, script, options), expected, "a node")
     }
 
-    private static func testServesEveryContainer() throws {
+    private static func testSupportsEveryContainerMethod() throws {
         let script = """
             { key "a" string "A" key "b" string "B" key "list" \
             [ { key "a" string "N" } null integer 5 integer 6 string "x" ] }

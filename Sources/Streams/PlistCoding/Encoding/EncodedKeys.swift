@@ -138,8 +138,8 @@ extension EncodedKeys: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNumbersNamesOnce": testNumbersNamesOnce,
-            "testMapsCodingKeysOnly": testMapsCodingKeysOnly,
-            "testFindsKeysThatComeTwice": testFindsKeysThatComeTwice,
+            "testMapsOnlyCodingKeys": testMapsOnlyCodingKeys,
+            "testFindsRepeatedKeys": testFindsRepeatedKeys,
         ]
     }
 
@@ -158,7 +158,7 @@ extension EncodedKeys: SelfTesting {
         expectEqual(keys.number(of: long, isExact: true), 3, "the number among many")
     }
 
-    private static func testMapsCodingKeysOnly() {
+    private static func testMapsOnlyCodingKeys() {
         var keys = EncodedKeys(mapping: .snakeCase)
         let coding = keys.number(of: "fullName", isExact: false)
         let exact = keys.number(of: "fullName", isExact: true)
@@ -169,7 +169,7 @@ extension EncodedKeys: SelfTesting {
         expectEqual(keys.number(of: "fullName", isExact: false), coding, "the number by then")
     }
 
-    private static func testFindsKeysThatComeTwice() {
+    private static func testFindsRepeatedKeys() {
         var keys = EncodedKeys(mapping: .exact)
         let (a, b) = (keys.number(of: "a", isExact: true), keys.number(of: "b", isExact: true))
         for _ in 0..<2 {

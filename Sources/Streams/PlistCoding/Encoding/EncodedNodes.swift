@@ -278,7 +278,7 @@ extension EncodedNodesTests: SelfTesting {
             "testSendsChildrenInOrder": testSendsChildrenInOrder,
             "testKeepsTheLastOfEachKey": testKeepsTheLastOfEachKey,
             "testHoldsTextOfEveryLength": testHoldsTextOfEveryLength,
-            "testKnowsPaths": testKnowsPaths,
+            "testReturnsPathsOfNodes": testReturnsPathsOfNodes,
             "testRemovesChildren": testRemovesChildren,
         ]
     }
@@ -347,7 +347,7 @@ extension EncodedNodesTests: SelfTesting {
         }
     }
 
-    private static func testKnowsPaths() {
+    private static func testReturnsPathsOfNodes() {
         var nodes = EncodedNodes(keyMapping: .snakeCase)
         nodes.open(0, .dictionary)
         let list = nodes.append(to: 0, key: "theList", isExact: false, .nothing)

@@ -217,11 +217,11 @@ extension ValueEncoderTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFillsContainersInAnyOrder": testFillsContainersInAnyOrder,
-            "testRefusesEndlessValues": testRefusesEndlessValues,
-            "testMapsKeysOfTypesOnly": testMapsKeysOfTypesOnly,
-            "testUsesContainersAgain": testUsesContainersAgain,
-            "testTellsTheWayToAnError": testTellsTheWayToAnError,
-            "testEncodesEveryTypeAsItself": testEncodesEveryTypeAsItself,
+            "testEnforcesDepthLimit": testEnforcesDepthLimit,
+            "testMapsKeysOfTypesButNotDictionaries": testMapsKeysOfTypesButNotDictionaries,
+            "testReusesContainers": testReusesContainers,
+            "testReportsPathOfErrors": testReportsPathOfErrors,
+            "testEncodesEveryStandardType": testEncodesEveryStandardType,
         ]
     }
 
@@ -243,7 +243,7 @@ extension ValueEncoderTests: SelfTesting {
             """, "messages")
     }
 
-    private static func testRefusesEndlessValues() throws {
+    private static func testEnforcesDepthLimit() throws {
         let error = expectThrows(StreamError.self, "an endless value") { _ = try trace(Endless()) }
         expectEqual(error?.kind, .limitExceeded, "kind")
         expectEqual(try trace([[1]], EncodingOptions(depthLimit: 1)), "[ [ integer 1 ] ]", "arrays of integers")
@@ -251,7 +251,7 @@ extension ValueEncoderTests: SelfTesting {
         expectNoThrow("two levels allowed") { _ = try trace([[[1]]], EncodingOptions(depthLimit: 2)) }
     }
 
-    private static func testMapsKeysOfTypesOnly() throws {
+    private static func testMapsKeysOfTypesButNotDictionaries() throws {
         expectEqual(
             try trace(Nested(), EncodingOptions(keyMapping: .snakeCase)),
             """
@@ -259,7 +259,7 @@ extension ValueEncoderTests: SelfTesting {
             """, "messages")
     }
 
-    private static func testUsesContainersAgain() throws {
+    private static func testReusesContainers() throws {
         // Enough dictionaries for containers to be reused, with one type within itself.
         let inner = (0..<300).map { Nested(theNumber: UInt64($0), table: ["k\($0)": $0]) }
         let value = [Nested(theNumber: 1, children: inner), Nested(theNumber: 2, children: inner)]
@@ -269,12 +269,12 @@ extension ValueEncoderTests: SelfTesting {
         expectEqual(try PropertyListValueDecoder().decode([Nested].self, from: list), value, "round trip")
     }
 
-    private static func testTellsTheWayToAnError() {
+    private static func testReportsPathOfErrors() {
         let error = expectThrows(StreamError.self, "a part that refuses") { _ = try trace(Refused()) }
         expectEqual(error?.description, "$.list[0][\"0\"]: no", "description")
     }
 
-    private static func testEncodesEveryTypeAsItself() throws {
+    private static func testEncodesEveryStandardType() throws {
         let when = Date(timeIntervalSinceReferenceDate: 1.5)
         expectEqual(try trace(when), "date 1.5", "a date")
         expectEqual(try trace([when], EncodingOptions(dates: .millisecondsSince1970)), "[ real 978307201500.0 ]", "ms")

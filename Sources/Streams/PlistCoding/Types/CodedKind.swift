@@ -103,9 +103,9 @@ extension Dictionary: StringKeyed where Key == String {}
 import InClassTesting
 
 extension CodedKind: SelfTesting {
-    static var testSelectors: TestSelectors { ["testKnowsTypes": testKnowsTypes] }
+    static var testSelectors: TestSelectors { ["testRecognizesTypes": testRecognizesTypes] }
 
-    private static func testKnowsTypes() {
+    private static func testRecognizesTypes() {
         let cache = Cache()
         let rows: [(Any.Type, CodedKind)] = [
             (Int.self, .int), (Int8.self, .other), (String.self, .string), (Date.self, .date), ([Int].self, .ints),

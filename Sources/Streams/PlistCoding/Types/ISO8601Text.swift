@@ -63,11 +63,11 @@ import InClassTesting
 extension ISO8601Text: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testCountsByTheGregorianCalendarAtAllTimes": testCountsByTheGregorianCalendarAtAllTimes,
-            "testRefusesWhatTheFormatCannotHold": testRefusesWhatTheFormatCannotHold,
-            "testKeepsFractionsBeforeAnyYear": testKeepsFractionsBeforeAnyYear,
+            "testUsesGregorianCalendarForAllDates": testUsesGregorianCalendarForAllDates,
+            "testRefusesInvalidTextsAndDates": testRefusesInvalidTextsAndDates,
+            "testFractionsNeverChangeTheDay": testFractionsNeverChangeTheDay,
             "testReadsTheZonesOfFoundation": testReadsTheZonesOfFoundation,
-            "testReadsLeapSecondsWhereTheyCanBe": testReadsLeapSecondsWhereTheyCanBe,
+            "testReadsOnlyPossibleLeapSeconds": testReadsOnlyPossibleLeapSeconds,
         ]
     }
 
@@ -84,7 +84,7 @@ extension ISO8601Text: SelfTesting {
         return Double(days) * 86_400
     }
 
-    private static func testCountsByTheGregorianCalendarAtAllTimes() {
+    private static func testUsesGregorianCalendarForAllDates() {
         var days: [(Int, Int, Int)] = [
             (0, 1, 1), (0, 2, 29), (1, 1, 1), (4, 2, 29), (100, 2, 28), (100, 3, 1), (325, 3, 21), (1_000, 12, 31),
             (1_500, 2, 28),
@@ -112,7 +112,7 @@ extension ISO8601Text: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatTheFormatCannotHold() {
+    private static func testRefusesInvalidTextsAndDates() {
         for seconds in [-63_145_526_400, 252_423_993_599] as [Double] {
             expectNotNil(text(Date(timeIntervalSinceReferenceDate: seconds)), "\(seconds)")
         }
@@ -137,7 +137,7 @@ extension ISO8601Text: SelfTesting {
         }
     }
 
-    private static func testKeepsFractionsBeforeAnyYear() {
+    private static func testFractionsNeverChangeTheDay() {
         // For the last second of a day, no fraction may change the day.
         for (year, month, day) in [(0, 1, 1), (1_000, 2, 28), (1_582, 10, 4), (1_582, 12, 27), (2_000, 12, 31)] {
             let digits = "\(year)"
@@ -172,7 +172,7 @@ extension ISO8601Text: SelfTesting {
         }
     }
 
-    private static func testReadsLeapSecondsWhereTheyCanBe() {
+    private static func testReadsOnlyPossibleLeapSeconds() {
         for text in [
             "2016-12-31T23:59:60Z", "1990-12-31T15:59:60-08:00", "2015-06-30T23:59:60Z", "2015-07-01T01:29:60+0130",
             "2017-01-01T08:59:60+09", "2016-12-31T23:59:60.25Z", "2016-12-31T23:59:60.9999999Z",

@@ -137,7 +137,7 @@ extension PropertyListCodingTests: SelfTesting {
         [
             "testPassesThroughOurCoders": testPassesThroughOurCoders,
             "testPassesThroughFoundation": testPassesThroughFoundation,
-            "testRefusesWhatOthersCannotHold": testRefusesWhatOthersCannotHold,
+            "testRefusesNumbersBeyondDecimal": testRefusesNumbersBeyondDecimal,
         ]
     }
 
@@ -164,7 +164,7 @@ extension PropertyListCodingTests: SelfTesting {
         expectEqual(try PropertyListDecoder().decode([String: PropertyList].self, from: plist)["k"], dated, "as plist")
     }
 
-    private static func testRefusesWhatOthersCannotHold() throws {
+    private static func testRefusesNumbersBeyondDecimal() throws {
         let list = try PropertyListBuilder.list("[ number 1e400 ]")
         expectThrows(EncodingError.self, "a number beyond Decimal") { _ = try JSONEncoder().encode(list) }
     }

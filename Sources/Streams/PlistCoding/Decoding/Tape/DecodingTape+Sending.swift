@@ -42,10 +42,10 @@ enum DecodingTapeTests {}
 extension DecodingTapeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSendsBackWhatATreeDoes": testSendsBackWhatATreeDoes,
+            "testSendsSameMessagesAsTree": testSendsSameMessagesAsTree,
             "testKeepsTheLastOfRepeatedKeys": testKeepsTheLastOfRepeatedKeys,
-            "testAgreesWithTreesOnAnyValue": testAgreesWithTreesOnAnyValue,
-            "testReadsTextWhereItIs": testReadsTextWhereItIs,
+            "testAgreesWithTreesOnRandomValues": testAgreesWithTreesOnRandomValues,
+            "testReadsTextFromInputWithoutCopy": testReadsTextFromInputWithoutCopy,
             "testRefusesMisuse": testRefusesMisuse,
         ]
     }
@@ -69,7 +69,7 @@ extension DecodingTapeTests: SelfTesting {
         return trace.text
     }
 
-    private static func testSendsBackWhatATreeDoes() throws {
+    private static func testSendsSameMessagesAsTree() throws {
         let deep = String(repeating: "[ { key \"a\" ", count: 40) + "null" + String(repeating: " } ]", count: 40)
         let scripts = [
             "null", "true", "integer -1", "string \"\"", "[ ]", "{ }", deep,
@@ -99,7 +99,7 @@ extension DecodingTapeTests: SelfTesting {
         }
     }
 
-    private static func testAgreesWithTreesOnAnyValue() throws {
+    private static func testAgreesWithTreesOnRandomValues() throws {
         var state: UInt64 = 7
         func next(_ bound: UInt64) -> UInt64 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -129,7 +129,7 @@ extension DecodingTapeTests: SelfTesting {
         }
     }
 
-    private static func testReadsTextWhereItIs() throws {
+    private static func testReadsTextFromInputWithoutCopy() throws {
         let input = Array("a text that is in the input, and of some length".utf8)
         let strings = try unsafe input.withUnsafeBytes { bytes in
             var tape = unsafe DecodingTape(input: bytes)

@@ -236,11 +236,11 @@ enum TapeKeysTests {}
 extension TapeKeysTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testNumbersKeysInTheirOrder": testNumbersKeysInTheirOrder,
+            "testNumbersKeysInOrder": testNumbersKeysInOrder,
             "testExpectsTheKeyThatFollowed": testExpectsTheKeyThatFollowed,
-            "testTellsNearKeysApart": testTellsNearKeysApart,
-            "testFindsKeysThatMeetInOnePlace": testFindsKeysThatMeetInOnePlace,
-            "testKeepsWaysShort": testKeepsWaysShort,
+            "testDistinguishesSimilarKeys": testDistinguishesSimilarKeys,
+            "testFindsCollidingKeys": testFindsCollidingKeys,
+            "testMovesCollidingKeysIntoASet": testMovesCollidingKeysIntoASet,
         ]
     }
 
@@ -249,7 +249,7 @@ extension TapeKeysTests: SelfTesting {
         return keys.key(of: state)
     }
 
-    private static func testNumbersKeysInTheirOrder() {
+    private static func testNumbersKeysInOrder() {
         var keys = TapeKeys()
         for round in 0..<2 {
             for count in 0..<3_000 {
@@ -291,7 +291,7 @@ extension TapeKeysTests: SelfTesting {
         expectEqual(keys.key(of: learn("k9", after: states[3], isFirst: false)), 12, "its number")
     }
 
-    private static func testTellsNearKeysApart() {
+    private static func testDistinguishesSimilarKeys() {
         for length in [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 23, 24, 25, 31, 32, 33, 40] {
             var keys = TapeKeys()
             let base = [UInt8](repeating: 0x61, count: length)
@@ -305,7 +305,7 @@ extension TapeKeysTests: SelfTesting {
         }
     }
 
-    private static func testKeepsWaysShort() {
+    private static func testMovesCollidingKeysIntoASet() {
         var keys = TapeKeys()
         for count in 0..<20_000 { _ = number(of: Array("key \(count)".utf8), in: &keys) }
         expectFalse(keys.hasManyInOnePlace, "keys that nobody chose are in a set of their own")
@@ -313,7 +313,7 @@ extension TapeKeysTests: SelfTesting {
         expectTrue(keys.hasManyInOnePlace, "keys of one hash are in a set of their own")
     }
 
-    private static func testFindsKeysThatMeetInOnePlace() {
+    private static func testFindsCollidingKeys() {
         // The same first and last bytes and lengths, so the same hash for every seed.
         var keys = TapeKeys()
         for round in 0..<2 {

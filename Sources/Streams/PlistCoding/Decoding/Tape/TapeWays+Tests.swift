@@ -76,11 +76,11 @@ enum TapeWaysTests {
 extension TapeWaysTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testDecodesInAsManyStepsAsThereAreValues": testDecodesInAsManyStepsAsThereAreValues,
-            "testFindsSpellingsInAsManySteps": testFindsSpellingsInAsManySteps,
+            "testDecodesInLinearTime": testDecodesInLinearTime,
+            "testFindsMappedKeysInLinearTime": testFindsMappedKeysInLinearTime,
             "testFindsMembersInAnyOrder": testFindsMembersInAnyOrder,
-            "testFindsPaths": testFindsPaths,
-            "testEncodersFindPathsInAsManySteps": testEncodersFindPathsInAsManySteps,
+            "testFindsPathsOfNodes": testFindsPathsOfNodes,
+            "testEncodersFindPathsInLinearTime": testEncodersFindPathsInLinearTime,
         ]
     }
 
@@ -120,7 +120,7 @@ extension TapeWaysTests: SelfTesting {
         }
     }
 
-    private static func testDecodesInAsManyStepsAsThereAreValues() throws {
+    private static func testDecodesInLinearTime() throws {
         for count in [400, 4_000] {
             let texts = list(count) { number, tape in
                 if number % 2 == 0 { try tape.writeNull() } else { try "x".withUTF8Span { try tape.writeString($0) } }
@@ -145,7 +145,7 @@ extension TapeWaysTests: SelfTesting {
         }
     }
 
-    private static func testFindsSpellingsInAsManySteps() throws {
+    private static func testFindsMappedKeysInLinearTime() throws {
         for count in [400, 4_000] {
             let snake = try stepsPerValue(
                 Backwards.self, options: DecodingOptions(keyMapping: .snakeCase), table(count))
@@ -171,7 +171,7 @@ extension TapeWaysTests: SelfTesting {
         }
     }
 
-    private static func testFindsPaths() throws {
+    private static func testFindsPathsOfNodes() throws {
         let tape = try tape { tape in
             try EventScript.send(
                 "{ key \"a\" [ { } { key \"b\" [ [ ] null { key \"c\" true } ] } ] key \"d\" { key \"e\" [ integer 1 ] } }",
@@ -190,7 +190,7 @@ extension TapeWaysTests: SelfTesting {
             context.path(of: DecodingContext.missingSuper(in: 3)).map(\.stringValue), ["a", "1", "super"], "super")
     }
 
-    private static func testEncodersFindPathsInAsManySteps() throws {
+    private static func testEncodersFindPathsInLinearTime() throws {
         struct Failing: Encodable {
             func encode(to encoder: any Encoder) throws { throw StreamError(.misuse, "\(encoder.codingPath.count)") }
         }

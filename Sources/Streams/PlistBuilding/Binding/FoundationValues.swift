@@ -145,8 +145,8 @@ enum FoundationValuesTests {
 extension FoundationValuesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSendsAndBuildsThem": testSendsAndBuildsThem,
-            "testReadsWhatTextHasForThem": testReadsWhatTextHasForThem,
+            "testSendsAndBuildsDatesDataAndURLs": testSendsAndBuildsDatesDataAndURLs,
+            "testReadsDatesAndDataFromText": testReadsDatesAndDataFromText,
             "testRefusesOtherValues": testRefusesOtherValues,
         ]
     }
@@ -157,7 +157,7 @@ extension FoundationValuesTests: SelfTesting {
         return try builder.takeResult()
     }
 
-    private static func testSendsAndBuildsThem() throws {
+    private static func testSendsAndBuildsDatesDataAndURLs() throws {
         var sample = Sample()
         sample.when = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)
         sample.bytes = Data([0, 255])
@@ -175,7 +175,7 @@ extension FoundationValuesTests: SelfTesting {
         expectEqual(trace.text, "[ date 0.30000000000000004 ]", "messages")
     }
 
-    private static func testReadsWhatTextHasForThem() throws {
+    private static func testReadsDatesAndDataFromText() throws {
         let dates = try built(
             "[ string \"2001-01-01T00:00:01.5Z\" string \"2001-01-01T01:00:00+01:00\" integer 7 real 0.5 ]", [Date].self
         )

@@ -130,12 +130,12 @@ extension KeyMapping: SelfTesting {
     /// The in-class tests of the rules.
     public static var testSelectors: TestSelectors {
         [
-            "testSnakeCaseOfWordsAcronymsAndDigits": testSnakeCaseOfWordsAcronymsAndDigits,
-            "testExactAndCustom": testExactAndCustom,
+            "testSnakeCaseSplitsWordsAcronymsAndDigits": testSnakeCaseSplitsWordsAcronymsAndDigits,
+            "testAppliesExactAndCustomMappings": testAppliesExactAndCustomMappings,
         ]
     }
 
-    private static func testSnakeCaseOfWordsAcronymsAndDigits() {
+    private static func testSnakeCaseSplitsWordsAcronymsAndDigits() {
         let rows = [
             ("", ""), ("a", "a"), ("A", "a"), ("name", "name"), ("fullName", "full_name"), ("userID", "user_id"),
             ("myURLProperty", "my_url_property"), ("URLSession", "url_session"), ("address2Line", "address2_line"),
@@ -146,7 +146,7 @@ extension KeyMapping: SelfTesting {
         for (property, name) in rows { expectEqual(KeyMapping.snakeCase.name(for: property), name, property) }
     }
 
-    private static func testExactAndCustom() {
+    private static func testAppliesExactAndCustomMappings() {
         expectEqual(KeyMapping.exact.name(for: "fullName"), "fullName", "exact")
         expectEqual(KeyMapping.names { $0.uppercased() }.name(for: "name"), "NAME", "a function")
         let both = KeyMapping.custom({ $0.uppercased() }, inverse: { $0.lowercased() })

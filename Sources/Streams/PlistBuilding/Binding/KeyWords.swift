@@ -76,9 +76,9 @@ import InClassTesting
 extension KeyWords: SelfTesting {
     /// The tests of this type.
     @usableFromInline
-    package static var testSelectors: TestSelectors { ["testComparesNames": testComparesNames] }
+    package static var testSelectors: TestSelectors { ["testComparesNamesByBytes": testComparesNamesByBytes] }
 
-    private static func testComparesNames() {
+    private static func testComparesNamesByBytes() {
         for length in [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 24, 25, 31, 64] {
             let name = [UInt8](repeating: 0x61, count: length)
             func isEqual(_ key: [UInt8]) -> Bool {

@@ -217,10 +217,10 @@ extension ObjectLayout: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testKnowsOffsetsAndDefaults": testKnowsOffsetsAndDefaults,
-            "testLooksIntoObjects": testLooksIntoObjects,
-            "testTellsWhatCanBeUsedAgain": testTellsWhatCanBeUsedAgain,
-            "testLeavesAccessorsToMessages": testLeavesAccessorsToMessages,
+            "testFindsOffsetsAndDefaults": testFindsOffsetsAndDefaults,
+            "testFindsMembersWithinObjects": testFindsMembersWithinObjects,
+            "testDeterminesReusableTypes": testDeterminesReusableTypes,
+            "testAccessorsUseMessages": testAccessorsUseMessages,
         ]
     }
 
@@ -232,7 +232,7 @@ extension ObjectLayout: SelfTesting {
         return layout
     }
 
-    private static func testKnowsOffsetsAndDefaults() throws {
+    private static func testFindsOffsetsAndDefaults() throws {
         let layout = try layout(Mixed.self)
         let expected = [
             MemoryLayout.offset(of: \Mixed.flag), MemoryLayout.offset(of: \Mixed.number),
@@ -248,7 +248,7 @@ extension ObjectLayout: SelfTesting {
         expectEqual(value, Mixed(number: 1), "a value with defaults of all members but one")
     }
 
-    private static func testLooksIntoObjects() throws {
+    private static func testFindsMembersWithinObjects() throws {
         let layout = try layout(MixedObject.self)
         var object = MixedObject()
         unsafe withUnsafeMutablePointer(to: &object) { place in
@@ -258,7 +258,7 @@ extension ObjectLayout: SelfTesting {
         expectEqual(object.number, 42, "the number stored at its offset")
     }
 
-    private static func testTellsWhatCanBeUsedAgain() throws {
+    private static func testDeterminesReusableTypes() throws {
         let rows: [(ObjectLayout, Bool, Bool)] = [
             (try layout(Mixed.self), true, true), (try layout(MixedObject.self), false, true),
             (try layout(Holder.self), false, true), (try layout(Declared.self), false, false),
@@ -270,7 +270,7 @@ extension ObjectLayout: SelfTesting {
         }
     }
 
-    private static func testLeavesAccessorsToMessages() throws {
+    private static func testAccessorsUseMessages() throws {
         let layout = try layout(Declared.self)
         unsafe expectEqual(layout.members.map(\.offset), [-1, 8], "offsets")
         expectEqual(layout.requiredMembers, 1, "required members")

@@ -242,18 +242,18 @@ extension PlanBinder: SelfTesting {
     /// The in-class tests of binding. The tests of bound types are in `ObjectBuilder+Tests`.
     public static var testSelectors: TestSelectors {
         [
-            "testMakesOnePlanForAType": testMakesOnePlanForAType,
-            "testSharesPlansOfCommonRules": testSharesPlansOfCommonRules,
-            "testForgetsPlansWithTheirRule": testForgetsPlansWithTheirRule,
-            "testBindsTypesThatContainThemselves": testBindsTypesThatContainThemselves,
-            "testRefusesTypesWithoutEnd": testRefusesTypesWithoutEnd,
+            "testCachesOnePlanPerType": testCachesOnePlanPerType,
+            "testSharesPlansOfCommonKeyMappings": testSharesPlansOfCommonKeyMappings,
+            "testReleasesPlansWithTheirKeyMapping": testReleasesPlansWithTheirKeyMapping,
+            "testBindsRecursiveTypes": testBindsRecursiveTypes,
+            "testRefusesInfinitelyNestedTypes": testRefusesInfinitelyNestedTypes,
             "testBindsDeepTypes": testBindsDeepTypes,
-            "testBindsAgainAfterAnError": testBindsAgainAfterAnError,
-            "testRefusesObjectsThatBindThemselves": testRefusesObjectsThatBindThemselves,
+            "testRepeatsErrorsOfInvalidTypes": testRepeatsErrorsOfInvalidTypes,
+            "testRefusesTypesThatBindThemselves": testRefusesTypesThatBindThemselves,
         ]
     }
 
-    private static func testRefusesObjectsThatBindThemselves() throws {
+    private static func testRefusesTypesThatBindThemselves() throws {
         expectEqual(try PlanBinder.bind(Circular.self, .exact).plan.expectation, "a dictionary", "is bound")
         unsafe expectEqual(
             Circular.refusals,
@@ -262,7 +262,7 @@ extension PlanBinder: SelfTesting {
         unsafe expectEqual(Circular.refusals.count, 1, "refusals once it is bound")
     }
 
-    private static func testMakesOnePlanForAType() throws {
+    private static func testCachesOnePlanPerType() throws {
         let binder = PlanBinder(keyMapping: .exact)
         let plan = try binder.plan(for: [Point].self)
         expectIdentical(try binder.plan(for: [Point].self), plan, "the plan of the same type")
@@ -270,7 +270,7 @@ extension PlanBinder: SelfTesting {
         expectIdentical(try binder.plan(for: Point.self), element, "the plan of the elements")
     }
 
-    private static func testSharesPlansOfCommonRules() throws {
+    private static func testSharesPlansOfCommonKeyMappings() throws {
         let exact = try bind(Point.self, .exact)
         expectIdentical(try bind(Point.self, .exact).plan, exact.plan, "the plan for the same rule")
         let snake = try bind(Point.self, .snakeCase)
@@ -284,7 +284,7 @@ extension PlanBinder: SelfTesting {
         expectFalse(try bind(Point.self, same).plan === first.plan, "rules of the same function share a plan")
     }
 
-    private static func testForgetsPlansWithTheirRule() throws {
+    private static func testReleasesPlansWithTheirKeyMapping() throws {
         final class Counter: Sendable {}
         weak var counter: Counter?
         weak var plan: StreamPlan?
@@ -304,7 +304,7 @@ extension PlanBinder: SelfTesting {
         expectNil(plan, "the plan of a type that contains itself")
     }
 
-    private static func testBindsTypesThatContainThemselves() throws {
+    private static func testBindsRecursiveTypes() throws {
         let binder = PlanBinder(keyMapping: .exact)
         defer { withExtendedLifetime(binder) {} }
         let plan = try binder.plan(for: Node.self)
@@ -315,7 +315,7 @@ extension PlanBinder: SelfTesting {
         expectIdentical(element, plan, "the plan of the children")
     }
 
-    private static func testRefusesTypesWithoutEnd() {
+    private static func testRefusesInfinitelyNestedTypes() {
         let error = expectThrows(StreamError.self, "a type without end") {
             _ = try PlanBinder(keyMapping: .exact).plan(for: Endless<Int>.self)
         }
@@ -335,7 +335,7 @@ extension PlanBinder: SelfTesting {
         expectEqual(error(of: Int.self, levels: 65)?.kind, .misuse, "65 types")
     }
 
-    private static func testBindsAgainAfterAnError() throws {
+    private static func testRepeatsErrorsOfInvalidTypes() throws {
         let binder = PlanBinder(keyMapping: .names { _ in "same" })
         for _ in 0..<2 {
             let error = expectThrows(StreamError.self, "two properties with one name") {

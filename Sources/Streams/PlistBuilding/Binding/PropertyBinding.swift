@@ -377,13 +377,13 @@ extension PropertyBindingTests: SelfTesting {
         [
             "testReadsAndSetsMembers": testReadsAndSetsMembers,
             "testConvertsAsBuildersDo": testConvertsAsBuildersDo,
-            "testGoesThroughOptionals": testGoesThroughOptionals,
-            "testGoesThroughObjects": testGoesThroughObjects,
+            "testFollowsOptionals": testFollowsOptionals,
+            "testFollowsObjects": testFollowsObjects,
             "testUsesDeclaredMembers": testUsesDeclaredMembers,
-            "testSaysWhichNamesAreUnknown": testSaysWhichNamesAreUnknown,
+            "testReportsUnknownNames": testReportsUnknownNames,
             "testListsMembers": testListsMembers,
             "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
-            "testReadsObjectsBesideOtherAccesses": testReadsObjectsBesideOtherAccesses,
+            "testReadsObjectsDuringOtherAccesses": testReadsObjectsDuringOtherAccesses,
             "testSurvivesAccessorsThatModifyTheirObject": testSurvivesAccessorsThatModifyTheirObject,
             "testKeepsTheIdentityOfObjects": testKeepsTheIdentityOfObjects,
         ]
@@ -431,7 +431,7 @@ extension PropertyBindingTests: SelfTesting {
         expectEqual(person.age, 8, "the value after errors")
     }
 
-    private static func testGoesThroughOptionals() throws {
+    private static func testFollowsOptionals() throws {
         var person = Person()
         let zip = try PropertyBinding<Person>("second.zip")
         expectNil(try zip.value(String?.self, of: person), "nil on the way")
@@ -448,7 +448,7 @@ extension PropertyBindingTests: SelfTesting {
         expectNil(person.second, "an optional set to nil")
     }
 
-    private static func testGoesThroughObjects() throws {
+    private static func testFollowsObjects() throws {
         var (employee, boss) = (Employee(), Employee())
         try check("person.address.zip", &employee, "00000", "1")
         employee.boss = boss
@@ -471,7 +471,7 @@ extension PropertyBindingTests: SelfTesting {
         expectEqual(value.inner.zip, "3", "after an error")
     }
 
-    private static func testSaysWhichNamesAreUnknown() {
+    private static func testReportsUnknownNames() {
         let rows = [
             ("nam", "$: Person has no member \"nam\"; did you mean \"name\"?"),
             ("address.zap", "$.address: Address has no member \"zap\"; did you mean \"zip\"?"),
@@ -495,7 +495,7 @@ extension PropertyBindingTests: SelfTesting {
         expectEqual(try mapped.value(of: Person()), false, "a mapped name")
     }
 
-    private static func testReadsObjectsBesideOtherAccesses() throws {
+    private static func testReadsObjectsDuringOtherAccesses() throws {
         let object = ReflectedObject()
         var same = object
         let (id, text) = (try PropertyBinding<ReflectedObject>("id"), try PropertyBinding<ReflectedObject>("text"))

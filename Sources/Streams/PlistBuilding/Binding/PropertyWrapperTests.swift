@@ -55,7 +55,7 @@ enum PropertyWrapperTests {
 
 extension PropertyWrapperTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testRefusesWrappers": testRefusesWrappers, "testBindsDeclaredOnes": testBindsDeclaredOnes]
+        ["testRefusesWrappers": testRefusesWrappers, "testBindsDeclaredProperties": testBindsDeclaredProperties]
     }
 
     private static func testRefusesWrappers() {
@@ -72,7 +72,7 @@ extension PropertyWrapperTests: SelfTesting {
         }
     }
 
-    private static func testBindsDeclaredOnes() throws {
+    private static func testBindsDeclaredProperties() throws {
         let value = try ObjectBuilder<Underscored>.build(
             "{ key \"_id\" integer 7 key \"_next\" [ integer 1 ] key \"__v\" string \"x\" }")
         expectEqual("\(value._id) \(value._next) \(value.__v)", "7 [1] x", "names with an underscore")

@@ -67,9 +67,9 @@ import InClassTesting
 enum ScalarMessageNumbersTests {}
 
 extension ScalarMessageNumbersTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testTakesTheFirstMessageThatHolds": testTakesTheFirstMessageThatHolds] }
+    static var testSelectors: TestSelectors { ["testChoosesFirstExactMessage": testChoosesFirstExactMessage] }
 
-    private static func testTakesTheFirstMessageThatHolds() {
+    private static func testChoosesFirstExactMessage() {
         for number in ["0", "-1", "9223372036854775807", "-9223372036854775808"] { check(number, "integer \(number)") }
         for number in ["9223372036854775808", "18446744073709551615"] { check(number, "unsigned \(number)") }
         for (number, real) in [

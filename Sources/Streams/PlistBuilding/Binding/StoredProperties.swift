@@ -132,8 +132,8 @@ extension StoredProperties: SelfTesting {
         [
             "testStructureAgreesWithMemoryLayout": testStructureAgreesWithMemoryLayout,
             "testClassAgreesWithKeyPaths": testClassAgreesWithKeyPaths,
-            "testTellsVariablesAndWeakOnesApart": testTellsVariablesAndWeakOnesApart,
-            "testKnowsWhenAPropertyIsLeftOut": testKnowsWhenAPropertyIsLeftOut,
+            "testDistinguishesVariableAndWeakProperties": testDistinguishesVariableAndWeakProperties,
+            "testDetectsOmittedProperties": testDetectsOmittedProperties,
         ]
     }
 
@@ -186,7 +186,7 @@ extension StoredProperties: SelfTesting {
         expectEqual(properties[0].offset, first, "offset of first")
     }
 
-    private static func testTellsVariablesAndWeakOnesApart() throws {
+    private static func testDistinguishesVariableAndWeakProperties() throws {
         let properties = try requireNotNil(of(Derived<Int>.self, isClass: true), "properties")
         expectEqual(properties.map(\.isVariable), [true, true, false, true], "variables")
         expectEqual(properties.map(\.isStrong), [true, true, true, false], "strong ones")
@@ -196,7 +196,7 @@ extension StoredProperties: SelfTesting {
     private class Hiding: Empty { var flag = true }
     private final class Shown: Hiding { var number = 1 }
 
-    private static func testKnowsWhenAPropertyIsLeftOut() throws {
+    private static func testDetectsOmittedProperties() throws {
         let sample = try requireNotNil(of(Sample.self, isClass: false), "properties")
         for index in sample.indices {
             var others = sample

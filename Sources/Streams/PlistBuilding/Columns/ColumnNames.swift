@@ -100,7 +100,7 @@ extension ColumnNames: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsColumnsAtTheirLevels": testFindsColumnsAtTheirLevels,
-            "testKeepsOddNamesWhole": testKeepsOddNamesWhole,
+            "testKeepsUnusualNamesWhole": testKeepsUnusualNamesWhole,
         ]
     }
 
@@ -130,7 +130,7 @@ extension ColumnNames: SelfTesting {
         expectFalse(names.areFlat, "flat")
     }
 
-    private static func testKeepsOddNamesWhole() {
+    private static func testKeepsUnusualNamesWhole() {
         let names = names(["", ".", "a.", ".a", "a..b"])
         for (column, name) in ["", ".", "a.", ".a", "a..b"].enumerated() {
             expectEqual(target(names, name, 0), [column, -1], name)

@@ -38,7 +38,7 @@ extension ColumnsBuilder {
     }
 
     /// Tests that names are compared by their bytes, like keys. Strings that are equal may be two names.
-    static func testTellsNamesByTheirBytes() throws {
+    static func testComparesNamesByBytes() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         var builder = ColumnsBuilder([composed: .integer, decomposed: .integer])
         try EventScript.send("[ { key \"\(decomposed)\" integer 2 key \"\(composed)\" integer 1 } ]", to: &builder)
@@ -99,7 +99,7 @@ extension ColumnsBuilder {
         expectEqual(error?.kind, .unexpectedEnd, "kind")
     }
 
-    static func testGrows() throws {
+    static func testGrowsToManyRows() throws {
         for count in [1_023, 1_024, 1_025, 5_000] {
             var builder = ColumnsBuilder(["n": .integer, "s": .string])
             let rows = (0..<count).map { row in
@@ -159,7 +159,7 @@ extension ColumnsBuilder {
         expectEqual(both, ["1 -", "- 2"], "a column that is a dictionary as well")
     }
 
-    static func testRejectsWhatIsNoInnerDictionary() {
+    static func testRejectsOtherValuesForInnerDictionaries() {
         let rows = [
             ("integer 1", "$[0].a: expected a dictionary, found integer 1"),
             ("[", "$[0].a: expected a dictionary, found an array"),
@@ -213,7 +213,7 @@ extension ColumnsBuilder {
         expectEqual(try builder.takeResult().rowCount, 0, "rows of a stream without any, right after an error")
     }
 
-    static func testBeginsAnewAfterAReset() throws {
+    static func testIsReusableAfterReset() throws {
         var builder = ColumnsBuilder(["i": .integer, "a.s": .string])
         expectThrows(StreamError.self, "an error") {
             try EventScript.send("[ { } { key \"i\" integer 1 key \"a\" { key \"s\" true", to: &builder)

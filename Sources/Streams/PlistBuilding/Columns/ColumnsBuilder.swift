@@ -368,16 +368,16 @@ extension ColumnsBuilder: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testFillsColumnsOfEachType": testFillsColumnsOfEachType,
-            "testTellsNamesByTheirBytes": testTellsNamesByTheirBytes,
+            "testComparesNamesByBytes": testComparesNamesByBytes,
             "testKeepsRowsAlignedWithNulls": testKeepsRowsAlignedWithNulls,
             "testSkipsOtherMembers": testSkipsOtherMembers,
             "testLastOfDuplicateMembersWins": testLastOfDuplicateMembersWins,
             "testRejectsOtherTypesWithPath": testRejectsOtherTypesWithPath,
-            "testGrows": testGrows,
+            "testGrowsToManyRows": testGrowsToManyRows,
             "testFindsRowsAtOtherDepths": testFindsRowsAtOtherDepths,
             "testFillsColumnsOfInnerDictionaries": testFillsColumnsOfInnerDictionaries,
-            "testRejectsWhatIsNoInnerDictionary": testRejectsWhatIsNoInnerDictionary,
-            "testBeginsAnewAfterAReset": testBeginsAnewAfterAReset,
+            "testRejectsOtherValuesForInnerDictionaries": testRejectsOtherValuesForInnerDictionaries,
+            "testIsReusableAfterReset": testIsReusableAfterReset,
             "testStaysAlignedAfterMisuse": testStaysAlignedAfterMisuse,
             "testIsEmptyAfterAnError": testIsEmptyAfterAnError,
         ]

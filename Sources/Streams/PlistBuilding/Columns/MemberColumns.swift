@@ -277,7 +277,7 @@ extension MemberColumns: SelfTesting {
     /// The in-class tests of the columns.
     package static var testSelectors: TestSelectors {
         [
-            "testKnowsKindsAndStorage": testKnowsKindsAndStorage,
+            "testFindsKindsAndStorage": testFindsKindsAndStorage,
             "testSendsEveryColumn": testSendsEveryColumn,
             "testSendsACell": testSendsACell,
             "testSetsAnInteger": testSetsAnInteger,
@@ -312,7 +312,7 @@ extension MemberColumns: SelfTesting {
         }
     }
 
-    private static func testKnowsKindsAndStorage() throws {
+    private static func testFindsKindsAndStorage() throws {
         let columns = try MemberColumns(Sample.self, keyMapping: .names { $0.uppercased() }).columns
         expectEqual(columns.map(\.name).prefix(3), ["ID", "TITLE", "SMALL"], "names")
         expectEqual(

@@ -60,13 +60,13 @@ extension ArrayGrowth: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testGrowsInProportionToWhatIsThere": testGrowsInProportionToWhatIsThere,
+            "testGrowsInProportionToCount": testGrowsInProportionToCount,
             "testQuadruplesLargeArraysOfUnknownCount": testQuadruplesLargeArraysOfUnknownCount,
-            "testReservesOnceForWhatIsExpected": testReservesOnceForWhatIsExpected,
+            "testReservesExpectedCountOnce": testReservesExpectedCountOnce,
         ]
     }
 
-    private static func testGrowsInProportionToWhatIsThere() {
+    private static func testGrowsInProportionToCount() {
         let rows: [(count: Int, needed: Int, expected: Int, capacity: Int)] = [
             (0, 3, 0, 3), (3, 6, 0, 6), (100, 101, 0, 200), (0, 256, 1_000_000, 4_096), (256, 512, 0, 512),
             (4_096, 4_352, 1_000_000_000, 65_536), (65_536, 65_792, 100_000, 167_354),
@@ -95,7 +95,7 @@ extension ArrayGrowth: SelfTesting {
         expectEqual(array, [Int](repeating: 7, count: least / 8), "elements")
     }
 
-    private static func testReservesOnceForWhatIsExpected() {
+    private static func testReservesExpectedCountOnce() {
         var array = [Int](repeating: 7, count: 1_000)
         // Large enough for large pages, which must not change any value.
         reserve(&array, 256, expecting: 500_000)

@@ -64,7 +64,7 @@ import InClassTesting
 enum ArrayMakerTests {}
 
 extension ArrayMakerTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testMakesArraysOfWhatIsInMemory": testMakesArraysOfWhatIsInMemory] }
+    static var testSelectors: TestSelectors { ["testMakesArraysFromMemory": testMakesArraysFromMemory] }
 
     private static func expectArray<Element: Equatable>(
         _ values: [Element], isKnown: Bool, line: UInt = #line
@@ -86,7 +86,7 @@ extension ArrayMakerTests: SelfTesting {
         unsafe place.deallocate()
     }
 
-    private static func testMakesArraysOfWhatIsInMemory() {
+    private static func testMakesArraysFromMemory() {
         expectArray([1, 2, 3], isKnown: true)
         for count in 0...7 { expectArray((0..<count).map { String(repeating: "x", count: 7 * $0) }, isKnown: true) }
         expectArray([Int64(1)], isKnown: true)

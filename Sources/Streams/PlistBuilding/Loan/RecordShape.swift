@@ -187,9 +187,9 @@ extension Int: Defaulted {}
 extension Int8: Defaulted {}
 
 extension RecordShapeTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testKnowsHowManyValuesFit": testKnowsHowManyValuesFit] }
+    static var testSelectors: TestSelectors { ["testLimitsBufferedValues": testLimitsBufferedValues] }
 
-    private static func testKnowsHowManyValuesFit() throws {
+    private static func testLimitsBufferedValues() throws {
         func room<Value: StreamValue>(_ type: Value.Type) throws -> Int {
             let plan = try PlanBinder(keyMapping: .exact).plan(for: type)
             // SAFETY: the plan owns its shape.

@@ -325,7 +325,7 @@ extension RecordStateTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testMembersHaveTheirQuotedNames": testMembersHaveTheirQuotedNames,
-            "testLeavesNamesWithEscapesToMessages": testLeavesNamesWithEscapesToMessages,
+            "testEscapedNamesUseMessages": testEscapedNamesUseMessages,
         ]
     }
 
@@ -358,7 +358,7 @@ extension RecordStateTests: SelfTesting {
         return unsafe (first ^ member.words.0) & member.masks.0 == 0 && (second ^ member.words.1) & member.masks.1 == 0
     }
 
-    private static func testLeavesNamesWithEscapesToMessages() {
+    private static func testEscapedNamesUseMessages() {
         let rows: [(String, FastKind)] = [
             ("name", .integer), ("größe", .integer), ("a b", .integer), ("a\"b", .none), ("a\\b", .none),
             ("a\nb", .none),

@@ -90,12 +90,12 @@ enum RepeatedPrefixTests {}
 extension RepeatedPrefixTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testExpectsTextUntilItVaries": testExpectsTextUntilItVaries,
-            "testEachTypeHasItsOwn": testEachTypeHasItsOwn,
+            "testExpectsPrefixUntilItVaries": testExpectsPrefixUntilItVaries,
+            "testEachTypeHasItsOwnPrefix": testEachTypeHasItsOwnPrefix,
         ]
     }
 
-    private static func testExpectsTextUntilItVaries() {
+    private static func testExpectsPrefixUntilItVaries() {
         let member = UnsafeMutablePointer<RecordMember>.allocate(capacity: 1)
         defer { unsafe member.deallocate() }
         var prefix = unsafe RepeatedPrefix()
@@ -119,7 +119,7 @@ extension RepeatedPrefixTests: SelfTesting {
         expectTrue(unsafe prefix.member == nil, "nothing where texts vary")
     }
 
-    private static func testEachTypeHasItsOwn() {
+    private static func testEachTypeHasItsOwnPrefix() {
         let members = UnsafeMutablePointer<RecordMember>.allocate(capacity: 2)
         var state = unsafe RecordState()
         defer {

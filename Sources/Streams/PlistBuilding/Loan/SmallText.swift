@@ -171,7 +171,7 @@ extension SmallText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
-            "testMakesStringsThatAreUsedLikeOthers": testMakesStringsThatAreUsedLikeOthers,
+            "testSmallStringsBehaveLikeOthers": testSmallStringsBehaveLikeOthers,
         ]
     }
 
@@ -200,7 +200,7 @@ extension SmallText: SelfTesting {
         expectEqual(string(Array("größe".utf8)), "größe", "a short string that is not ASCII")
     }
 
-    private static func testMakesStringsThatAreUsedLikeOthers() {
+    private static func testSmallStringsBehaveLikeOthers() {
         for count in 0...15 {
             var made = string([UInt8](repeating: 0x61, count: count))
             let literal = String(repeating: "a", count: count)

@@ -159,8 +159,8 @@ extension NameCheck: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testComparesHeaders": testComparesHeaders,
-            "testWatchesObjects": testWatchesObjects,
-            "testTakesAnyNumberOfNames": testTakesAnyNumberOfNames,
+            "testComparesNamesOfObjects": testComparesNamesOfObjects,
+            "testComparesManyNamesQuickly": testComparesManyNamesQuickly,
         ]
     }
 
@@ -215,7 +215,7 @@ extension NameCheck: SelfTesting {
         } catch { return "\(error)" }
     }
 
-    private static func testWatchesObjects() {
+    private static func testComparesNamesOfObjects() {
         let rows = [
             ("{ }", "taken"), (#"{ key "x" integer 1 key "id" integer 2 }"#, "taken"),
             (#"{ key "Id" integer 1 key "id" integer 2 }"#, "taken"),
@@ -245,7 +245,7 @@ extension NameCheck: SelfTesting {
     }
 
     /// Tests more names than could be compared one by one with each other.
-    private static func testTakesAnyNumberOfNames() {
+    private static func testComparesManyNamesQuickly() {
         var known = KeySet()
         for index in 0..<20_000 { known.insert("column\(index)") }
         let check = NameCheck(known: known, owner: "column")

@@ -105,21 +105,21 @@ extension SingleObject { init() { self = Self.theOnly } }
 extension DefaultTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testDefaultsAreMadeForEachValue": testDefaultsAreMadeForEachValue,
-            "testNoDefaultIsMadeForWholeStructures": testNoDefaultIsMadeForWholeStructures,
-            "testObjectsThatAreUsedAgainGetOtherDefaults": testObjectsThatAreUsedAgainGetOtherDefaults,
-            "testInitMayGiveOutOneObject": testInitMayGiveOutOneObject,
-            "testBindsWhileAnotherTypeIsBound": testBindsWhileAnotherTypeIsBound,
+            "testEachValueGetsNewDefaults": testEachValueGetsNewDefaults,
+            "testCompleteStructuresNeedNoDefaults": testCompleteStructuresNeedNoDefaults,
+            "testReusedObjectsGetNewDefaults": testReusedObjectsGetNewDefaults,
+            "testInitMayReturnSharedObject": testInitMayReturnSharedObject,
+            "testBindsDuringAnotherBinding": testBindsDuringAnotherBinding,
             "testRefusesTheBindingOfAnotherType": testRefusesTheBindingOfAnotherType,
-            "testGivesUpThePlansOfAFunction": testGivesUpThePlansOfAFunction,
-            "testTrustsNothingThatReflectionDoesNotShow": testTrustsNothingThatReflectionDoesNotShow,
-            "testMemoryIsLentInTurn": testMemoryIsLentInTurn,
+            "testReleasesPlansOfCustomMappings": testReleasesPlansOfCustomMappings,
+            "testRefusesTypesWithoutReflectionMetadata": testRefusesTypesWithoutReflectionMetadata,
+            "testRefusesMisuseOfLoans": testRefusesMisuseOfLoans,
         ]
     }
 
     private static let three = "[ { key \"other\" integer 1 } { } { key \"other\" integer 2 } ]"
 
-    private static func testDefaultsAreMadeForEachValue() throws {
+    private static func testEachValueGetsNewDefaults() throws {
         func distinct<Value: StreamValue>(_ type: Value.Type, _ number: (Value) -> Int) throws {
             let values = try ObjectBuilder<[Value]>.build(three)
             expectEqual(Set(values.map(number)).count, 3, "numbers of \(type): \(values.map(number))")
@@ -133,7 +133,7 @@ extension DefaultTests: SelfTesting {
         expectEqual(Set(names).count, 3, "names: \(names)")
     }
 
-    private static func testNoDefaultIsMadeForWholeStructures() throws {
+    private static func testCompleteStructuresNeedNoDefaults() throws {
         unsafe lastNumber = 0
         let whole = "{ key \"number\" integer -1 key \"name\" string \"n\" key \"other\" integer 1 }"
         let values = try ObjectBuilder<[Stamped]>.build("[ \(whole) \(whole) { key \"number\" integer -2 } ]")
@@ -142,7 +142,7 @@ extension DefaultTests: SelfTesting {
         expectEqual(unsafe lastNumber, 1, "values made for their defaults")
     }
 
-    private static func testObjectsThatAreUsedAgainGetOtherDefaults() throws {
+    private static func testReusedObjectsGetNewDefaults() throws {
         let whole = "{ key \"number\" integer -1 key \"other\" integer 1 }"
         let script = "[ { } \(whole) { } { key \"number\" integer -2 } { } ]"
         for numbers in [
@@ -156,7 +156,7 @@ extension DefaultTests: SelfTesting {
         expectEqual(Set(children).count, 3, "children: \(children)")
     }
 
-    private static func testInitMayGiveOutOneObject() throws {
+    private static func testInitMayReturnSharedObject() throws {
         let script = "[ { key \"other\" integer 1 } { key \"text\" string \"a text of more than fifteen bytes\" } { } ]"
         let built = try ObjectBuilder<[Single]>.build(script)
         expectTrue(built.allSatisfy { $0 === Single.theOnly }, "the only object")
@@ -164,7 +164,7 @@ extension DefaultTests: SelfTesting {
         expectEqual(texts.last, "a text of more than fifteen bytes", "its text")
     }
 
-    private static func testBindsWhileAnotherTypeIsBound() throws {
+    private static func testBindsDuringAnotherBinding() throws {
         let value = try ObjectBuilder<[Binding]>.build("[ { } { key \"count\" integer 7 } ]")
         expectEqual(value.map(\.count), [2, 7], "counts")
         expectEqual(value.map(\.points.count), [1, 1], "points")
@@ -190,7 +190,7 @@ extension DefaultTests: SelfTesting {
         init(_ plan: StreamPlan) { self.plan = plan }
     }
 
-    private static func testGivesUpThePlansOfAFunction() throws {
+    private static func testReleasesPlansOfCustomMappings() throws {
         func watched<Value: StreamValue>(_ type: Value.Type) throws -> Watched {
             let (plan, owner) = try PlanBinder.bind(type, .names { $0.uppercased() })
             defer { withExtendedLifetime(owner) {} }
@@ -205,7 +205,7 @@ extension DefaultTests: SelfTesting {
         expectEqual(try builder.takeResult().children.map(\.value), [3], "values")
     }
 
-    private static func testTrustsNothingThatReflectionDoesNotShow() throws {
+    private static func testRefusesTypesWithoutReflectionMetadata() throws {
         let binder = PlanBinder(keyMapping: .exact, reflection: { _, _ in nil })
         let error = expectThrows(StreamError.self, "a type of which nothing is seen") {
             _ = try binder.plan(for: [NodeObject].self)
@@ -221,7 +221,7 @@ extension DefaultTests: SelfTesting {
     }
 
     /// Tests that calls at the wrong time are rejected, and that the builder works like a new one after a reset.
-    private static func testMemoryIsLentInTurn() throws {
+    private static func testRefusesMisuseOfLoans() throws {
         func expectRefused(_ words: String, _ body: () throws -> Void) {
             expectEqual(expectThrows(StreamError.self, words, body)?.kind, .misuse, words)
         }

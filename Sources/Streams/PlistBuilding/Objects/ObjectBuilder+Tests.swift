@@ -66,9 +66,9 @@ extension ObjectBuilderTests: SelfTesting {
             "testBuildsObjectsOfClasses": testBuildsObjectsOfClasses,
             "testObjectsDoNotShareDefaults": testObjectsDoNotShareDefaults,
             "testBuildsDeclaredMembers": testBuildsDeclaredMembers,
-            "testRejectsWithPath": testRejectsWithPath,
+            "testReportsPathOfRejectedValues": testReportsPathOfRejectedValues,
             "testRejectsNumbersThatDoNotFit": testRejectsNumbersThatDoNotFit,
-            "testFollowsThePolicies": testFollowsThePolicies,
+            "testFollowsPolicies": testFollowsPolicies,
             "testMapsKeys": testMapsKeys,
             "testConvertsAndDiscriminates": testConvertsAndDiscriminates,
             "testReleasesPartsAfterAnError": testReleasesPartsAfterAnError,
@@ -175,7 +175,7 @@ extension ObjectBuilderTests: SelfTesting {
         expectEqual(error?.description, "$[0]: expected a member \"t\" of Declared", "description")
     }
 
-    private static func testRejectsWithPath() {
+    private static func testReportsPathOfRejectedValues() {
         let rows = [
             (
                 "[ { } { key \"address\" { key \"zip\" string \"x\" } } ]",
@@ -217,7 +217,7 @@ extension ObjectBuilderTests: SelfTesting {
         expectEqual(error?.description, "$[0]: expected a raw value of Color, found x", "description")
     }
 
-    private static func testFollowsThePolicies() throws {
+    private static func testFollowsPolicies() throws {
         let unknown = "{ key \"other\" { key \"id\" [ { } integer 1 ] } key \"x\" integer 1 key \"more\" null }"
         expectEqual(try ObjectBuilder<Point>.build(unknown), Point(x: 1, y: 0), "unknown members ignored")
         let error = expectThrows(StreamError.self, "unknown members rejected") {

@@ -40,22 +40,22 @@ enum RecordStreamTests {
 extension RecordStreamTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testHandsOverValuesOfAnyKindInOrder": testHandsOverValuesOfAnyKindInOrder,
-            "testHandsOverAtEveryDepth": testHandsOverAtEveryDepth,
-            "testSetsMembersBackBetweenRecords": testSetsMembersBackBetweenRecords,
-            "testUsesOneObjectWhenNobodyKeepsIt": testUsesOneObjectWhenNobodyKeepsIt,
+            "testDeliversValuesOfAnyKindInOrder": testDeliversValuesOfAnyKindInOrder,
+            "testDeliversValuesAtEveryDepth": testDeliversValuesAtEveryDepth,
+            "testResetsMembersBetweenRecords": testResetsMembersBetweenRecords,
+            "testReusesObjectsThatAreNotRetained": testReusesObjectsThatAreNotRetained,
             "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
-            "testMakesObjectsWithObjectsAnew": testMakesObjectsWithObjectsAnew,
+            "testReplacesObjectsThatHoldObjects": testReplacesObjectsThatHoldObjects,
             "testStopsOnRequest": testStopsOnRequest,
-            "testPassesOnErrorsOfTheReceiver": testPassesOnErrorsOfTheReceiver,
-            "testSaysWhichValueTheReceiverRefused": testSaysWhichValueTheReceiverRefused,
+            "testRethrowsErrorsOfTheReceiver": testRethrowsErrorsOfTheReceiver,
+            "testReportsWhichValueTheReceiverRefused": testReportsWhichValueTheReceiverRefused,
             "testErrorsHaveThePathFromTheRoot": testErrorsHaveThePathFromTheRoot,
             "testDeliversNoPartOfAValue": testDeliversNoPartOfAValue,
-            "testHandsOverUnknownMembersWithoutEnd": testHandsOverUnknownMembersWithoutEnd,
+            "testDeliversUnknownMembersWithoutLimit": testDeliversUnknownMembersWithoutLimit,
         ]
     }
 
-    private static func testHandsOverValuesOfAnyKindInOrder() throws {
+    private static func testDeliversValuesOfAnyKindInOrder() throws {
         let script = "[ integer 1 [ integer 2 ] null { key \"a\" integer 3 } string \"x\" ]"
         let kinds = try stream(script) { (value: borrowing PropertyList) in "\(value.kind) \(value.count)" }
         expectEqual(kinds, ["integer 0", "array 1", "null 0", "dictionary 1", "string 0"], "kinds")
@@ -63,7 +63,7 @@ extension RecordStreamTests: SelfTesting {
         expectEqual(try stream("[ ]") { (value: borrowing Int) in "\(value)" }, [], "of nothing")
     }
 
-    private static func testHandsOverAtEveryDepth() throws {
+    private static func testDeliversValuesAtEveryDepth() throws {
         let script = "{ key \"count\" integer 9 key \"rows\" [ { key \"id\" integer 1 } { key \"id\" integer 2 } ] }"
         func ids(_ depth: Int) throws -> [String] {
             try stream(script, depth: depth) { (value: borrowing PropertyList) in
@@ -85,7 +85,7 @@ extension RecordStreamTests: SelfTesting {
         { key "tags" [ ] key "name" string "a name of more than fifteen bytes" } { } ]
         """
 
-    private static func testSetsMembersBackBetweenRecords() throws {
+    private static func testResetsMembersBetweenRecords() throws {
         let texts = try stream(records) { (value: borrowing Record) in "\(value.id) \(value.name) \(value.tags)" }
         let name = "a default of more than fifteen bytes"
         expectEqual(
@@ -96,7 +96,7 @@ extension RecordStreamTests: SelfTesting {
             ], "records")
     }
 
-    private static func testUsesOneObjectWhenNobodyKeepsIt() throws {
+    private static func testReusesObjectsThatAreNotRetained() throws {
         var stream = try RecordStream<Record> { _ throws(StreamError) in }
         let before = unsafe Record.madeCount
         let whole = "{ key \"id\" integer 1 key \"name\" string \"a\" key \"tags\" [ ] }"
@@ -120,7 +120,7 @@ extension RecordStreamTests: SelfTesting {
         expectEqual(Set(received.kept.map(ObjectIdentifier.init)).count, expected.count, "different objects")
     }
 
-    private static func testMakesObjectsWithObjectsAnew() throws {
+    private static func testReplacesObjectsThatHoldObjects() throws {
         let received = Received()
         var stream = try RecordStream<Parent> { value throws(StreamError) in received.kept.append(value.child) }
         try EventScript.send("[ { key \"child\" { key \"id\" integer 1 } } { } { } ]", to: &stream)
@@ -139,7 +139,7 @@ extension RecordStreamTests: SelfTesting {
         expectEqual(stream.count, 2, "values")
     }
 
-    private static func testPassesOnErrorsOfTheReceiver() throws {
+    private static func testRethrowsErrorsOfTheReceiver() throws {
         struct Full: Error, Equatable { var count: Int }
         func refuse(_ value: Int) throws { if value == 2 { throw Full(count: value) } }
         let script = "[ integer 1 integer 2 integer 3 ]"
@@ -165,7 +165,7 @@ extension RecordStreamTests: SelfTesting {
         expectEqual(refused?.cause as? Full, Full(count: 2), "cause")
     }
 
-    private static func testSaysWhichValueTheReceiverRefused() throws {
+    private static func testReportsWhichValueTheReceiverRefused() throws {
         let place = StreamPosition(byteOffset: 3, line: 1, column: 4)
         let member = StreamPath([.key("name")])
         let foreign = StreamError(.invalidSyntax, "m", position: place)
@@ -209,7 +209,7 @@ extension RecordStreamTests: SelfTesting {
         expectEqual(error?.description, "$.rows[1].id: expected an integer, found true", "description")
     }
 
-    private static func testHandsOverUnknownMembersWithoutEnd() throws {
+    private static func testDeliversUnknownMembersWithoutLimit() throws {
         let received = Received()
         var stream = try RecordStream<Record>(
             options: BuilderOptions(unknownMemberLimit: 3),

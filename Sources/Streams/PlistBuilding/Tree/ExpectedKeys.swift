@@ -52,10 +52,13 @@ enum ExpectedKeysTests {}
 
 extension ExpectedKeysTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testTellsKeysApart": testTellsKeysApart, "testKnowsOnlyItsKeys": testKnowsOnlyItsKeys]
+        [
+            "testDistinguishesSimilarKeys": testDistinguishesSimilarKeys,
+            "testRecognizesOnlyItsKeys": testRecognizesOnlyItsKeys,
+        ]
     }
 
-    private static func testTellsKeysApart() {
+    private static func testDistinguishesSimilarKeys() {
         for length in 0...50 {
             let key = [UInt8](repeating: 0x61, count: length)
             var keys = ExpectedKeys()
@@ -71,7 +74,7 @@ extension ExpectedKeysTests: SelfTesting {
         }
     }
 
-    private static func testKnowsOnlyItsKeys() {
+    private static func testRecognizesOnlyItsKeys() {
         var keys = ExpectedKeys()
         let texts = ["", "a", "a key of more than sixteen bytes", "id", "another key of more than sixteen bytes"]
         for text in texts { text.withUTF8Span { keys.append($0) } }

@@ -118,8 +118,8 @@ extension GrowingMemoryTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testKeepsValuesWhileItGrows": testKeepsValuesWhileItGrows,
-            "testAppendsManyAndRemoves": testAppendsManyAndRemoves,
-            "testMovesTheLast": testMovesTheLast,
+            "testAppendsAndRemovesManyValues": testAppendsAndRemovesManyValues,
+            "testMovesLastValue": testMovesLastValue,
         ]
     }
 
@@ -134,7 +134,7 @@ extension GrowingMemoryTests: SelfTesting {
         unsafe memory.deallocate()
     }
 
-    private static func testMovesTheLast() {
+    private static func testMovesLastValue() {
         var (memory, other) = unsafe (GrowingMemory<Int>(), GrowingMemory<Int>())
         for value in 0..<1_000 { unsafe memory.append(value) }
         for number in [0, 1, 2, 500] { unsafe memory.moveLast(number, to: &other) }
@@ -144,7 +144,7 @@ extension GrowingMemoryTests: SelfTesting {
         unsafe other.deallocate()
     }
 
-    private static func testAppendsManyAndRemoves() {
+    private static func testAppendsAndRemovesManyValues() {
         var memory = unsafe GrowingMemory<UInt8>()
         for count in [0, 1, 255, 256, 257, 5_000] {
             let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: count)

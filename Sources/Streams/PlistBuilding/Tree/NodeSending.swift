@@ -83,9 +83,11 @@ import InClassTesting
 enum KeptMembersTests {}
 
 extension KeptMembersTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testKeepsTheLastAtTheFirstPlace": testKeepsTheLastAtTheFirstPlace] }
+    static var testSelectors: TestSelectors {
+        ["testLastDuplicateTakesFirstPosition": testLastDuplicateTakesFirstPosition]
+    }
 
-    private static func testKeepsTheLastAtTheFirstPlace() {
+    private static func testLastDuplicateTakesFirstPosition() {
         for (keys, expected) in [
             ([], []), ([1], [0]), ([1, 2, 3], [0, 1, 2]), ([1, 1, 1], [2]), ([1, 2, 1, 3, 2], [2, 4, 3]),
         ] as [([UInt32], [Int])] {

@@ -83,15 +83,15 @@ enum PropertyListComparisonTests {}
 extension PropertyListComparisonTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testComparesWithoutOrderOfMembers": testComparesWithoutOrderOfMembers,
-            "testComparesManyMembers": testComparesManyMembers,
+            "testIgnoresOrderOfMembers": testIgnoresOrderOfMembers,
+            "testComparesManyMembersQuickly": testComparesManyMembersQuickly,
             "testComparesDeepTrees": testComparesDeepTrees,
         ]
     }
 
     private static func list(_ script: String) throws -> PropertyList { try PropertyListBuilder.list(script) }
 
-    private static func testComparesWithoutOrderOfMembers() throws {
+    private static func testIgnoresOrderOfMembers() throws {
         let one = try list("{ key \"a\" integer 1 key \"b\" [ string \"a longer string\" ] }")
         let other = try list("{ key \"b\" [ string \"a longer string\" ] key \"a\" integer 1 }")
         expectEqual(one, other, "another order of members")
@@ -103,7 +103,7 @@ extension PropertyListComparisonTests: SelfTesting {
         expectFalse(try list("[ integer 1 integer 2 ]") == list("[ integer 2 integer 1 ]"), "another order of elements")
     }
 
-    private static func testComparesManyMembers() throws {
+    private static func testComparesManyMembersQuickly() throws {
         // With so many keys, comparing each key with all others would take seconds.
         func list(_ keys: some Sequence<Int>, _ value: (Int) -> Int) throws -> PropertyList {
             try self.list("{ \(keys.map { "key \"k\($0)\" integer \(value($0))" }.joined(separator: " ")) }")

@@ -166,13 +166,13 @@ enum PropertyListMakingTests {
 extension PropertyListMakingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testIsWrittenAsALiteral": testIsWrittenAsALiteral,
-            "testIsMadeOfValues": testIsMadeOfValues,
-            "testIsMadeOfEveryKind": testIsMadeOfEveryKind,
+            "testCanBeWrittenAsLiteral": testCanBeWrittenAsLiteral,
+            "testConvertsObjectsAndTrees": testConvertsObjectsAndTrees,
+            "testConvertsEveryKindOfScalar": testConvertsEveryKindOfScalar,
         ]
     }
 
-    private static func testIsWrittenAsALiteral() throws {
+    private static func testCanBeWrittenAsLiteral() throws {
         let list: PropertyList = ["a": 1, "b": [:], "c": [], "a": 2]
         expectEqual(
             list, try PropertyListBuilder.list("{ key \"a\" integer 2 key \"b\" { } key \"c\" [ ] }"), "members")
@@ -180,7 +180,7 @@ extension PropertyListMakingTests: SelfTesting {
         expectEqual(elements, try PropertyListBuilder.list("[ integer 1 real 2.5 true null string \"x\" ]"), "elements")
     }
 
-    private static func testIsMadeOfValues() throws {
+    private static func testConvertsObjectsAndTrees() throws {
         let made = try PropertyList(of: [Part(), Part(id: 2, name: "a name of more than fifteen bytes")])
         let expected: PropertyList = [["id": 1], ["id": 2, "name": "a name of more than fifteen bytes"]]
         expectEqual(made, expected, "of objects")
@@ -188,7 +188,7 @@ extension PropertyListMakingTests: SelfTesting {
         expectEqual(PropertyList([("k", PropertyList(0.5))]), ["k": 0.5], "of members")
     }
 
-    private static func testIsMadeOfEveryKind() throws {
+    private static func testConvertsEveryKindOfScalar() throws {
         let rows: [(PropertyList, PropertyList.Kind, String)] = [
             (.null, .null, "null"), (nil, .null, "null"), (PropertyList(true), .bool, "true"),
             (PropertyList(1), .integer, "integer 1"), (PropertyList(UInt8.max), .integer, "integer 255"),

@@ -195,9 +195,9 @@ extension PropertyList: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testFindsMembersOfLargeDictionaries": testFindsMembersOfLargeDictionaries,
-            "testGivesEachTypeOnlyAsItself": testGivesEachTypeOnlyAsItself,
+            "testReturnsEachTypeOnlyAsItself": testReturnsEachTypeOnlyAsItself,
             "testConvertsNumbersOnlyExactly": testConvertsNumbersOnlyExactly,
-            "testTellsNullFromMissing": testTellsNullFromMissing,
+            "testDistinguishesNullFromMissing": testDistinguishesNullFromMissing,
             "testListsElementsAndMembersInOrder": testListsElementsAndMembersInOrder,
         ]
     }
@@ -227,7 +227,7 @@ extension PropertyList: SelfTesting {
         }
     }
 
-    private static func testGivesEachTypeOnlyAsItself() throws {
+    private static func testReturnsEachTypeOnlyAsItself() throws {
         let list = try list("[ null true integer 7 real 1.5 string \"7\" data 07 date 7.0 [ ] { } ]")
         expectEqual(list.elements.map(\.isNull), [true] + Array(repeating: false, count: 8), "null")
         expectEqual(list.elements.compactMap(\.boolValue), [true], "Booleans")
@@ -253,7 +253,7 @@ extension PropertyList: SelfTesting {
         expectEqual(large.elements.map(\.realValue), [nil, nil, greatest, nil, 0, nil], "reals of large numbers")
     }
 
-    private static func testTellsNullFromMissing() throws {
+    private static func testDistinguishesNullFromMissing() throws {
         let list = try list("{ key \"a\" null }")
         expectEqual(list["a"]?.isNull, true, "a")
         expectNil(list["b"], "b")

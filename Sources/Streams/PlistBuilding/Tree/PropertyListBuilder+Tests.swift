@@ -12,7 +12,7 @@ extension PropertyListBuilder {
         return try builder.takeResult()
     }
 
-    static func testSendsBackWhatItWasSent() throws {
+    static func testSendsSameMessagesAsReceived() throws {
         let scripts = [
             "null", "true", "integer -1", "string \"\"", "[ ]", "{ }",
             "[ null true false integer 0 integer -9223372036854775808 unsigned 18446744073709551615 real 0.1 ]",
@@ -62,7 +62,7 @@ extension PropertyListBuilder {
         expectEqual(error?.kind, .limitExceeded, "kind")
     }
 
-    static func testGivesNoPartialResult() throws {
+    static func testReturnsNoPartialResult() throws {
         var builder = PropertyListBuilder()
         func expectNone(_ script: String, _ path: String) throws {
             try EventScript.send(script, to: &builder)
@@ -91,7 +91,7 @@ extension PropertyListBuilder {
         }
     }
 
-    static func testSaysWhereAnErrorIs() {
+    static func testReportsPathOfErrors() {
         let rows = [
             ("{ key \"a\" integer 1 integer 2", "$: expected a key, found a value"),
             ("[ { key \"a\" [ null }", "$[0].a[1]: got endDictionary without an open dictionary"),
@@ -106,7 +106,7 @@ extension PropertyListBuilder {
         }
     }
 
-    static func testIsUsedAgain() throws {
+    static func testIsReusable() throws {
         var builder = PropertyListBuilder()
         try EventScript.send("{ key \"a\" integer 1 }", to: &builder)
         let first = try builder.takeResult()

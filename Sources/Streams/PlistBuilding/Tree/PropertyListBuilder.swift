@@ -330,15 +330,15 @@ extension PropertyListBuilder: SelfTesting {
     /// The in-class tests of the builder.
     public static var testSelectors: TestSelectors {
         [
-            "testSendsBackWhatItWasSent": testSendsBackWhatItWasSent,
+            "testSendsSameMessagesAsReceived": testSendsSameMessagesAsReceived,
             "testKeepsTheLastOfDuplicateKeys": testKeepsTheLastOfDuplicateKeys,
             "testHoldsTextOfEveryLength": testHoldsTextOfEveryLength,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesDeepNesting": testRefusesDeepNesting,
-            "testGivesNoPartialResult": testGivesNoPartialResult,
+            "testReturnsNoPartialResult": testReturnsNoPartialResult,
             "testIsEmptyAfterAnError": testIsEmptyAfterAnError,
-            "testSaysWhereAnErrorIs": testSaysWhereAnErrorIs,
-            "testIsUsedAgain": testIsUsedAgain,
+            "testReportsPathOfErrors": testReportsPathOfErrors,
+            "testIsReusable": testIsReusable,
         ]
     }
 }

@@ -47,9 +47,11 @@ enum KeyOrder {
 import InClassTesting
 
 extension KeyOrder: SelfTesting {
-    @usableFromInline static var testSelectors: TestSelectors { ["testIsThatOfStrings": testIsThatOfStrings] }
+    @usableFromInline static var testSelectors: TestSelectors {
+        ["testMatchesOrderOfStrings": testMatchesOrderOfStrings]
+    }
 
-    private static func testIsThatOfStrings() {
+    private static func testMatchesOrderOfStrings() {
         let pieces = [
             "", "a", "b", "\0", "z", "e", "\u{301}", "\u{327}", "é", "ﬁ", "\u{1F642}", "~", "\u{7F}", "\r\n", "abcdefg",
         ]

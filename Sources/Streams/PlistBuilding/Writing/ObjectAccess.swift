@@ -134,7 +134,7 @@ extension ObjectAccessTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testTrapsForPropertiesUnderModification": testTrapsForPropertiesUnderModification,
-            "testReadsObjectsBesideOtherAccesses": testReadsObjectsBesideOtherAccesses,
+            "testReadsObjectsDuringOtherAccesses": testReadsObjectsDuringOtherAccesses,
             "testTrapsBeforeItSetsAProperty": testTrapsBeforeItSetsAProperty,
         ]
     }
@@ -160,7 +160,7 @@ extension ObjectAccessTests: SelfTesting {
         }
     }
 
-    private static func testReadsObjectsBesideOtherAccesses() {
+    private static func testReadsObjectsDuringOtherAccesses() {
         let (object, other) = (ModifiedObject(), ModifiedObject())
         var values = [1]
         modify(&values) { modify(&other.tags) { modify(&object.other) { write(object) } } }

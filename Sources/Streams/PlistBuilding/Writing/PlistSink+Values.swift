@@ -94,13 +94,13 @@ extension StreamEncodableTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testWritesEveryMemberInOrder": testWritesEveryMemberInOrder,
-            "testReadsBackWhatItWrote": testReadsBackWhatItWrote,
+            "testRoundTripsObjects": testRoundTripsObjects,
             "testWritesTheDigitsOfAFloat": testWritesTheDigitsOfAFloat,
-            "testWritesNilAsTold": testWritesNilAsTold,
-            "testWritesSubclassesAsWhatTheyAre": testWritesSubclassesAsWhatTheyAre,
+            "testFollowsPolicyForNil": testFollowsPolicyForNil,
+            "testWritesMembersOfSubclasses": testWritesMembersOfSubclasses,
             "testOwnEncoderAlwaysWins": testOwnEncoderAlwaysWins,
-            "testRefusesCircles": testRefusesCircles,
-            "testSaysWhereAnErrorIs": testSaysWhereAnErrorIs,
+            "testRefusesCyclicObjects": testRefusesCyclicObjects,
+            "testReportsPathOfErrors": testReportsPathOfErrors,
         ]
     }
 
@@ -117,7 +117,7 @@ extension StreamEncodableTests: SelfTesting {
         expectEqual(trace.text, sampleText, "messages")
     }
 
-    private static func testReadsBackWhatItWrote() throws {
+    private static func testRoundTripsObjects() throws {
         var builder = try ObjectBuilder<[Sample]>()
         var sample = Sample()
         sample.name = "another name, of more than fifteen bytes"
@@ -149,7 +149,7 @@ extension StreamEncodableTests: SelfTesting {
         }
     }
 
-    private static func testWritesNilAsTold() throws {
+    private static func testFollowsPolicyForNil() throws {
         expectEqual(try trace(Inner()), "{ key \"x\" integer 1 }", "omitted")
         let options = WritingOptions(nilMembers: .writeNull)
         expectEqual(try trace(Inner(), options), "{ key \"x\" integer 1 key \"note\" null }", "null")
@@ -158,7 +158,7 @@ extension StreamEncodableTests: SelfTesting {
         expectEqual(try trace(Inner(), mapped), "{ key \"_x\" integer 1 }", "mapped names")
     }
 
-    private static func testWritesSubclassesAsWhatTheyAre() throws {
+    private static func testWritesMembersOfSubclasses() throws {
         let circle = "{ key \"name\" string \"shape\" key \"radius\" real 2.0 }"
         let shape: Shape = Circle()
         expectEqual(try trace(shape), circle, "as any")
@@ -175,7 +175,7 @@ extension StreamEncodableTests: SelfTesting {
         expectEqual(typed.text, "[ integer 1 integer 1 ]", "as elements")
     }
 
-    private static func testSaysWhereAnErrorIs() throws {
+    private static func testReportsPathOfErrors() throws {
         struct Refused: StreamEncodable, StreamRepresentable {
             init() {}
             init(representation: Int) throws(StreamError) {}
@@ -204,7 +204,7 @@ extension StreamEncodableTests: SelfTesting {
         }
     }
 
-    private static func testRefusesCircles() {
+    private static func testRefusesCyclicObjects() {
         let ring = Ring()
         ring.next = ring
         let error = expectThrows(StreamError.self, "a circle") { _ = try trace(ring) }

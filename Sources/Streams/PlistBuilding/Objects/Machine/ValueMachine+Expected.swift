@@ -67,13 +67,13 @@ enum ExpectedValueTests {
 extension ExpectedValueTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSaysWhatMembersAre": testSaysWhatMembersAre,
-            "testSaysWhatIsAroundStreamedValues": testSaysWhatIsAroundStreamedValues,
-            "testSaysWhatColumnsAre": testSaysWhatColumnsAre,
+            "testReportsExpectedMembers": testReportsExpectedMembers,
+            "testReportsExpectedContainersOfStreamedValues": testReportsExpectedContainersOfStreamedValues,
+            "testReportsExpectedColumns": testReportsExpectedColumns,
         ]
     }
 
-    private static func testSaysWhatMembersAre() throws {
+    private static func testReportsExpectedMembers() throws {
         var builder = try ObjectBuilder<[Sample]>()
         expectEqual(builder.expectedValue(), ExpectedValue(.array), "the root")
         try builder.beginArray()
@@ -98,7 +98,7 @@ extension ExpectedValueTests: SelfTesting {
         expectEqual(trace.expectedValue(), .any, "a sink that does not say")
     }
 
-    private static func testSaysWhatIsAroundStreamedValues() throws {
+    private static func testReportsExpectedContainersOfStreamedValues() throws {
         var stream = try RecordStream<Inner>(depth: 2) { _ in }
         expectEqual(stream.expectedValue(), ExpectedValue(.dictionary), "the root")
         try stream.beginDictionary()
@@ -108,7 +108,7 @@ extension ExpectedValueTests: SelfTesting {
         expectEqual(stream.expectedValue(), ExpectedValue(.dictionary), "a value")
     }
 
-    private static func testSaysWhatColumnsAre() throws {
+    private static func testReportsExpectedColumns() throws {
         var builder = ColumnsBuilder(["id": .integer, "at.x": .real])
         expectEqual(builder.expectedValue(), ExpectedValue(.array), "the root")
         try builder.beginArray()

@@ -113,12 +113,12 @@ enum SpareMachineTests {
 extension SpareMachineTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testUsesAMachineAgain": testUsesAMachineAgain,
+            "testReusesMachines": testReusesMachines,
             "testNeverShowsAnEarlierValue": testNeverShowsAnEarlierValue,
-            "testDropsMachinesThatGaveUp": testDropsMachinesThatGaveUp,
+            "testDropsFailedMachines": testDropsFailedMachines,
             "testDropsLargeMachines": testDropsLargeMachines,
             "testKeepsNoValueAlive": testKeepsNoValueAlive,
-            "testBuildsWithinABuild": testBuildsWithinABuild,
+            "testBuildsDuringAnotherBuild": testBuildsDuringAnotherBuild,
             "testBuildsOnManyThreads": testBuildsOnManyThreads,
         ]
     }
@@ -130,7 +130,7 @@ extension SpareMachineTests: SelfTesting {
     // Each test has its own types or names, because other tests may take the machine of a type at any time.
     private static func names() -> KeyMapping { .names { $0 } }
 
-    private static func testUsesAMachineAgain() throws {
+    private static func testReusesMachines() throws {
         let options = BuilderOptions(keyMapping: names())
         for round in 0..<3 {
             expectEqual(try build("{ key \"id\" integer 1 }", as: Item.self, options), Item(id: 1), "round \(round)")
@@ -168,7 +168,7 @@ extension SpareMachineTests: SelfTesting {
         }
     }
 
-    private static func testDropsMachinesThatGaveUp() throws {
+    private static func testDropsFailedMachines() throws {
         let options = BuilderOptions(keyMapping: names(), unknownMembers: .collect)
         for script in ["{ key \"id\" true", "{ key \"id\" integer 1", "{ key \"other\" integer 1 }", ""] {
             do {
@@ -209,7 +209,7 @@ extension SpareMachineTests: SelfTesting {
         expectNil(try build("{ }", as: Object.self, options).next, "the value after it")
     }
 
-    private static func testBuildsWithinABuild() throws {
+    private static func testBuildsDuringAnotherBuild() throws {
         for _ in 0..<3 {
             let outer = try build("{ key \"inner\" string \"a\" key \"id\" integer 3 }", as: Outer.self)
             expectEqual(outer.id, 3, "the outermost value")

@@ -186,15 +186,15 @@ extension PropertyListFormat: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testTellsForms": testTellsForms,
-            "testTellsFormsInUTF16": testTellsFormsInUTF16,
-            "testReadsAnyForm": testReadsAnyForm,
-            "testReadsPipesFromTheirFirstByte": testReadsPipesFromTheirFirstByte,
-            "testTellsTheSinkOfFilesThatItCannotRead": testTellsTheSinkOfFilesThatItCannotRead,
+            "testDetectsFormats": testDetectsFormats,
+            "testDetectsFormatsOfUTF16": testDetectsFormatsOfUTF16,
+            "testReadsAnyFormat": testReadsAnyFormat,
+            "testDetectsFormatsOfPipes": testDetectsFormatsOfPipes,
+            "testReportsUnreadableFilesToTheSink": testReportsUnreadableFilesToTheSink,
         ]
     }
 
-    private static func testTellsForms() {
+    private static func testDetectsFormats() {
         let rows: [(String, PropertyListFormat)] = [
             ("bplist00", .binary), ("bplist", .binary), ("bplis", .openStep), ("<?xml", .xml), (" \n<!DOCTYPE", .xml),
             ("\u{FEFF}\n<plist>", .xml), ("<", .openStep), ("<plis", .openStep), ("<0fbd>", .openStep), ("", .openStep),
@@ -205,7 +205,7 @@ extension PropertyListFormat: SelfTesting {
         }
     }
 
-    private static func testReadsAnyForm() throws {
+    private static func testReadsAnyFormat() throws {
         let script = "{ key \"a\" [ integer 1 string \"é\" data 00ff date 0.0 true real 0.5 ] }"
         var binary = BinaryPlistWriter()
         var xml = XMLPlistWriter()
@@ -235,7 +235,7 @@ extension PropertyListFormat: SelfTesting {
         expectEqual(missing?.kind, .cannotRead, "kind")
     }
 
-    private static func testTellsFormsInUTF16() throws {
+    private static func testDetectsFormatsOfUTF16() throws {
         let rows: [(String, PropertyListFormat)] = [
             ("<?xml", .xml), (" \n<plist", .xml), ("", .openStep), (" ", .openStep), ("\"a\" = \"b\";", .openStep),
             ("// <", .openStep), ("\u{3C00}", .openStep), ("\u{3C}", .xml),
@@ -251,7 +251,7 @@ extension PropertyListFormat: SelfTesting {
         }
     }
 
-    private static func testReadsPipesFromTheirFirstByte() throws {
+    private static func testDetectsFormatsOfPipes() throws {
         let script = "{ " + (0..<300).map { "key \"k\($0)\" string \"v\" " }.joined() + "}"
         var binary = BinaryPlistWriter()
         var xml = XMLPlistWriter()
@@ -289,7 +289,7 @@ extension PropertyListFormat: SelfTesting {
         mutating func cancel(with error: StreamError) { errors.append(error) }
     }
 
-    private static func testTellsTheSinkOfFilesThatItCannotRead() {
+    private static func testReportsUnreadableFilesToTheSink() {
         for path in ["/nonexistent/file", "/"] {
             var sinks = [Notices](repeating: Notices(), count: 4)
             let errors = [

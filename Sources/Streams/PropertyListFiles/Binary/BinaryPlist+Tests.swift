@@ -15,16 +15,16 @@ extension BinaryPropertyList: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testReadsWhatItWrites": testReadsWhatItWrites,
+            "testReadsItsOwnOutput": testReadsItsOwnOutput,
             "testWritesKnownBytes": testWritesKnownBytes,
-            "testTakesTheFewestBytes": testTakesTheFewestBytes,
+            "testUsesFewestBytes": testUsesFewestBytes,
             "testWritesSharedValuesOnce": testWritesSharedValuesOnce,
             "testGrowsReferencesAndOffsets": testGrowsReferencesAndOffsets,
             "testKeepsUIDs": testKeepsUIDs,
-            "testRefusesWhatItCannotHold": testRefusesWhatItCannotHold,
+            "testRefusesUnrepresentableValues": testRefusesUnrepresentableValues,
             "testRefusesMessagesOutOfOrder": testRefusesMessagesOutOfOrder,
-            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
-            "testEndsOnce": testEndsOnce,
+            "testReadsFromEverySource": testReadsFromEverySource,
+            "testRefusesSecondFinish": testRefusesSecondFinish,
             "testKeepsValuesOfBoundTypes": testKeepsValuesOfBoundTypes,
         ]
     }
@@ -68,7 +68,7 @@ extension BinaryPropertyList: SelfTesting {
         "{ key \"a\" integer 2 key \"CF$UID\" unsigned 18446744073709551615 }",
     ]
 
-    private static func testReadsWhatItWrites() throws {
+    private static func testReadsItsOwnOutput() throws {
         for script in scripts {
             for isUID in [false, true] {
                 let bytes = try written(script, BinaryPlistWriterOptions(writesUIDs: isUID))
@@ -93,7 +93,7 @@ extension BinaryPropertyList: SelfTesting {
         expectEqual(bytes, expected, "bytes")
     }
 
-    private static func testTakesTheFewestBytes() throws {
+    private static func testUsesFewestBytes() throws {
         let rows: [(String, Int)] = [
             ("integer 255", 2), ("integer 256", 3), ("integer 65535", 3), ("integer 65536", 5),
             ("integer 4294967295", 5), ("integer 4294967296", 9), ("integer -1", 9),
@@ -143,7 +143,7 @@ extension BinaryPropertyList: SelfTesting {
         expectEqual(try written(negative, options), try written(negative), "no UID is negative")
     }
 
-    private static func testRefusesWhatItCannotHold() {
+    private static func testRefusesUnrepresentableValues() {
         let rows: [(String, StreamError.Kind)] = [
             ("[ null ]", .unrepresentable), ("number 170141183460469231731687303715884105728", .unrepresentable),
             ("number 1e400", .unrepresentable), ("number x", .misuse),
@@ -212,7 +212,7 @@ extension BinaryPropertyList: SelfTesting {
         expectEqual(optional?.path?.description, "$[1]", "path")
     }
 
-    private static func testReadsThroughEveryDoor() throws {
+    private static func testReadsFromEverySource() throws {
         let script = "{ key \"a\" [ integer 1 string \"é\" ] }"
         let bytes = try written(script)
         let path = try temporaryDirectory() + "/a.plist"
@@ -243,7 +243,7 @@ extension BinaryPropertyList: SelfTesting {
         expectEqual(missing?.kind, .cannotRead, "kind")
     }
 
-    private static func testEndsOnce() throws {
+    private static func testRefusesSecondFinish() throws {
         let bytes = try written("[ integer 1 ]")
         var reader = BinaryPlistReader(sink: EventTrace())
         for _ in 0..<2 {

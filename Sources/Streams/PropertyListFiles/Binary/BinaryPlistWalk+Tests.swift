@@ -10,15 +10,15 @@ enum BinaryPlistWalkTests {}
 extension BinaryPlistWalkTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsOtherSizes": testReadsOtherSizes,
+            "testReadsEveryIntegerSize": testReadsEveryIntegerSize,
             "testRefusesBadObjects": testRefusesBadObjects,
             "testRefusesBadTrailers": testRefusesBadTrailers,
-            "testSaysWhereTheErrorIs": testSaysWhereTheErrorIs,
-            "testRefusesWhatIsTruncated": testRefusesWhatIsTruncated,
-            "testSurvivesEveryChangedByte": testSurvivesEveryChangedByte,
+            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testRefusesTruncatedFiles": testRefusesTruncatedFiles,
+            "testSurvivesCorruptedBytes": testSurvivesCorruptedBytes,
             "testRefusesContainersInThemselves": testRefusesContainersInThemselves,
-            "testBoundsWhatIsSent": testBoundsWhatIsSent,
-            "testKeepsLimits": testKeepsLimits,
+            "testLimitsExpansionOfSharedValues": testLimitsExpansionOfSharedValues,
+            "testEnforcesLimits": testEnforcesLimits,
         ]
     }
 
@@ -42,7 +42,7 @@ extension BinaryPlistWalkTests: SelfTesting {
         return bytes
     }
 
-    private static func testReadsOtherSizes() {
+    private static func testReadsEveryIntegerSize() {
         for size in 1...8 {
             let reference = [UInt8](repeating: 0, count: size - 1) + [1]
             let bytes = list(
@@ -117,7 +117,7 @@ extension BinaryPlistWalkTests: SelfTesting {
         }
     }
 
-    private static func testSaysWhereTheErrorIs() {
+    private static func testReportsPlaceOfErrors() {
         let bytes = list([[0xD1, 1, 2], [0x61, 0, 0xFC], [0xA2, 3, 4], [0x09], [0x51, 0x80]])
         var trace = EventTrace()
         let error = expectThrows(StreamError.self, "no ASCII") { try trace.readBinaryPlist(bytes) }
@@ -136,7 +136,7 @@ extension BinaryPlistWalkTests: SelfTesting {
             """)
     }
 
-    private static func testRefusesWhatIsTruncated() throws {
+    private static func testRefusesTruncatedFiles() throws {
         let bytes = try sample()
         for end in bytes.indices {
             var trace = EventTrace()
@@ -157,7 +157,7 @@ extension BinaryPlistWalkTests: SelfTesting {
         }
     }
 
-    private static func testSurvivesEveryChangedByte() throws {
+    private static func testSurvivesCorruptedBytes() throws {
         let good = try sample()
         var random = SplitMix(state: 7)
         for offset in good.indices {
@@ -203,7 +203,7 @@ extension BinaryPlistWalkTests: SelfTesting {
     }
 
     /// Arrays that contain the next one many times, and an array that contains a long string many times.
-    private static func testBoundsWhatIsSent() {
+    private static func testLimitsExpansionOfSharedValues() {
         let levels = (0..<30).map { level in [0xAF, 0x10, 30] + [UInt8](repeating: UInt8(level + 1), count: 30) }
         let text = [UInt8](repeating: 0x61, count: 60_000)
         let string: [UInt8] = [0x5F, 0x11, 0xEA, 0x60] + text
@@ -222,7 +222,7 @@ extension BinaryPlistWalkTests: SelfTesting {
         ] { expectEqual(!BinaryPropertyList.trace(three, options).contains("limitExceeded"), isGood, "\(options)") }
     }
 
-    private static func testKeepsLimits() throws {
+    private static func testEnforcesLimits() throws {
         let bytes = try BinaryPropertyList.written("[ [ string \"abc\" ] ]")
         for (limits, isGood) in [
             (StreamLimits(depth: 2), true), (StreamLimits(depth: 1), false), (StreamLimits(stringByteCount: 3), true),

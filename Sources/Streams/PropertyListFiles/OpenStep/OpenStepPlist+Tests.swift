@@ -18,18 +18,18 @@ extension OpenStepPlistTests: SelfTesting {
         [
             "testReadsValues": testReadsValues,
             "testReadsStrings": testReadsStrings,
-            "testReadsTextsOfNothing": testReadsTextsOfNothing,
-            "testSaysThatItDoesNotReadUTF16": testSaysThatItDoesNotReadUTF16,
+            "testReadsEmptyText": testReadsEmptyText,
+            "testRefusesUTF16": testRefusesUTF16,
             "testReadsTypedValues": testReadsTypedValues,
-            "testRefusesWhatIsNone": testRefusesWhatIsNone,
-            "testRefusesWhatIsTruncated": testRefusesWhatIsTruncated,
-            "testKeepsLimits": testKeepsLimits,
-            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
-            "testWritesText": testWritesText,
-            "testReadsWhatItWrites": testReadsWhatItWrites,
-            "testFollowsTheOptions": testFollowsTheOptions,
+            "testRefusesInvalidText": testRefusesInvalidText,
+            "testRefusesTruncatedText": testRefusesTruncatedText,
+            "testEnforcesLimits": testEnforcesLimits,
+            "testReadsFromEverySource": testReadsFromEverySource,
+            "testWritesPrettyAndCompactText": testWritesPrettyAndCompactText,
+            "testReadsItsOwnOutput": testReadsItsOwnOutput,
+            "testFollowsOptions": testFollowsOptions,
             "testRefusesMessagesOutOfOrder": testRefusesMessagesOutOfOrder,
-            "testPassesErrorsOfTheSink": testPassesErrorsOfTheSink,
+            "testRethrowsErrorsOfTheSink": testRethrowsErrorsOfTheSink,
         ]
     }
 
@@ -122,7 +122,7 @@ extension OpenStepPlistTests: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatIsNone() {
+    private static func testRefusesInvalidText() {
         let rows: [(String, Int)] = [
             ("a b", 2), ("(a b)", 3), ("(a,,b)", 3), ("(,)", 1), ("{a=b}", 4), ("{a}", 2), ("{=b;}", 1), ("{a==b;}", 3),
             ("{a=;}", 3),
@@ -153,7 +153,7 @@ extension OpenStepPlistTests: SelfTesting {
         { name = "a \\U00e9\\101\\UD83D\\UDE42"; /* c */ list = (a, <0fbd77>, <*I5>, <[Zm9v]>, 'x',); empty = {}; }
         """.utf8)
 
-    private static func testRefusesWhatIsTruncated() {
+    private static func testRefusesTruncatedText() {
         expectOutcome(
             sample,
             "{ key \"name\" string \"a éA\u{1F642}\" key \"list\" [ string \"a\" data 0fbd77 integer 5 data 666f6f string \"x\" ] key \"empty\" { } }"
@@ -173,7 +173,7 @@ extension OpenStepPlistTests: SelfTesting {
         }
     }
 
-    private static func testKeepsLimits() {
+    private static func testEnforcesLimits() {
         let rows: [(String, StreamLimits, Bool)] = [
             ("((a))", StreamLimits(depth: 2), true), ("((a))", StreamLimits(depth: 1), false),
             ("a=b;", StreamLimits(depth: 0), false),
@@ -191,7 +191,7 @@ extension OpenStepPlistTests: SelfTesting {
         }
     }
 
-    private static func testReadsThroughEveryDoor() throws {
+    private static func testReadsFromEverySource() throws {
         let expected = "{ key \"a\" string \"é\" }"
         let text = "{a = \"é\";}"
         var trace = EventTrace()
@@ -229,7 +229,7 @@ extension OpenStepPlistTests: SelfTesting {
         return writer.text
     }
 
-    private static func testWritesText() throws {
+    private static func testWritesPrettyAndCompactText() throws {
         let script = "{ key \"a b\" [ string \"x\" string \"\" [ ] { } ] key \"c\" { key \"d\" data 0001020304 } }"
         expectEqual(
             try written(script),
@@ -260,7 +260,7 @@ extension OpenStepPlistTests: SelfTesting {
             "(<*I5>,<*I18446744073709551615>,<*R0.5>,<*BY>,<*BN>,<*D2001-01-01 00:00:00 +0000>)", "typed")
     }
 
-    private static func testReadsWhatItWrites() throws {
+    private static func testReadsItsOwnOutput() throws {
         for script in [
             "string \"\"", "string \"a\"", "[ ]", "{ }", "data ", "data 00ff", "[ [ ] { } [ ] ]", "real inf",
             "real nan",
@@ -278,7 +278,7 @@ extension OpenStepPlistTests: SelfTesting {
         }
     }
 
-    private static func testFollowsTheOptions() throws {
+    private static func testFollowsOptions() throws {
         let strings = OpenStepPlistWriterOptions(layout: .compact, scalars: .strings, dateFractions: .roundDown)
         expectEqual(
             try written("[ true false integer -5 real 0.5 date 0.5 ]", strings),
@@ -307,7 +307,7 @@ extension OpenStepPlistTests: SelfTesting {
         }
     }
 
-    private static func testPassesErrorsOfTheSink() throws {
+    private static func testRethrowsErrorsOfTheSink() throws {
         let error = expectThrows(StreamError.self, "no array of integers") {
             var builder = try ObjectBuilder<[Int]>()
             try builder.readOpenStepPlist("(<*I1>,\n <*BY>)")
@@ -317,7 +317,7 @@ extension OpenStepPlistTests: SelfTesting {
         expectEqual(error?.position?.line, 2, "line")
     }
 
-    private static func testReadsTextsOfNothing() {
+    private static func testReadsEmptyText() {
         for text in [" ", "\n", "// a", "// a\n", "/* x */", " /**/ // b", "\u{FEFF}", "\u{FEFF}/**/\n"] {
             expectOutcome(Array(text.utf8), "{ }")
         }
@@ -329,7 +329,7 @@ extension OpenStepPlistTests: SelfTesting {
         expectOutcome([0x20], "! limitExceeded more than 0 levels of nesting at line 1, column 2 (byte 1)", flat)
     }
 
-    private static func testSaysThatItDoesNotReadUTF16() {
+    private static func testRefusesUTF16() {
         for bytes in [[0xFE, 0xFF, 0, 0x61], [0xFF, 0xFE, 0x61, 0]] as [[UInt8]] {
             expectOutcome(bytes, "! invalidText expected text in UTF-8, found UTF-16 at line 1, column 1 (byte 0)")
         }

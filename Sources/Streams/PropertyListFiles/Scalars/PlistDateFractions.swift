@@ -35,9 +35,9 @@ import InClassTesting
 enum PlistDateFractionsTests {}
 
 extension PlistDateFractionsTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testWritesDates": testWritesDates] }
+    static var testSelectors: TestSelectors { ["testFollowsPolicyForFractions": testFollowsPolicyForFractions] }
 
-    private static func testWritesDates() throws {
+    private static func testFollowsPolicyForFractions() throws {
         for policy in [PlistDateFractions.reject, .roundDown] {
             expectEqual(try policy.text(secondsSince2001: 0), "2001-01-01T00:00:00", "a date")
             for seconds in [1e12, .nan, .infinity] {

@@ -121,12 +121,12 @@ import InClassTesting
 extension PlistScalarText: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSendsIntegers": testSendsIntegers, "testReadsReals": testReadsReals,
-            "testWritesNumbers": testWritesNumbers,
+            "testReadsIntegers": testReadsIntegers, "testReadsReals": testReadsReals,
+            "testWritesNumbersOrRefuses": testWritesNumbersOrRefuses,
         ]
     }
 
-    private static func testSendsIntegers() throws {
+    private static func testReadsIntegers() throws {
         let rows = [
             ("0", "integer 0"), ("-0", "integer 0"), ("+5", "integer 5"), ("007", "integer 7"), ("-007", "integer -7"),
             ("000", "integer 0"), ("9223372036854775807", "integer 9223372036854775807"),
@@ -168,7 +168,7 @@ extension PlistScalarText: SelfTesting {
         }
     }
 
-    private static func testWritesNumbers() throws {
+    private static func testWritesNumbersOrRefuses() throws {
         func written(_ text: String) throws(StreamError) -> String {
             switch try text.withUTF8Span({ (text) throws(StreamError) in try number(text) }) {
             case .integer(let digits): return digits

@@ -117,9 +117,9 @@ enum PlistTextOutputTests {}
 extension PlistTextOutputTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testTakesMessagesWholeOrNotAtAll": testTakesMessagesWholeOrNotAtAll,
-            "testKeepsItsBuffer": testKeepsItsBuffer,
-            "testHasTextBehindAPartOfACharacter": testHasTextBehindAPartOfACharacter,
+            "testWritesMessagesCompletelyOrNotAtAll": testWritesMessagesCompletelyOrNotAtAll,
+            "testBufferStaysSmall": testBufferStaysSmall,
+            "testTextStartsWithWholeCharacter": testTextStartsWithWholeCharacter,
         ]
     }
 
@@ -154,7 +154,7 @@ extension PlistTextOutputTests: SelfTesting {
         return (count, bytes)
     }
 
-    private static func testTakesMessagesWholeOrNotAtAll() throws {
+    private static func testWritesMessagesCompletelyOrNotAtAll() throws {
         let long = String(repeating: "<value> & ", count: 200)
         let messages =
             ["["]
@@ -179,7 +179,7 @@ extension PlistTextOutputTests: SelfTesting {
         }
     }
 
-    private static func testHasTextBehindAPartOfACharacter() throws {
+    private static func testTextStartsWithWholeCharacter() throws {
         // A pipe accepts whole pages, and one of these ends within a character.
         for start in ["", "a"] {
             var ends: [Int32] = [-1, -1]
@@ -196,7 +196,7 @@ extension PlistTextOutputTests: SelfTesting {
         }
     }
 
-    private static func testKeepsItsBuffer() throws {
+    private static func testBufferStaysSmall() throws {
         // SAFETY: the path is a literal that outlives the call.
         let descriptor = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(descriptor) }

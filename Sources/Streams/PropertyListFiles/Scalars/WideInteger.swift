@@ -70,12 +70,15 @@ import InClassTesting
 
 extension WideInteger: SelfTesting {
     @usableFromInline static var testSelectors: TestSelectors {
-        ["testWritesWhatItReads": testWritesWhatItReads, "testRefusesWhatItCannotHold": testRefusesWhatItCannotHold]
+        [
+            "testRoundTripsIntegers": testRoundTripsIntegers,
+            "testRefusesIntegersOutOfRange": testRefusesIntegersOutOfRange,
+        ]
     }
 
     private static func read(_ text: String) -> WideInteger? { text.withUTF8Span { WideInteger($0) } }
 
-    private static func testWritesWhatItReads() {
+    private static func testRoundTripsIntegers() {
         let rows: [(String, Int64, UInt64)] = [
             ("0", 0, 0), ("1", 0, 1), ("-1", -1, .max), ("18446744073709551615", 0, .max),
             ("18446744073709551616", 1, 0),
@@ -91,7 +94,7 @@ extension WideInteger: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatItCannotHold() {
+    private static func testRefusesIntegersOutOfRange() {
         for text in [
             "170141183460469231731687303715884105728", "-170141183460469231731687303715884105729",
             "340282366920938463463374607431768211456", "1.0", "1e3", "", "-", "01", "1 ",

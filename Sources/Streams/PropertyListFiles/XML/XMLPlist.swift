@@ -82,7 +82,7 @@ import InClassTesting
 extension XMLPropertyList: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
-        ["testReadsWhatItWrites": testReadsWhatItWrites, "testSaysWhereTheErrorIs": testSaysWhereTheErrorIs]
+        ["testReadsItsOwnOutput": testReadsItsOwnOutput, "testReportsPlaceOfErrors": testReportsPlaceOfErrors]
     }
 
     private struct Task: StreamObject, Equatable {
@@ -99,7 +99,7 @@ extension XMLPropertyList: SelfTesting {
         Task(id: -2, weight: 1e300, isDone: true),
     ]
 
-    private static func testReadsWhatItWrites() throws {
+    private static func testReadsItsOwnOutput() throws {
         let bytes = try encode(tasks)
         expectEqual(try decode([Task].self, from: bytes), tasks, "from data")
         expectEqual(try decode([Task].self, from: Array(bytes)), tasks, "from bytes")
@@ -109,7 +109,7 @@ extension XMLPropertyList: SelfTesting {
         expectEqual(try decode([Task].self, from: .file(path)), tasks, "from a file")
     }
 
-    private static func testSaysWhereTheErrorIs() throws {
+    private static func testReportsPlaceOfErrors() throws {
         let error = expectThrows(StreamError.self, "another type") {
             _ = try decode([[Int]].self, from: encode([[1], [2]].map { ["a": $0] }))
         }

@@ -18,13 +18,13 @@ extension XMLPlistReaderTests: SelfTesting {
         [
             "testReadsValues": testReadsValues,
             "testReadsDocuments": testReadsDocuments,
-            "testRefusesWhatIsNone": testRefusesWhatIsNone,
-            "testRefusesWhatIsTruncated": testRefusesWhatIsTruncated,
-            "testReadsWhatItWrites": testReadsWhatItWrites,
-            "testKeepsLimits": testKeepsLimits,
-            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
-            "testKnowsTheEncodingOfStrings": testKnowsTheEncodingOfStrings,
-            "testPassesErrorsOfTheSink": testPassesErrorsOfTheSink,
+            "testRefusesInvalidDocuments": testRefusesInvalidDocuments,
+            "testRefusesTruncatedDocuments": testRefusesTruncatedDocuments,
+            "testReadsItsOwnOutput": testReadsItsOwnOutput,
+            "testEnforcesLimits": testEnforcesLimits,
+            "testReadsFromEverySource": testReadsFromEverySource,
+            "testIgnoresEncodingDeclarationsOfStrings": testIgnoresEncodingDeclarationsOfStrings,
+            "testRethrowsErrorsOfTheSink": testRethrowsErrorsOfTheSink,
         ]
     }
 
@@ -129,7 +129,7 @@ extension XMLPlistReaderTests: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatIsNone() {
+    private static func testRefusesInvalidDocuments() {
         for content in [
             "", " ", "x", "<true/><true/>", "<true/>x", "<foo/>", "<array><foo/></array>", "<plist><true/></plist>",
             "<key>a</key>", "<array><key>a</key></array>",
@@ -167,7 +167,7 @@ extension XMLPlistReaderTests: SelfTesting {
     private static let sample = plist(
         "<dict><key>a</key><array><integer>1</integer><string>x</string><data>AP8=</data></array></dict>")
 
-    private static func testRefusesWhatIsTruncated() {
+    private static func testRefusesTruncatedDocuments() {
         expectOutcome(sample, "{ key \"a\" [ integer 1 string \"x\" data 00ff ] }")
         let bytes = Array(sample.utf8)
         for end in bytes.indices {
@@ -176,7 +176,7 @@ extension XMLPlistReaderTests: SelfTesting {
         }
     }
 
-    private static func testReadsWhatItWrites() throws {
+    private static func testReadsItsOwnOutput() throws {
         for script in [
             "string \"\"", "string \"a\"", "[ ]", "{ }", "data ", "data 00ff", "[ [ ] { } [ ] ]", "real inf",
             "real nan", "real -0.0", "real 5e-324", "true", "date -63145526400.0",
@@ -193,7 +193,7 @@ extension XMLPlistReaderTests: SelfTesting {
         }
     }
 
-    private static func testKeepsLimits() {
+    private static func testEnforcesLimits() {
         let rows: [(String, StreamLimits, Bool)] = [
             ("<array><array/></array>", StreamLimits(depth: 2), true),
             ("<array><array/></array>", StreamLimits(depth: 1), false),
@@ -209,7 +209,7 @@ extension XMLPlistReaderTests: SelfTesting {
         }
     }
 
-    private static func testReadsThroughEveryDoor() throws {
+    private static func testReadsFromEverySource() throws {
         let text = plist("<string>é</string>")
         let path = try temporaryDirectory() + "/a.plist"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -234,7 +234,7 @@ extension XMLPlistReaderTests: SelfTesting {
     }
 
     /// An encoding declaration applies only to bytes, not to strings.
-    private static func testKnowsTheEncodingOfStrings() throws {
+    private static func testIgnoresEncodingDeclarationsOfStrings() throws {
         for encoding in ["UTF-16", "ISO-8859-1", "none"] {
             let text = "<?xml version=\"1.0\" encoding=\"\(encoding)\"?><plist><string>é</string></plist>"
             var traces = [EventTrace](repeating: EventTrace(), count: 2)
@@ -248,7 +248,7 @@ extension XMLPlistReaderTests: SelfTesting {
         }
     }
 
-    private static func testPassesErrorsOfTheSink() throws {
+    private static func testRethrowsErrorsOfTheSink() throws {
         var builder = try ObjectBuilder<[Int]>()
         let error = expectThrows(StreamError.self, "no array of integers") {
             try builder.readXMLPlist(plist("<array><integer>1</integer>\n<true/></array>"))

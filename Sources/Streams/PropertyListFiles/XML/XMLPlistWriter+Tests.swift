@@ -12,9 +12,9 @@ extension XMLPlistWriterTests: SelfTesting {
             "testWritesAllTypes": testWritesAllTypes,
             "testWritesDataInLines": testWritesDataInLines,
             "testEscapesText": testEscapesText,
-            "testRefusesWhatItCannotHold": testRefusesWhatItCannotHold,
+            "testRefusesUnrepresentableValues": testRefusesUnrepresentableValues,
             "testRefusesMessagesOutOfOrder": testRefusesMessagesOutOfOrder,
-            "testWritesAnotherTextAfterReset": testWritesAnotherTextAfterReset,
+            "testIsReusableAfterReset": testIsReusableAfterReset,
         ]
     }
 
@@ -102,7 +102,7 @@ extension XMLPlistWriterTests: SelfTesting {
         expectTrue(text.contains("<string>a&#13;\n\t]]&gt;\u{7F}\u{FFFD}\u{1F642}</string>"), "the string")
     }
 
-    private static func testRefusesWhatItCannotHold() throws {
+    private static func testRefusesUnrepresentableValues() throws {
         let rows: [(String, StreamError.Kind)] = [
             ("string \"\u{0}\"", .unrepresentable), ("string \"a\u{1F}\"", .unrepresentable),
             ("string \"\u{FFFE}\"", .unrepresentable),
@@ -137,7 +137,7 @@ extension XMLPlistWriterTests: SelfTesting {
         }
     }
 
-    private static func testWritesAnotherTextAfterReset() throws {
+    private static func testIsReusableAfterReset() throws {
         var writer = XMLPlistWriter()
         try EventScript.send("[ [ true", to: &writer)
         writer.reset()

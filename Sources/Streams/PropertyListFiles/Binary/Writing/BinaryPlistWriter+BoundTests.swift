@@ -149,10 +149,10 @@ enum BoundPlistWriterTests {
 extension BoundPlistWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWritesWhatMessagesWrite": testWritesWhatMessagesWrite,
-            "testRefusesWhatMessagesRefuse": testRefusesWhatMessagesRefuse,
-            "testKeepsItsPlaceWhateverAValueWrites": testKeepsItsPlaceWhateverAValueWrites,
-            "testWritesManyTypesInTurns": testWritesManyTypesInTurns,
+            "testWritesSameBytesAsMessages": testWritesSameBytesAsMessages,
+            "testRefusesSameValuesAsMessages": testRefusesSameValuesAsMessages,
+            "testKeepsPositionDuringNestedWrites": testKeepsPositionDuringNestedWrites,
+            "testWritesAlternatingTypes": testWritesAlternatingTypes,
             "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
         ]
     }
@@ -179,7 +179,7 @@ extension BoundPlistWriterTests: SelfTesting {
         }
     }
 
-    private static func testWritesWhatMessagesWrite() {
+    private static func testWritesSameBytesAsMessages() {
         expectSame(Numbers(), "numbers")
         expectSame(Texts(), "texts")
         expectSame([Nested(), Nested.other], "nested")
@@ -195,7 +195,7 @@ extension BoundPlistWriterTests: SelfTesting {
         expectSame(Circle() as Shape, "a subclass")
     }
 
-    private static func testRefusesWhatMessagesRefuse() {
+    private static func testRefusesSameValuesAsMessages() {
         let ring = Ring()
         ring.next = ring
         // Less than any stack allows.
@@ -211,7 +211,7 @@ extension BoundPlistWriterTests: SelfTesting {
         }
     }
 
-    private static func testKeepsItsPlaceWhateverAValueWrites() {
+    private static func testKeepsPositionDuringNestedWrites() {
         for value in [[Intruded()], [Intruded(), Intruded()]] {
             let options = BinaryPlistWriterOptions(writesUIDs: true)
             let memory = written(value, options, WritingOptions(), fromMemory: true)
@@ -220,7 +220,7 @@ extension BoundPlistWriterTests: SelfTesting {
         }
     }
 
-    private static func testWritesManyTypesInTurns() {
+    private static func testWritesAlternatingTypes() {
         struct Many<Value: StreamValue & Sendable>: StreamObject {
             var value: Value?
             var name = "\(Value.self)"

@@ -250,13 +250,13 @@ extension JSON: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
-            "testSaysWhereTheErrorIs": testSaysWhereTheErrorIs,
+            "testReadsFromEverySource": testReadsFromEverySource,
+            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
             "testReadsLines": testReadsLines,
-            "testSaysInWhichLineTheErrorIs": testSaysInWhichLineTheErrorIs,
-            "testWritesWhatItReads": testWritesWhatItReads,
+            "testReportsLineOfErrors": testReportsLineOfErrors,
+            "testRoundTripsValues": testRoundTripsValues,
             "testReadsOneTypeOnManyThreads": testReadsOneTypeOnManyThreads,
-            "testHasNoNegativeLimits": testHasNoNegativeLimits,
+            "testTreatsNegativeLimitsAsZero": testTreatsNegativeLimitsAsZero,
             "testRejectsDuplicateKeysIfAsked": testRejectsDuplicateKeysIfAsked,
         ]
     }
@@ -284,7 +284,7 @@ extension JSON: SelfTesting {
         expectEqual(counts, [50, 50, 50, 50], "values of each")
     }
 
-    private static func testHasNoNegativeLimits() {
+    private static func testTreatsNegativeLimitsAsZero() {
         let text = #"["abcdefghijklmnopqrstuvwxyz"]"#
         for number in [-1, .min, .min + 5] {
             for limits in [StreamLimits(stringByteCount: number), StreamLimits(totalByteCount: number)] {
@@ -338,7 +338,7 @@ extension JSON: SelfTesting {
         expectEqual(try strict.decode([Row].self, from: "[{\"id\":1},{\"id\":2}]").map(\.id), [1, 2], "unique keys")
     }
 
-    private static func testReadsThroughEveryDoor() throws {
+    private static func testReadsFromEverySource() throws {
         expectEqual(try decode([Task].self, from: Array(text.utf8)), tasks, "from bytes")
         expectEqual(try decode([Task].self, from: Data(text.utf8)), tasks, "from data")
         expectEqual(try decode([Task].self, from: text), tasks, "from text")
@@ -351,7 +351,7 @@ extension JSON: SelfTesting {
         expectEqual(named.id, 3, "with options")
     }
 
-    private static func testSaysWhereTheErrorIs() {
+    private static func testReportsPlaceOfErrors() {
         let rows: [(String, StreamError.Kind, String?, Int?)] = [
             ("[{\"id\":1},\n{\"id\":\"x\"}]", .typeMismatch, "$[1].id", 2),
             ("[{\"id\":1},\n{]", .invalidSyntax, nil, 2), ("[", .unexpectedEnd, nil, 1), ("", .unexpectedEnd, nil, 1),
@@ -392,7 +392,7 @@ extension JSON: SelfTesting {
         expectEqual(try JSONLines.decode([Task].self, from: lines, options: limitless), tasks, "without a limit")
     }
 
-    private static func testSaysInWhichLineTheErrorIs() {
+    private static func testReportsLineOfErrors() {
         let rows: [(String, StreamError.Kind, String?, Int)] = [
             ("{\"id\":1}\n{\"id\":\"x\"}\n{\"id\":3}", .typeMismatch, "$[1].id", 2),
             ("{\"id\":1}\n\n{\"id\":2\n", .unexpectedEnd, nil, 4), ("{\"id\":1}\n]", .invalidSyntax, nil, 2),
@@ -409,7 +409,7 @@ extension JSON: SelfTesting {
         }
     }
 
-    private static func testWritesWhatItReads() throws {
+    private static func testRoundTripsValues() throws {
         expectEqual(try encodeToString(tasks), #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":""}]"#, "text")
         expectEqual(try encode(tasks), Data(try encodeToString(tasks).utf8), "bytes")
         expectEqual(try decode([Task].self, from: encode(tasks)), tasks, "there and back")

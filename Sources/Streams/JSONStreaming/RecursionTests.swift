@@ -57,13 +57,13 @@ enum RecursionTests {
 extension RecursionTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testDecodesStructuresOnAnyStack": testDecodesStructuresOnAnyStack,
-            "testDecodesEnumerationsOnAnyStack": testDecodesEnumerationsOnAnyStack,
-            "testDecodesTreesOnAnyStack": testDecodesTreesOnAnyStack,
-            "testBuildsBoundObjectsOnAnyStack": testBuildsBoundObjectsOnAnyStack,
-            "testEncodesOnAnyStack": testEncodesOnAnyStack,
-            "testWritesBoundValuesOnAnyStack": testWritesBoundValuesOnAnyStack,
-            "testEndsWithAPath": testEndsWithAPath,
+            "testDecodesStructuresWithoutStackOverflow": testDecodesStructuresWithoutStackOverflow,
+            "testDecodesEnumerationsWithoutStackOverflow": testDecodesEnumerationsWithoutStackOverflow,
+            "testDecodesTreesWithoutStackOverflow": testDecodesTreesWithoutStackOverflow,
+            "testBuildsBoundObjectsWithoutStackOverflow": testBuildsBoundObjectsWithoutStackOverflow,
+            "testEncodesWithoutStackOverflow": testEncodesWithoutStackOverflow,
+            "testWritesBoundValuesWithoutStackOverflow": testWritesBoundValuesWithoutStackOverflow,
+            "testReportsPathOfTooDeepValues": testReportsPathOfTooDeepValues,
         ]
     }
 
@@ -98,15 +98,15 @@ extension RecursionTests: SelfTesting {
         }
     }
 
-    private static func testDecodesStructuresOnAnyStack() {
+    private static func testDecodesStructuresWithoutStackOverflow() {
         onAnyStack("a structure") { _ = try JSONStreamDecoder().decode(Node.self, from: nodes($0)) }
     }
 
-    private static func testDecodesEnumerationsOnAnyStack() {
+    private static func testDecodesEnumerationsWithoutStackOverflow() {
         onAnyStack("an enumeration") { _ = try JSONStreamDecoder().decode(Anything.self, from: arrays(2 * $0)) }
     }
 
-    private static func testDecodesTreesOnAnyStack() {
+    private static func testDecodesTreesWithoutStackOverflow() {
         onAnyStack("a tree") { _ = try JSONStreamDecoder().decode([String: PropertyList].self, from: nodes($0)) }
         onAnyStack("values of a tree") {
             var builder = PropertyListBuilder()
@@ -120,7 +120,7 @@ extension RecursionTests: SelfTesting {
         var values: [Any] = []
     }
 
-    private static func testBuildsBoundObjectsOnAnyStack() {
+    private static func testBuildsBoundObjectsWithoutStackOverflow() {
         let kept = Kept()
         onAnyStack("a bound class") {
             var builder = try ObjectBuilder<Chain>()
@@ -137,7 +137,7 @@ extension RecursionTests: SelfTesting {
         expectEqual(kept.values.count, 2 * sizes.count * levels.count, "values")
     }
 
-    private static func testEncodesOnAnyStack() throws {
+    private static func testEncodesWithoutStackOverflow() throws {
         let options = EncodingOptions(depthLimit: 100_000)
         for count in levels {
             // Values are created on the stack of the tests.
@@ -165,7 +165,7 @@ extension RecursionTests: SelfTesting {
         }
     }
 
-    private static func testWritesBoundValuesOnAnyStack() {
+    private static func testWritesBoundValuesWithoutStackOverflow() {
         let options = WritingOptions(depthLimit: 100_000)
         for count in [8, 100, 1_000, 3_000] {
             let root = Chain()
@@ -196,7 +196,7 @@ extension RecursionTests: SelfTesting {
         }
     }
 
-    private static func testEndsWithAPath() {
+    private static func testReportsPathOfTooDeepValues() {
         // A sanitizer makes each level several times as large.
         StackBounds.run(onStackOf: 256 << 10) {
             let error = expectThrows(DecodingError.self, "decoding") {

@@ -55,8 +55,8 @@ enum ReplacingTests {
 extension ReplacingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testTheOldValueEndsWhenTheNewOneIsThere": testTheOldValueEndsWhenTheNewOneIsThere,
-            "testDefaultsOfUsedObjectsAreThereWhenTheOldOnesEnd": testDefaultsOfUsedObjectsAreThereWhenTheOldOnesEnd,
+            "testReplacedValuesAreReleasedAfterAssignment": testReplacedValuesAreReleasedAfterAssignment,
+            "testResetValuesAreReleasedAfterAssignment": testResetValuesAreReleasedAfterAssignment,
         ]
     }
 
@@ -67,7 +67,7 @@ extension ReplacingTests: SelfTesting {
         (#"{"anything":[1,2]}"#, [9]), (#"{"anything":{}}"#, [9]), (#"{"anything":3}"#, [9]),
     ]
 
-    private static func testTheOldValueEndsWhenTheNewOneIsThere() throws {
+    private static func testReplacedValuesAreReleasedAfterAssignment() throws {
         for (json, expected) in rows {
             let bytes = Array("[\(json)]".utf8) + [UInt8](repeating: 0x20, count: 256)
             for byteCount in [bytes.count, 1, 5] {
@@ -84,7 +84,7 @@ extension ReplacingTests: SelfTesting {
         }
     }
 
-    private static func testDefaultsOfUsedObjectsAreThereWhenTheOldOnesEnd() throws {
+    private static func testResetValuesAreReleasedAfterAssignment() throws {
         unsafe (watched, seen) = (nil, [])
         var seenBefore: [Int] = []
         var stream = try RecordStream<Watched> { (value) throws(StreamError) in unsafe seenBefore = seen }

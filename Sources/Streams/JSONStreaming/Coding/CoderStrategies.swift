@@ -111,13 +111,13 @@ enum JSONStrategiesTests {
 extension JSONStrategiesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testAgreesByTheSameNames": testAgreesByTheSameNames,
+            "testAcceptsFoundationStrategyNames": testAcceptsFoundationStrategyNames,
             "testFormatsDates": testFormatsDates,
             "testMapsKeysByFunctions": testMapsKeysByFunctions,
         ]
     }
 
-    private static func testAgreesByTheSameNames() throws {
+    private static func testAcceptsFoundationStrategyNames() throws {
         let theirs = JSONEncoder()
         theirs.outputFormatting = .sortedKeys
         theirs.keyEncodingStrategy = .convertToSnakeCase

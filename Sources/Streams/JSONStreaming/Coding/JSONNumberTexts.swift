@@ -102,9 +102,9 @@ extension JSONNumberTextsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsDecimalsExactly": testReadsDecimalsExactly,
-            "testFindsTheTextAmongOtherValues": testFindsTheTextAmongOtherValues,
+            "testFindsNumbersAmongOtherValues": testFindsNumbersAmongOtherValues,
             "testRoundsFloatsOnce": testRoundsFloatsOnce,
-            "testServesDecodersThatAreKept": testServesDecodersThatAreKept,
+            "testRetainedDecodersStayValid": testRetainedDecodersStayValid,
         ]
     }
 
@@ -124,7 +124,7 @@ extension JSONNumberTextsTests: SelfTesting {
             try JSONStreamDecoder().decode([Decimal].self, from: all), texts.compactMap { Decimal(string: $0) }, "all")
     }
 
-    private static func testFindsTheTextAmongOtherValues() throws {
+    private static func testFindsNumbersAmongOtherValues() throws {
         // Strings that look like numbers, numbers of every kind, and duplicate keys with values of other sizes.
         let text = #"""
             {"1.5": [1, -2, 18446744073709551615, 1e400, "3.5\\", "\"4.5", true, null, {"-9.5": false}], "x": [0.5, {"y": 2.5}],
@@ -151,7 +151,7 @@ extension JSONNumberTextsTests: SelfTesting {
         }
     }
 
-    private static func testServesDecodersThatAreKept() throws {
+    private static func testRetainedDecodersStayValid() throws {
         struct Kept: Decodable {
             let container: any SingleValueDecodingContainer
             init(from decoder: any Decoder) throws { container = try decoder.singleValueContainer() }

@@ -152,12 +152,12 @@ enum CodableAgreementTests {
 extension CodableAgreementTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testAgreesOnMixtures": testAgreesOnMixtures,
-            "testAgreesOnDatesAndData": testAgreesOnDatesAndData,
-            "testAgreesOnKeys": testAgreesOnKeys,
-            "testAgreesOnNumbersThatAreNone": testAgreesOnNumbersThatAreNone,
-            "testAgreesOnFragments": testAgreesOnFragments,
-            "testAgreesOnErrors": testAgreesOnErrors,
+            "testAgreesWithFoundationOnMixedValues": testAgreesWithFoundationOnMixedValues,
+            "testAgreesWithFoundationOnDatesAndData": testAgreesWithFoundationOnDatesAndData,
+            "testAgreesWithFoundationOnKeys": testAgreesWithFoundationOnKeys,
+            "testAgreesWithFoundationOnNonFiniteNumbers": testAgreesWithFoundationOnNonFiniteNumbers,
+            "testAgreesWithFoundationOnFragments": testAgreesWithFoundationOnFragments,
+            "testAgreesWithFoundationOnErrors": testAgreesWithFoundationOnErrors,
         ]
     }
 
@@ -202,7 +202,7 @@ extension CodableAgreementTests: SelfTesting {
         return value
     }
 
-    private static func testAgreesOnMixtures() throws {
+    private static func testAgreesWithFoundationOnMixedValues() throws {
         var random = TestRandom(seed: 1)
         try Coders().expectAgreement(Mixture(), "the first values")
         // A nil within an optional becomes nil, because JSON has only null for both.
@@ -210,7 +210,7 @@ extension CodableAgreementTests: SelfTesting {
         try Coders().expectAgreement((0..<50).map { _ in mixture(&random) }, "many", isKept: false)
     }
 
-    private static func testAgreesOnDatesAndData() throws {
+    private static func testAgreesWithFoundationOnDatesAndData() throws {
         // Whole seconds, which ISO 8601 preserves.
         let dates = [0, 1, -1, 700_000_000, -978_307_200, 86_399].map { Date(timeIntervalSinceReferenceDate: $0) }
         let value = Stamped(
@@ -257,7 +257,7 @@ extension CodableAgreementTests: SelfTesting {
         for text in ["[\"AQ==\"]", "[\"A\"]", "[\"\"]", "[1]"] { Coders().expectAgreement(on: text, [Data].self) }
     }
 
-    private static func testAgreesOnKeys() throws {
+    private static func testAgreesWithFoundationOnKeys() throws {
         var coders = Coders()
         try coders.expectAgreement(Camel(), "keys as they are")
         coders.encoding.keyMapping = .snakeCase
@@ -291,7 +291,7 @@ extension CodableAgreementTests: SelfTesting {
         coders.expectAgreement(on: #"{"X-firstName":"a","userId":3,"X-table":{"X-k":{"X-l":1}}}"#, Some.self)
     }
 
-    private static func testAgreesOnNumbersThatAreNone() throws {
+    private static func testAgreesWithFoundationOnNonFiniteNumbers() throws {
         var coders = Coders()
         coders.encoding.nonConformingFloats = .convertToString(
             positiveInfinity: "+oo", negativeInfinity: "-oo", nan: "?")
@@ -312,7 +312,7 @@ extension CodableAgreementTests: SelfTesting {
         }
     }
 
-    private static func testAgreesOnFragments() throws {
+    private static func testAgreesWithFoundationOnFragments() throws {
         let coders = Coders()
         try coders.expectAgreement(1, "an integer")
         try coders.expectAgreement("x", "a string")
@@ -339,7 +339,7 @@ extension CodableAgreementTests: SelfTesting {
         }
     }
 
-    private static func testAgreesOnErrors() {
+    private static func testAgreesWithFoundationOnErrors() {
         struct Inner: Decodable, Equatable {
             var a: Int
             var b: [String: [Bool]]

@@ -53,10 +53,10 @@ extension SpareDecodingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNeverShowsAnEarlierDocument": testNeverShowsAnEarlierDocument,
-            "testTellsRulesOfKeysApart": testTellsRulesOfKeysApart,
-            "testLeavesToTypesWhatTheyKeep": testLeavesToTypesWhatTheyKeep,
-            "testKeepsNothingOfOptions": testKeepsNothingOfOptions,
-            "testDecodesWithinADecoding": testDecodesWithinADecoding,
+            "testDistinguishesKeyStrategies": testDistinguishesKeyStrategies,
+            "testRetainedDecodersStayValid": testRetainedDecodersStayValid,
+            "testReleasesUserInfo": testReleasesUserInfo,
+            "testDecodesDuringAnotherDecoding": testDecodesDuringAnotherDecoding,
             "testDecodesManyKeys": testDecodesManyKeys,
             "testDecodesOnManyThreads": testDecodesOnManyThreads,
         ]
@@ -85,7 +85,7 @@ extension SpareDecodingTests: SelfTesting {
 
     private static let text = (try? JSONStreamEncoder().encodeToString(full)) ?? ""
 
-    private static func testTellsRulesOfKeysApart() throws {
+    private static func testDistinguishesKeyStrategies() throws {
         let exact = JSONStreamDecoder()
         var (snake, custom) = (JSONStreamDecoder(), JSONStreamDecoder())
         snake.keyDecodingStrategy = .convertFromSnakeCase
@@ -106,7 +106,7 @@ extension SpareDecodingTests: SelfTesting {
         }
     }
 
-    private static func testLeavesToTypesWhatTheyKeep() throws {
+    private static func testRetainedDecodersStayValid() throws {
         var kept: [Keeper] = []
         for number in 0..<60 {
             let text = #"{"id":\#(number),"fullName":"a name with the number \#(number)"}"#
@@ -121,7 +121,7 @@ extension SpareDecodingTests: SelfTesting {
         }
     }
 
-    private static func testKeepsNothingOfOptions() throws {
+    private static func testReleasesUserInfo() throws {
         guard let key = CodingUserInfoKey(rawValue: "witness") else { return fail("got no key") }
         weak var witness: Witness?
         for _ in 0..<3 {
@@ -135,7 +135,7 @@ extension SpareDecodingTests: SelfTesting {
         expectNil(witness, "what a decoder was told")
     }
 
-    private static func testDecodesWithinADecoding() throws {
+    private static func testDecodesDuringAnotherDecoding() throws {
         let inner = #"{"id":1}"#
         for _ in 0..<30 {
             let text = try JSONStreamEncoder().encodeToString(["text": inner])

@@ -80,27 +80,27 @@ enum JSONStreamDecoderTests {
 extension JSONStreamDecoderTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testDecodesWhatFoundationEncodes": testDecodesWhatFoundationEncodes,
-            "testFoundationDecodesWhatItEncodes": testFoundationDecodesWhatItEncodes,
+            "testDecodesOutputOfFoundation": testDecodesOutputOfFoundation,
+            "testFoundationDecodesItsOutput": testFoundationDecodesItsOutput,
             "testAgreesWithFoundationOnErrors": testAgreesWithFoundationOnErrors,
-            "testFollowsTheStrategies": testFollowsTheStrategies,
-            "testReportsBadTextWithItsPlace": testReportsBadTextWithItsPlace,
-            "testEncodesByFunctions": testEncodesByFunctions,
+            "testFollowsStrategies": testFollowsStrategies,
+            "testReportsPositionOfInvalidText": testReportsPositionOfInvalidText,
+            "testEncodesByCustomFunctions": testEncodesByCustomFunctions,
             "testCodesSuperclasses": testCodesSuperclasses,
             "testKeepsFoundationValuesOfMembers": testKeepsFoundationValuesOfMembers,
-            "testServesWhatIsKept": testServesWhatIsKept,
+            "testRetainedContainersStayValid": testRetainedContainersStayValid,
             "testFindsOptionalMembers": testFindsOptionalMembers,
-            "testDecodesListsOfAnyShape": testDecodesListsOfAnyShape,
-            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testDecodesPropertyLists": testDecodesPropertyLists,
+            "testReadsFromEverySource": testReadsFromEverySource,
         ]
     }
 
-    private static func testDecodesWhatFoundationEncodes() throws {
+    private static func testDecodesOutputOfFoundation() throws {
         let data = try JSONEncoder().encode([sample, sample])
         expectEqual(try JSONStreamDecoder().decode([Sample].self, from: data), [sample, sample], "samples")
     }
 
-    private static func testFoundationDecodesWhatItEncodes() throws {
+    private static func testFoundationDecodesItsOutput() throws {
         let text = try JSONStreamEncoder().encodeToString([sample, sample])
         expectEqual(try JSONDecoder().decode([Sample].self, from: Data(text.utf8)), [sample, sample], "samples")
         expectEqual(try JSONStreamDecoder().decode([Sample].self, from: text), [sample, sample], "by our decoder")
@@ -160,7 +160,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         var ratio: Double
     }
 
-    private static func testFollowsTheStrategies() throws {
+    private static func testFollowsStrategies() throws {
         let options = DecodingOptions(
             keyMapping: .snakeCase, dates: .iso8601,
             nonConformingFloats: .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan"))
@@ -211,7 +211,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         for isSnake in [false, true] { try check(Accent.self, ["é", "e\u{301}"], isSnake: isSnake) }
     }
 
-    private static func testEncodesByFunctions() throws {
+    private static func testEncodesByCustomFunctions() throws {
         struct Stamp: Encodable {
             var when = Date(timeIntervalSinceReferenceDate: 1.5), raw = Data([1, 2]), none: Date? = nil
         }
@@ -242,7 +242,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         var firstName: String?
     }
 
-    private static func testReportsBadTextWithItsPlace() {
+    private static func testReportsPositionOfInvalidText() {
         for text in ["", "[1,]", "{\"a\":}", "[1] x", "[\"\u{1}\"]"] {
             let error = expectThrows(DecodingError.self, text) {
                 _ = try JSONStreamDecoder().decode([Int].self, from: text)
@@ -301,7 +301,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         }
     }
 
-    private static func testServesWhatIsKept() throws {
+    private static func testRetainedContainersStayValid() throws {
         func member(_ number: Int) -> String {
             "{\"text\": \"a text of more than fifteen bytes \(number)\", \"list\": [\"\\n another long one \(number)\"]}"
         }
@@ -354,7 +354,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         }
     }
 
-    private static func testDecodesListsOfAnyShape() throws {
+    private static func testDecodesPropertyLists() throws {
         let text = "{\"a\":[1,{\"b\":\"a text of more than fifteen bytes\\n\"}],\"b\":1e400,\"a\":[null,true,-0.5]}"
         let list = try JSONStreamDecoder().decode(PropertyList.self, from: text)
         expectEqual(list.members.map(\.key), ["a", "b"], "keys")
@@ -380,7 +380,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         }
     }
 
-    private static func testReadsThroughEveryDoor() throws {
+    private static func testReadsFromEverySource() throws {
         let value = sample
         let text = try JSONStreamEncoder().encodeToString([value])
         let bytes = Array(text.utf8)

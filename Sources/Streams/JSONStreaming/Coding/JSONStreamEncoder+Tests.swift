@@ -16,17 +16,17 @@ extension JSONStreamEncoder: SelfTesting {
     /// The in-class tests of the encoder.
     public static var testSelectors: TestSelectors {
         [
-            "testGivesDataAndText": testGivesDataAndText,
+            "testReturnsDataAndText": testReturnsDataAndText,
             "testWritesIntoAnySink": testWritesIntoAnySink,
-            "testFillsContainersOfAllKinds": testFillsContainersOfAllKinds,
-            "testLeavesNothingOfAFailedValue": testLeavesNothingOfAFailedValue,
-            "testTellsThePathToANumberThatIsNone": testTellsThePathToANumberThatIsNone,
-            "testKeepsTheErrorOfAType": testKeepsTheErrorOfAType,
-            "testWritesWholeNumbersAsFoundationDoes": testWritesWholeNumbersAsFoundationDoes,
+            "testFillsAllKindsOfContainers": testFillsAllKindsOfContainers,
+            "testDiscardsFailedValues": testDiscardsFailedValues,
+            "testReportsPathOfNonFiniteNumbers": testReportsPathOfNonFiniteNumbers,
+            "testReportsErrorsOfTypes": testReportsErrorsOfTypes,
+            "testWritesWholeNumbersLikeFoundation": testWritesWholeNumbersLikeFoundation,
         ]
     }
 
-    private static func testGivesDataAndText() throws {
+    private static func testReturnsDataAndText() throws {
         let data = try JSONStreamEncoder().encode(["a": [1.5, nil]])
         expectEqual(data, Data(#"{"a":[1.5,null]}"#.utf8), "data, as JSONEncoder gives them")
         let text = try JSONStreamEncoder().encodeToString(["a": [1.5, nil]])
@@ -52,7 +52,7 @@ extension JSONStreamEncoder: SelfTesting {
         expectEqual(untouched.text, "", "what was sent before the error")
     }
 
-    private static func testKeepsTheErrorOfAType() {
+    private static func testReportsErrorsOfTypes() {
         struct Own: Error, Equatable { var code: Int }
         struct Failing: Codable {
             var code = 7
@@ -72,7 +72,7 @@ extension JSONStreamEncoder: SelfTesting {
         expectEqual(own, Own(code: 8), "the error itself")
     }
 
-    private static func testWritesWholeNumbersAsFoundationDoes() throws {
+    private static func testWritesWholeNumbersLikeFoundation() throws {
         let values = [0, -0.0, 1, -1, 100, 1e15, 9_007_199_254_740_992, 0.5, 123456789.25]
         try expectSameText(values, "doubles")
         try expectSameText(["a": [1.0, 2.5], "b": []] as [String: [Float]], "floats")
@@ -119,7 +119,7 @@ extension JSONStreamEncoder: SelfTesting {
         }
     }
 
-    private static func testFillsContainersOfAllKinds() throws {
+    private static func testFillsAllKindsOfContainers() throws {
         try expectSameText(Containers(), "containers")
         try expectSameText([[Containers()], []], "containers in arrays")
         try expectSameText(["k": Containers()], "containers in dictionaries")
@@ -177,7 +177,7 @@ extension JSONStreamEncoder: SelfTesting {
         }
     }
 
-    private static func testLeavesNothingOfAFailedValue() throws {
+    private static func testDiscardsFailedValues() throws {
         // Foundation's encoder traps in the next container if a container was open when a value failed.
         try expectSameText(Forgiving(depth: 0), "a value that forgives errors")
         try expectSameText([Forgiving(depth: 0)], "the same in an array")
@@ -187,7 +187,7 @@ extension JSONStreamEncoder: SelfTesting {
         }
     }
 
-    private static func testTellsThePathToANumberThatIsNone() {
+    private static func testReportsPathOfNonFiniteNumbers() {
         struct Sample: Encodable {
             var list: [Double] = [1]
             var part: [String: Float] = [:]

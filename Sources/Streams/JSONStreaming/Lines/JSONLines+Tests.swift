@@ -53,15 +53,15 @@ enum JSONLinesTests {
 extension JSONLinesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testGivesValuesOfAnyPieces": testGivesValuesOfAnyPieces,
-            "testSaysWhereAnErrorIs": testSaysWhereAnErrorIs,
-            "testAsksForNoMoreThanItNeeds": testAsksForNoMoreThanItNeeds,
-            "testGoesThroughLargeChunks": testGoesThroughLargeChunks,
-            "testPassesOnAnErrorOfTheSource": testPassesOnAnErrorOfTheSource,
-            "testIsNoEndWhenCancelled": testIsNoEndWhenCancelled,
-            "testGivesTreesForTypesThatAreOnlyDecodable": testGivesTreesForTypesThatAreOnlyDecodable,
-            "testEndsAfterItsCancellation": testEndsAfterItsCancellation,
-            "testLetsTheSourceGo": testLetsTheSourceGo,
+            "testReadsChunksOfAnySize": testReadsChunksOfAnySize,
+            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testReadsOnlyNeededChunks": testReadsOnlyNeededChunks,
+            "testReadsLargeChunks": testReadsLargeChunks,
+            "testRethrowsErrorsOfTheSource": testRethrowsErrorsOfTheSource,
+            "testCancellationIsAnError": testCancellationIsAnError,
+            "testDeliversTreesForDecodableTypes": testDeliversTreesForDecodableTypes,
+            "testEndsAfterCancellation": testEndsAfterCancellation,
+            "testReleasesTheSourceAtTheEnd": testReleasesTheSourceAtTheEnd,
             "testCollectsNoUnknownMembers": testCollectsNoUnknownMembers,
         ]
     }
@@ -71,7 +71,7 @@ extension JSONLinesTests: SelfTesting {
         ("{\"id\":1} {\"id\":\n2}\r\n\r\n{\"id\":3,\"other\":[{}]}", "1 2 3"),
     ]
 
-    private static func testGivesValuesOfAnyPieces() async {
+    private static func testReadsChunksOfAnySize() async {
         for (text, expected) in rows {
             for size in 1...max(1, text.utf8.count) {
                 let chunks = Source(elements: pieces(text, size))
@@ -98,7 +98,7 @@ extension JSONLinesTests: SelfTesting {
         }
     }
 
-    private static func testSaysWhereAnErrorIs() async {
+    private static func testReportsPlaceOfErrors() async {
         let rows = [
             (
                 "{\"id\":1}\n{\"id\":\"x\"}\n{\"id\":3}\n",
@@ -132,7 +132,7 @@ extension JSONLinesTests: SelfTesting {
         expectTrue(((try? await iterator.next()) ?? nil) == nil, "nothing behind an error")
     }
 
-    private static func testAsksForNoMoreThanItNeeds() async throws {
+    private static func testReadsOnlyNeededChunks() async throws {
         let chunks = ["{\"id\":1}\n{\"id\":2}\n{\"i", "d\":3}\n", "{\"id\":4}\n"]
         let source = Source(elements: chunks.map { Array($0.utf8) })
         var events = JSONLines().records(of: Event.self, in: source).makeAsyncIterator()
@@ -148,7 +148,7 @@ extension JSONLinesTests: SelfTesting {
         expectEqual(bytes.count.asked, 9, "bytes asked for at the end of a line")
     }
 
-    private static func testGoesThroughLargeChunks() async throws {
+    private static func testReadsLargeChunks() async throws {
         let count = 20_000
         let text = (0..<count).map { "{\"id\":\($0),\"name\":\"a name\"}\n" }.joined()
         let chunk = Array(text.utf8)
@@ -162,13 +162,13 @@ extension JSONLinesTests: SelfTesting {
         }
     }
 
-    private static func testPassesOnAnErrorOfTheSource() async {
+    private static func testRethrowsErrorsOfTheSource() async {
         var source = Source(elements: [Array("{\"id\":1}\n{\"id\":2".utf8)])
         source.error = StreamError(.cannotRead, "the line is dead")
         expectEqual(await outcome(JSONLines().records(in: source)), "1 ! the line is dead", "events and error")
     }
 
-    private static func testGivesTreesForTypesThatAreOnlyDecodable() async throws {
+    private static func testDeliversTreesForDecodableTypes() async throws {
         struct Item: Decodable {
             var id: Int
             var sizes: [Float]
@@ -205,7 +205,7 @@ extension JSONLinesTests: SelfTesting {
         return words
     }
 
-    private static func testEndsAfterItsCancellation() async throws {
+    private static func testEndsAfterCancellation() async throws {
         let text = "{\"id\":1}\n{\"id\":2}\n"
         for (chunks, before) in [
             ([text, text], 1), ([text, text], 2), ([text, text], 3), ([text + "]"], 2), ([text], 0),
@@ -243,7 +243,7 @@ extension JSONLinesTests: SelfTesting {
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator(held: hold(), error: error, chunks: chunks) }
     }
 
-    private static func testLetsTheSourceGo() async {
+    private static func testReleasesTheSourceAtTheEnd() async {
         let good = "{\"id\":1}\n"
         let rows: [([String], (any Error)?)] = [
             ([], nil), ([good], nil), ([good, "{\"id\""], nil), (["]", good], nil), ([good], CancellationError()),
@@ -266,7 +266,7 @@ extension JSONLinesTests: SelfTesting {
         }
     }
 
-    private static func testIsNoEndWhenCancelled() async {
+    private static func testCancellationIsAnError() async {
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         continuation.yield(Array("{\"id\":1}\n{\"id\":2}\n".utf8))
         let (started, start) = AsyncStream.makeStream(of: Int.self)

@@ -45,7 +45,7 @@ extension BigNumber: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testMultipliesAndDivides": testMultipliesAndDivides,
-            "testTellsTheLeadingBits": testTellsTheLeadingBits,
+            "testReturnsLeadingBits": testReturnsLeadingBits,
         ]
     }
 
@@ -62,7 +62,7 @@ extension BigNumber: SelfTesting {
         expectEqual(number.words, [], "0 * 7")
     }
 
-    private static func testTellsTheLeadingBits() {
+    private static func testReturnsLeadingBits() {
         var number = BigNumber(words: [0, 0, 1])
         expectEqual(number.words, [0, 0, 1], "2^128")
         for count in 0..<130 {

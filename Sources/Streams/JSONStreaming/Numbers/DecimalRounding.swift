@@ -140,13 +140,13 @@ extension DecimalRounding: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
-            "testIsCertainOfNothingWrong": testIsCertainOfNothingWrong,
+            "testCertainEstimatesAreCorrect": testCertainEstimatesAreCorrect,
             "testRoundsTiesToEven": testRoundsTiesToEven,
-            "testEstimatesTheLargestAndSmallest": testEstimatesTheLargestAndSmallest,
+            "testEstimatesLargestAndSmallestNumbers": testEstimatesLargestAndSmallestNumbers,
         ]
     }
 
-    private static func testEstimatesTheLargestAndSmallest() {
+    private static func testEstimatesLargestAndSmallestNumbers() {
         let rows: [(UInt64, Int, Double)] = [
             (0, 400, 0), (1, 308, 1e308), (1, 309, .infinity), (17, 307, 1.7e308), (179, 306, 1.79e308),
             (18, 307, .infinity),
@@ -195,7 +195,7 @@ extension DecimalRounding: SelfTesting {
         }
     }
 
-    private static func testIsCertainOfNothingWrong() {
+    private static func testCertainEstimatesAreCorrect() {
         for word in randomWords(600) {
             let exponent = Int(word % 620) - 330
             let (value, isCertain) = estimate(mantissa: word, exponent: exponent)

@@ -48,7 +48,7 @@ extension DigitTriple: SelfTesting {
     /// The tests of this type.
     @usableFromInline
     static var testSelectors: TestSelectors {
-        ["testReadsDigits": testReadsDigits, "testMovesUpAsFarAsThereIsRoom": testMovesUpAsFarAsThereIsRoom]
+        ["testReadsDigits": testReadsDigits, "testShiftsAsFarAsPossible": testShiftsAsFarAsPossible]
     }
 
     /// Every number of up to three digits, followed by every possible byte.
@@ -79,7 +79,7 @@ extension DigitTriple: SelfTesting {
         expectEqual(DigitTriple(0x3930_3930).others, 0, "four digits")
     }
 
-    private static func testMovesUpAsFarAsThereIsRoom() {
+    private static func testShiftsAsFarAsPossible() {
         var largest: UInt64 = 9_999_999_999_999_999
         for half in [0x2C, 0x2C39, 0x2C_3939, 0x2C39_3939] as [UInt32] {
             let triple = DigitTriple(half)

@@ -11,13 +11,13 @@ enum MisleadingDoublesTests {}
 extension MisleadingDoublesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsWhatIsExact": testKnowsWhatIsExact,
-            "testSendsTextWhereADoubleMisleads": testSendsTextWhereADoubleMisleads,
-            "testFloatsAndIntegersOfDoublesAreThoseOfTheText": testFloatsAndIntegersOfDoublesAreThoseOfTheText,
+            "testDetectsExactDoubles": testDetectsExactDoubles,
+            "testSendsTextIfADoubleIsInexact": testSendsTextIfADoubleIsInexact,
+            "testConvertsDoublesLikeTheirText": testConvertsDoublesLikeTheirText,
         ]
     }
 
-    private static func testKnowsWhatIsExact() {
+    private static func testDetectsExactDoubles() {
         let rows: [(UInt64, Int, Bool)] = [
             (0, 0, true), (0, -400, true), (1, -1, false), (5, -1, true), (125, -3, true), (126, -3, false),
             (1, 22, true), (1, 23, false), (9_007_199_254_740_993, 0, false), (9_007_199_254_740_992, 0, true),
@@ -33,7 +33,7 @@ extension MisleadingDoublesTests: SelfTesting {
         }
     }
 
-    private static func testSendsTextWhereADoubleMisleads() {
+    private static func testSendsTextIfADoubleIsInexact() {
         let misleading = [
             "9007199254740993.0", "9007199254740993e0", "900719925474099.3e1", "0.99999999999999999",
             "1.0000000000000001",
@@ -58,7 +58,7 @@ extension MisleadingDoublesTests: SelfTesting {
     }
 
     /// Random texts around the values and middles of floats and around whole numbers.
-    private static func testFloatsAndIntegersOfDoublesAreThoseOfTheText() {
+    private static func testConvertsDoublesLikeTheirText() {
         var state: UInt64 = 11
         func next() -> UInt64 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -134,10 +134,10 @@ import InClassTesting
 enum ShortNumberTests {}
 
 extension ShortNumberTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testAgreesWithTheLongWay": testAgreesWithTheLongWay] }
+    static var testSelectors: TestSelectors { ["testAgreesWithGeneralParser": testAgreesWithGeneralParser] }
 
     /// Every number of digits on both sides of the point, with each sign, leading zeros, and every following byte.
-    private static func testAgreesWithTheLongWay() {
+    private static func testAgreesWithGeneralParser() {
         let digits = "1234567890123456789012345"
         for whole in 0...20 {
             for fraction in 0...22 {

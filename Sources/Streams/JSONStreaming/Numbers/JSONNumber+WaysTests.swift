@@ -175,15 +175,15 @@ enum NumberWaysTests {
 extension NumberWaysTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testGivesOneValueByEveryWay": testGivesOneValueByEveryWay,
-            "testGivesOneValueForRandomSpellings": testGivesOneValueForRandomSpellings,
+            "testAllDecodersAgreeOnNumbers": testAllDecodersAgreeOnNumbers,
+            "testAllDecodersAgreeOnRandomNumbers": testAllDecodersAgreeOnRandomNumbers,
             "testDecodesWideIntegersOfAnySpelling": testDecodesWideIntegersOfAnySpelling,
             "testAgreesWithFoundation": testAgreesWithFoundation,
             "testReadsColumnsOfDoubles": testReadsColumnsOfDoubles,
         ]
     }
 
-    private static func testGivesOneValueByEveryWay() {
+    private static func testAllDecodersAgreeOnNumbers() {
         for text in [
             "0", "-0", "-0.0", "0e400", "1e-400", "-1e-400", "1.0", "1e2", "100e-2", "0.5", "127.0", "-128e0", "128e0",
             "4294967295.00", "4294967296.0", "9007199254740991.0", "9007199254740993.0", "9007199254740993e0",
@@ -199,7 +199,7 @@ extension NumberWaysTests: SelfTesting {
         ] { expectOneValue(text) }
     }
 
-    private static func testGivesOneValueForRandomSpellings() {
+    private static func testAllDecodersAgreeOnRandomNumbers() {
         var state: UInt64 = 5
         func next(_ bound: UInt64) -> UInt64 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -155,13 +155,13 @@ extension JSONNumber: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testKeepsIntegersExact": testKeepsIntegersExact,
-            "testRoundsReals": testRoundsReals,
-            "testSendsWhatIsTooLargeAsText": testSendsWhatIsTooLargeAsText,
+            "testReadsIntegersExactly": testReadsIntegersExactly,
+            "testRoundsRealsToNearest": testRoundsRealsToNearest,
+            "testSendsLargeNumbersAsText": testSendsLargeNumbersAsText,
         ]
     }
 
-    private static func testKeepsIntegersExact() {
+    private static func testReadsIntegersExactly() {
         let integers: [Int64] = [
             0, 1, -1, 9, 10, .max, .min, .max - 1, .min + 1, 999_999_999_999_999_999, 1_000_000_000_000_000_000,
         ]
@@ -174,7 +174,7 @@ extension JSONNumber: SelfTesting {
         JSONScanner.expectOutcome(Array("[-0]".utf8), "[ real -0.0 ]", "the negative zero")
     }
 
-    private static func testRoundsReals() {
+    private static func testRoundsRealsToNearest() {
         let rows: [(String, Double)] = [
             ("0.0", 0), ("1.0", 1), ("-1.5e3", -1500), ("1e0", 1), ("1E+2", 100), ("1e-2", 0.01), ("0.1", 0.1),
             ("1e22", 1e22), ("1e23", 1e23),
@@ -192,7 +192,7 @@ extension JSONNumber: SelfTesting {
         }
     }
 
-    private static func testSendsWhatIsTooLargeAsText() {
+    private static func testSendsLargeNumbersAsText() {
         let rows = [
             "18446744073709551616", "-9223372036854775809", "100000000000000000000", "1e309", "-1.8e308",
             "1.7976931348623159e308",

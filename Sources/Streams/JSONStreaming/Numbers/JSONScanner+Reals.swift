@@ -85,16 +85,16 @@ enum JSONScannerRealsTests {}
 extension JSONScannerRealsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSendsWhatThePlainMachineSends": testSendsWhatThePlainMachineSends,
-            "testStopsAtWhateverElseComes": testStopsAtWhateverElseComes,
-            "testKeepsTheDepthOfArraysSideBySide": testKeepsTheDepthOfArraysSideBySide,
-            "testReportsTheSinksErrorAtItsToken": testReportsTheSinksErrorAtItsToken,
-            "testKeepsDigitsThatDoublesLose": testKeepsDigitsThatDoublesLose,
+            "testAgreesWithPlainScan": testAgreesWithPlainScan,
+            "testStopsAtOtherTokens": testStopsAtOtherTokens,
+            "testKeepsTheDepthOfAdjacentArrays": testKeepsTheDepthOfAdjacentArrays,
+            "testReportsSinkErrorsAtTheirToken": testReportsSinkErrorsAtTheirToken,
+            "testKeepsDigitsThatDoublesCannotHold": testKeepsDigitsThatDoublesCannotHold,
         ]
     }
 
     /// Reals of all lengths, exact and rounded ones, ties, zeros with signs, with integers and exponents among them.
-    private static func testSendsWhatThePlainMachineSends() {
+    private static func testAgreesWithPlainScan() {
         let pi = "3141592653589793238462643"
         for whole in [1, 2, 6, 7, 8, 9, 18, 19] {
             for fraction in [1, 7, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19, 20, 24] {
@@ -114,7 +114,7 @@ extension JSONScannerRealsTests: SelfTesting {
         JSONScanner.expectOutcome(Array(text.utf8), nil, "reals at every split point")
     }
 
-    private static func testStopsAtWhateverElseComes() {
+    private static func testStopsAtOtherTokens() {
         let tails = [
             "],[]", "],[[1.5]]", "], [2.5]", "],\n[2.5]", "],[ 2.5]", "],{}", "],[2]", "],[\"a\"]", "],null", "],2.5",
             "]]",
@@ -131,7 +131,7 @@ extension JSONScannerRealsTests: SelfTesting {
     }
 
     /// Adjacent arrays at each depth, where the levels fill one word or several.
-    private static func testKeepsTheDepthOfArraysSideBySide() {
+    private static func testKeepsTheDepthOfAdjacentArrays() {
         for depth in [1, 2, 3, 62, 63, 64, 65, 66, 67, 127, 128, 129, 130] {
             for outer in ["[", "{\"a\":"] {
                 let (begin, end) = (outer, outer == "[" ? "]" : "}")
@@ -148,7 +148,7 @@ extension JSONScannerRealsTests: SelfTesting {
     }
 
     /// Numbers whose digits a double has are doubles, whatever else keeps its text.
-    private static func testKeepsDigitsThatDoublesLose() throws {
+    private static func testKeepsDigitsThatDoublesCannotHold() throws {
         let rows = [
             ("0.1", true), ("1.50", true), ("0.00", true), ("-0.0", true), ("1e300", true), ("5e-324", true),
             ("123456789012345.6", true), ("0.30000000000000004", true), ("1.7976931348623157e308", true),
@@ -193,7 +193,7 @@ extension JSONScannerRealsTests: SelfTesting {
         mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try take() }
     }
 
-    private static func testReportsTheSinksErrorAtItsToken() {
+    private static func testReportsSinkErrorsAtTheirToken() {
         let text = "[[1.5, -2.5],\n[3.5],[4.5,5.5],[-6.5]]"
         let bytes = Array((text + String(repeating: " ", count: 60)).utf8)
         for count in 1...16 {

@@ -76,7 +76,7 @@ extension PowersOfFive: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testHoldsExactPowers": testHoldsExactPowers,
-            "testIsConsistent": testIsConsistent,
+            "testPowersMatchTheirReciprocals": testPowersMatchTheirReciprocals,
         ]
     }
 
@@ -94,7 +94,7 @@ extension PowersOfFive: SelfTesting {
         expectEqual(table.power(-1).low, 0xCCCC_CCCC_CCCC_CCCD, "the low word of 1/5")
     }
 
-    private static func testIsConsistent() {
+    private static func testPowersMatchTheirReciprocals() {
         // 5^n times 5^-n is 1, so the product of the high words is just below a power of two.
         for exponent in 1...324 {
             let product = table.power(exponent).high.multipliedFullWidth(by: table.power(-exponent).high).high

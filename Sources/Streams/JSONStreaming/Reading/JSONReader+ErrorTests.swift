@@ -12,16 +12,16 @@ enum JSONReaderErrorTests {}
 extension JSONReaderErrorTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testTellsItsErrorsFromThoseOfReceivers": testTellsItsErrorsFromThoseOfReceivers,
-            "testTellsItsTextFromThatOfConversionsAndSinks": testTellsItsTextFromThatOfConversionsAndSinks,
-            "testIsNotEndedByAStreamWithinAReceiver": testIsNotEndedByAStreamWithinAReceiver,
-            "testLeavesBuildersEmptyAfterAnError": testLeavesBuildersEmptyAfterAnError,
-            "testTellsSinksOfTheEnd": testTellsSinksOfTheEnd,
+            "testDistinguishesErrorsOfReceivers": testDistinguishesErrorsOfReceivers,
+            "testDistinguishesErrorsOfConversionsAndSinks": testDistinguishesErrorsOfConversionsAndSinks,
+            "testNestedStreamsDoNotStopTheReader": testNestedStreamsDoNotStopTheReader,
+            "testErrorsLeaveBuildersEmpty": testErrorsLeaveBuildersEmpty,
+            "testNotifiesSinksOfErrors": testNotifiesSinksOfErrors,
         ]
     }
 
     /// Receivers that read another text themselves.
-    private static func testTellsItsErrorsFromThoseOfReceivers() throws {
+    private static func testDistinguishesErrorsOfReceivers() throws {
         struct Item: StreamObject {
             var id = 0
             var text = "[]"
@@ -61,7 +61,7 @@ extension JSONReaderErrorTests: SelfTesting {
         }
     }
 
-    private static func testTellsItsTextFromThatOfConversionsAndSinks() throws {
+    private static func testDistinguishesErrorsOfConversionsAndSinks() throws {
         struct Item: StreamObject {
             var id = 0
             var numbers = Numbers()
@@ -102,7 +102,7 @@ extension JSONReaderErrorTests: SelfTesting {
         }
     }
 
-    private static func testIsNotEndedByAStreamWithinAReceiver() throws {
+    private static func testNestedStreamsDoNotStopTheReader() throws {
         struct Item: StreamObject { var id = 0 }
         for padding in [0, 200] {
             let text = "[{\"id\":1},\n{\"id\":2},{\"id\":3}]" + String(repeating: " ", count: padding)
@@ -138,7 +138,7 @@ extension JSONReaderErrorTests: SelfTesting {
         #"[{"id":1},{"id":2,"name":7},{"id":3}]"#, #"[[1],[2,"x"#,
     ]
 
-    private static func testLeavesBuildersEmptyAfterAnError() throws {
+    private static func testErrorsLeaveBuildersEmpty() throws {
         struct Item: StreamObject, Equatable {
             var id = 0
             var name: String?
@@ -173,7 +173,7 @@ extension JSONReaderErrorTests: SelfTesting {
         }
     }
 
-    private static func testTellsSinksOfTheEnd() throws {
+    private static func testNotifiesSinksOfErrors() throws {
         struct Notices: PartialSink {
             var trace = EventTrace()
             var errors: [String] = []

@@ -102,16 +102,16 @@ enum JSONReaderTests {}
 extension JSONReaderTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testReadsFromEverySource": testReadsFromEverySource,
             "testReadsAnotherInputAfterReset": testReadsAnotherInputAfterReset,
-            "testReadsRowsOneByOneBehindAnError": testReadsRowsOneByOneBehindAnError,
-            "testReadsDocumentsOneByOneIntoOneBuilder": testReadsDocumentsOneByOneIntoOneBuilder,
+            "testReadsSingleRowsAfterAnError": testReadsSingleRowsAfterAnError,
+            "testReadsDocumentsIntoOneBuilder": testReadsDocumentsIntoOneBuilder,
             "testSendsRepeatedNames": testSendsRepeatedNames,
-            "testReadsShortTextAsItReadsLongText": testReadsShortTextAsItReadsLongText,
+            "testReadsShortTextLikeLongText": testReadsShortTextLikeLongText,
         ]
     }
 
-    private static func testReadsThroughEveryDoor() throws {
+    private static func testReadsFromEverySource() throws {
         let text = #"{"a": [1, "é"]}"#
         let expected = #"{ key "a" [ integer 1 string "é" ] }"#
         var fromText = EventTrace()
@@ -140,7 +140,7 @@ extension JSONReaderTests: SelfTesting {
     }
 
     /// A reader that stores rows directly continues after an error in the same way as messages.
-    private static func testReadsRowsOneByOneBehindAnError() throws {
+    private static func testReadsSingleRowsAfterAnError() throws {
         for size in [1, 7, 1_000] {
             var columns = ColumnsBuilder(["id": .integer], depth: 0)
             for (text, isGood) in [(#"{"id":"x"}"#, false), (#"{"id":7}"#, true), (#"{"id":8}"#, true)] {
@@ -182,7 +182,7 @@ extension JSONReaderTests: SelfTesting {
         #"{"name":8}"#, #"{"id":9}{"#, #"{"id":10}"#, "[]", #"{"id":11,"more":1}"#, #" { "tags" : [ "x" ] } "#, "{}",
     ]
 
-    private static func testReadsDocumentsOneByOneIntoOneBuilder() throws {
+    private static func testReadsDocumentsIntoOneBuilder() throws {
         func expectSame<Value: StreamValue>(_ type: Value.Type, _ options: BuilderOptions) throws {
             func outcome(_ builder: inout ObjectBuilder<Value>, _ text: String, isPlain: Bool) -> String {
                 var reading = JSONReaderOptions()
@@ -226,7 +226,7 @@ extension JSONReaderTests: SelfTesting {
         expectEqual(error?.position?.column, 8, "column")
     }
 
-    private static func testReadsShortTextAsItReadsLongText() {
+    private static func testReadsShortTextLikeLongText() {
         let texts = [
             #"{"id":7,"title":"ö \n a title of some length","done":true,"due":null,"tags":["a","bc"],"x":-1.5e3}"#,
             "[ 1, 23456789, -0.25, \"\", {}, [] , \"\u{1F642}\" ]\n", "\"text\"", "-12.5", "[[[[]],{\"a\":{}}]]",

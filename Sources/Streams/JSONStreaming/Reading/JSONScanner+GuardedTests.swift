@@ -69,7 +69,7 @@ enum GuardedChunkTests {
 
 extension GuardedChunkTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testLooksAtNothingBesideAChunk": testLooksAtNothingBesideAChunk]
+        ["testNeverReadsOutsideAChunk": testNeverReadsOutsideAChunk]
     }
 
     /// Feeds the chunks to a sink, each in guarded memory.
@@ -87,7 +87,7 @@ extension GuardedChunkTests: SelfTesting {
     }
 
     // Takes some tenths of a second: each text is read at each split point, by two sinks in two places.
-    private static func testLooksAtNothingBesideAChunk() throws {
+    private static func testNeverReadsOutsideAChunk() throws {
         let spaced = record.replacing(":", with: ": ").replacing(",", with: ",\n  ")
         let long = String(repeating: "long ", count: 14)
         let unknown = #"{"hi":2,"unknown":[\#(record),"ü\\\"","\#(long)"],"comment":"é"}"#

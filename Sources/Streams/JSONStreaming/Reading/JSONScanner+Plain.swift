@@ -311,13 +311,13 @@ enum JSONScannerPlainTests {}
 extension JSONScannerPlainTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testNamesWhatItExpects": testNamesWhatItExpects,
-            "testReportsTheEnd": testReportsTheEnd,
-            "testNamesBytes": testNamesBytes,
+            "testNamesExpectedTokens": testNamesExpectedTokens,
+            "testReportsUnexpectedEnd": testReportsUnexpectedEnd,
+            "testDescribesBytes": testDescribesBytes,
         ]
     }
 
-    private static func testNamesWhatItExpects() {
+    private static func testNamesExpectedTokens() {
         let rows: [(String, String)] = [
             ("]", "! invalidSyntax expected a value, found ']' at line 1, column 1 (byte 0)"),
             ("[}", "[ ! invalidSyntax expected a value or ']', found '}' at line 1, column 2 (byte 1)"),
@@ -354,7 +354,7 @@ extension JSONScannerPlainTests: SelfTesting {
             "a broken mark")
     }
 
-    private static func testReportsTheEnd() {
+    private static func testReportsUnexpectedEnd() {
         let document = #"{"a":[1.5e+3,"\u00fc\n",true],"b":null}"#
         for count in 0..<document.utf8.count {
             let outcome = JSONScanner.outcome([Array(document.utf8.prefix(count))])
@@ -365,7 +365,7 @@ extension JSONScannerPlainTests: SelfTesting {
             [], "! unexpectedEnd expected a value, found the end of the input at line 1, column 1 (byte 0)", "nothing")
     }
 
-    private static func testNamesBytes() {
+    private static func testDescribesBytes() {
         expectEqual(JSONScanner.name(of: 0x00), "byte 0x00", "NUL")
         expectEqual(JSONScanner.name(of: 0xC3), "byte 0xC3", "not ASCII")
         expectEqual(JSONScanner.name(of: 0x0A), "the end of a line", "LF")

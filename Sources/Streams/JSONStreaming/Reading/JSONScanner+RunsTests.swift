@@ -10,7 +10,7 @@ extension JSONScannerRunsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testScansTokensOfEveryKind": testScansTokensOfEveryKind,
-            "testLeavesErrorsToThePlainMachine": testLeavesErrorsToThePlainMachine,
+            "testAgreesWithPlainScanOnErrors": testAgreesWithPlainScanOnErrors,
             "testAgreesAtEveryAlignment": testAgreesAtEveryAlignment,
         ]
     }
@@ -23,7 +23,7 @@ extension JSONScannerRunsTests: SelfTesting {
                 + #"{ key "c" string "d" } }"#, "all tokens")
     }
 
-    private static func testLeavesErrorsToThePlainMachine() {
+    private static func testAgreesWithPlainScanOnErrors() {
         let rows = [
             "[1 2]", "[1,]", "[,1]", "{\"a\" 1}", "{\"a\":}", "{\"a\":1,}", "{\"a\":\u{1} 1}", "{\"a\":\u{1}1}",
             "{\"a\": \u{1}1}", "[\u{1}1]", "[1\u{1}]", "{,}", "{a:1}", "[}", "{]", "[1}",

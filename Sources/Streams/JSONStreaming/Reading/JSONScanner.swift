@@ -235,10 +235,10 @@ extension JSONScanner: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testCountsLinesAndColumns": testCountsLinesAndColumns,
-            "testReportsTheSinksErrorAtItsToken": testReportsTheSinksErrorAtItsToken,
-            "testStaysFailed": testStaysFailed,
-            "testKeepsLimits": testKeepsLimits,
-            "testScansSequences": testScansSequences,
+            "testReportsSinkErrorsAtTheirToken": testReportsSinkErrorsAtTheirToken,
+            "testRepeatsItsFirstError": testRepeatsItsFirstError,
+            "testEnforcesLimits": testEnforcesLimits,
+            "testScansMultipleValues": testScansMultipleValues,
             "testNestsWithoutRecursion": testNestsWithoutRecursion,
         ]
     }
@@ -283,7 +283,7 @@ extension JSONScanner: SelfTesting {
         }
     }
 
-    private static func testReportsTheSinksErrorAtItsToken() {
+    private static func testReportsSinkErrorsAtTheirToken() {
         let rows: [(String, StreamError.Kind, Int, Int)] = [
             ("{\"a\":\n \"text\"}", .typeMismatch, 2, 2),
             ("{\"a\": 1, \"no\": 2}", .unknownMember, 1, 10),
@@ -313,7 +313,7 @@ extension JSONScanner: SelfTesting {
         }
     }
 
-    private static func testStaysFailed() throws {
+    private static func testRepeatsItsFirstError() throws {
         var scanner = JSONScanner()
         var trace = EventTrace()
         let first = expectThrows(StreamError.self, "first") {
@@ -329,7 +329,7 @@ extension JSONScanner: SelfTesting {
         expectEqual(trace.text, "[ integer 1", "nothing is sent after the error")
     }
 
-    private static func testKeepsLimits() {
+    private static func testEnforcesLimits() {
         func rows(_ limits: StreamLimits, _ rows: [(String, String)]) {
             for (text, expected) in rows {
                 expectOutcome(
@@ -370,7 +370,7 @@ extension JSONScanner: SelfTesting {
             ])
     }
 
-    private static func testScansSequences() {
+    private static func testScansMultipleValues() {
         let options = JSONReaderOptions(allowsMultipleValues: true)
         let rows = [
             ("", ""), (" \n", ""), ("1", "integer 1"), ("1\n2\n", "integer 1 integer 2"),

@@ -205,10 +205,10 @@ extension MemberHints: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testChangesNoMessage": testChangesNoMessage,
-            "testNeverTakesOneMemberForAnother": testNeverTakesOneMemberForAnother,
-            "testFindsItsPlaceAfterAChunk": testFindsItsPlaceAfterAChunk,
-            "testForgetsWhenThereAreTooMany": testForgetsWhenThereAreTooMany,
+            "testDoesNotChangeMessages": testDoesNotChangeMessages,
+            "testNeverConfusesMembers": testNeverConfusesMembers,
+            "testResumesHintsAfterChunks": testResumesHintsAfterChunks,
+            "testDiscardsHintsBeyondCapacity": testDiscardsHintsBeyondCapacity,
             "testLearnsAndFindsMembers": testLearnsAndFindsMembers,
         ]
     }
@@ -222,7 +222,7 @@ extension MemberHints: SelfTesting {
         #"{}"#, #"[{"a":[{"a":[{"a":1}]}]},{"a":1}]"#,
     ]
 
-    private static func testChangesNoMessage() {
+    private static func testDoesNotChangeMessages() {
         for shape in shapes {
             let shapes = Array(repeating: shape, count: max(3, 60 / shape.utf8.count)).joined(separator: ",")
             expectOutcome("[\(shapes)]", shape)
@@ -252,7 +252,7 @@ extension MemberHints: SelfTesting {
     }
 
     /// Reads more than 500 texts with one wrong byte.
-    private static func testNeverTakesOneMemberForAnother() {
+    private static func testNeverConfusesMembers() {
         var plain = JSONReaderOptions()
         plain.usesPlainScan = true
         let before = Array(repeating: #"{"a" : 1,"bcdefghijklm":[{"kl":2}]}"#, count: 4).joined(separator: ",")
@@ -270,7 +270,7 @@ extension MemberHints: SelfTesting {
     }
 
     /// A position that is lost at the end of a chunk is found again, so that the members stay known.
-    private static func testFindsItsPlaceAfterAChunk() throws {
+    private static func testResumesHintsAfterChunks() throws {
         let records = Array(repeating: #"{"hi":1,"there":{"inner":[{"x":1,"y":2}]},"comment":"c"}"#, count: 400)
         let text = Array("{\"all\":[\(records.joined(separator: ","))]}".utf8)
         for size in [997, 1_000, 2_048, 4_099] {
@@ -288,7 +288,7 @@ extension MemberHints: SelfTesting {
         }
     }
 
-    private static func testForgetsWhenThereAreTooMany() {
+    private static func testDiscardsHintsBeyondCapacity() {
         let names = (0..<3 * capacity).map { "\"name \($0)\":{\"x\":\($0),\"y\":0}" }.joined(separator: ",")
         var plain = JSONReaderOptions()
         plain.usesPlainScan = true

@@ -128,21 +128,21 @@ extension MemberLayoutTests: SelfTesting {
 
     static var testSelectors: TestSelectors {
         [
-            "testPartsOfPropertiesAreAssigned": testPartsOfPropertiesAreAssigned,
-            "testLastNameOfAPropertyWins": testLastNameOfAPropertyWins,
+            "testAssignsPartsOfProperties": testAssignsPartsOfProperties,
+            "testLastMemberOfAPropertyWins": testLastMemberOfAPropertyWins,
             "testOtherStoredPropertiesKeepTheirDefaults": testOtherStoredPropertiesKeepTheirDefaults,
-            "testObjectsAreAssignedAsStructuresAre": testObjectsAreAssignedAsStructuresAre,
-            "testErrorsLeaveNothingBehind": testErrorsLeaveNothingBehind,
-            "testLimitsHoldForEveryName": testLimitsHoldForEveryName,
+            "testAssignsObjectsLikeStructures": testAssignsObjectsLikeStructures,
+            "testErrorsLeaveBuildersEmpty": testErrorsLeaveBuildersEmpty,
+            "testEnforcesLimitsForEveryName": testEnforcesLimitsForEveryName,
         ]
     }
 
-    private static func testPartsOfPropertiesAreAssigned() {
+    private static func testAssignsPartsOfProperties() {
         expectAssignments(MemberLayouts.Part.self)
         expectAssignments(MemberLayouts.Parts.self)
     }
 
-    private static func testLastNameOfAPropertyWins() {
+    private static func testLastMemberOfAPropertyWins() {
         expectAssignments(MemberLayouts.Aliases.self)
         expectAssignments(MemberLayouts.WholeAndPart.self)
     }
@@ -153,7 +153,7 @@ extension MemberLayoutTests: SelfTesting {
         expectAssignments(MemberLayouts.Reflected.self)
     }
 
-    private static func testObjectsAreAssignedAsStructuresAre() {
+    private static func testAssignsObjectsLikeStructures() {
         expectAssignments(MemberLayouts.Object.self)
         expectAssignments(MemberLayouts.Whole.self)
     }
@@ -171,7 +171,7 @@ extension MemberLayoutTests: SelfTesting {
     }
 
     /// Known and unknown names, texts and numbers of all lengths around the limits.
-    private static func testLimitsHoldForEveryName() {
+    private static func testEnforcesLimitsForEveryName() {
         let (name, inner) = (
             "aNameOfSeventyBytesWhichNobodyWritesByHandButManyAProgramMakesForItsMe",
             "aNameOfSixtyFourBytesThatIsAsLongAsTheLowestLimitOfFastReadersIs"
@@ -228,7 +228,7 @@ extension MemberLayoutTests: SelfTesting {
         expectEqual(unsafe MemberLayouts.Leaf.aliveCount, before, "objects left of \(type)")
     }
 
-    private static func testErrorsLeaveNothingBehind() {
+    private static func testErrorsLeaveBuildersEmpty() {
         expectNothingLeft(MemberLayouts.Parts.self)
         expectNothingLeft(MemberLayouts.Aliases.self)
         expectNothingLeft(MemberLayouts.WholeAndPart.self)

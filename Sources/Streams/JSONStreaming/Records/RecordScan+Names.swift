@@ -179,10 +179,10 @@ enum RecordScanNamesTests {}
 
 extension RecordScanNamesTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testMatchesTheTextThatWasNoted": testMatchesTheTextThatWasNoted]
+        ["testMatchesNotedPrefix": testMatchesNotedPrefix]
     }
 
-    private static func testMatchesTheTextThatWasNoted() {
+    private static func testMatchesNotedPrefix() {
         let members = UnsafeMutablePointer<RecordMember>.allocate(capacity: 2)
         defer { unsafe members.deallocate() }
         let capacity = unsafe RepeatedPrefix.capacity

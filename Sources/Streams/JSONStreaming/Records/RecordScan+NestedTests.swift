@@ -194,28 +194,28 @@ extension NestedRecordTests: SelfTesting {
 
     static var testSelectors: TestSelectors {
         [
-            "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
-            "testKeepsEveryPolicy": testKeepsEveryPolicy,
-            "testKeepsDepthLimits": testKeepsDepthLimits,
-            "testKeepsStringLimits": testKeepsStringLimits,
-            "testStopsWhereTheTextEnds": testStopsWhereTheTextEnds,
-            "testStopsAtTheLastBraceOfMany": testStopsAtTheLastBraceOfMany,
+            "testBuildsSameValuesAsMessages": testBuildsSameValuesAsMessages,
+            "testFollowsEveryPolicy": testFollowsEveryPolicy,
+            "testEnforcesDepthLimits": testEnforcesDepthLimits,
+            "testEnforcesStringLimits": testEnforcesStringLimits,
+            "testStopsAtTheEndOfText": testStopsAtTheEndOfText,
+            "testStopsAtTheLastOfManyBraces": testStopsAtTheLastOfManyBraces,
             "testBuildsLongAndDeepValues": testBuildsLongAndDeepValues,
-            "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
+            "testDeliversSameValuesAsMessages": testDeliversSameValuesAsMessages,
             "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
-            "testReleasesWhatItGivesUp": testReleasesWhatItGivesUp,
+            "testReleasesDiscardedValues": testReleasesDiscardedValues,
         ]
     }
 
     /// Compares each text whole, by byte, and in two pieces.
-    private static func testBuildsWhatMessagesBuild() {
+    private static func testBuildsSameValuesAsMessages() {
         compare(texts.sampledInDebug(every: 4))
         // Every split point of some.
         let some = texts.enumerated().filter { $0.offset % 12 == 0 }.map(\.element)
         compare(some.sampledInDebug(every: 4), atEverySplit: true)
     }
 
-    private static func testKeepsEveryPolicy() {
+    private static func testFollowsEveryPolicy() {
         let some = texts.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
         for (index, unknown) in [BuilderOptions.UnknownMembers.ignore, .collect, .reject].enumerated() {
             for nulls in [BuilderOptions.Nulls.reject, .treatAsMissing] {
@@ -228,7 +228,7 @@ extension NestedRecordTests: SelfTesting {
     }
 
     /// The limits of the names and strings of members, and of skipped ones.
-    private static func testKeepsStringLimits() {
+    private static func testEnforcesStringLimits() {
         for count in [63, 64, 65, 66, 72] {
             let string = "\"" + String(repeating: "s", count: count) + "\""
             let texts = [
@@ -242,7 +242,7 @@ extension NestedRecordTests: SelfTesting {
         }
     }
 
-    private static func testKeepsDepthLimits() {
+    private static func testEnforcesDepthLimits() {
         let deep = texts.filter { $0.contains("unknown") || $0.contains("cube") || $0.contains("wholes") }
             .sampledInDebug(every: 4)
         for depth in 1...5 {
@@ -256,7 +256,7 @@ extension NestedRecordTests: SelfTesting {
         for limit in [64, 65, 66] { compare(strings, limits: StreamLimits(stringByteCount: limit)) }
     }
 
-    private static func testStopsWhereTheTextEnds() {
+    private static func testStopsAtTheEndOfText() {
         let long = String(repeating: "long ", count: 12)
         for (first, value) in ["a\\n\(long)", "\(long)é", "\\u0041\(long)"].enumerated() {
             for (second, name) in ["text", "color", "unknown", "leaf"].enumerated() {
@@ -275,7 +275,7 @@ extension NestedRecordTests: SelfTesting {
     private typealias Deeper = Around<Around<Around<Around<Around<Around<Around<Around<Around<Deep>>>>>>>>>
 
     /// After a value near the end of a chunk, more objects end than the chunk has bytes.
-    private static func testStopsAtTheLastBraceOfMany() throws {
+    private static func testStopsAtTheLastOfManyBraces() throws {
         let value = String(repeating: "long ", count: 12)
         let text =
             String(repeating: "{\"inner\":", count: 12) + "{\"text\":\"\(value)\"}" + String(repeating: "}", count: 12)
@@ -322,7 +322,7 @@ extension NestedRecordTests: SelfTesting {
         }
     }
 
-    private static func testHandsOverWhatMessagesHandOver() {
+    private static func testDeliversSameValuesAsMessages() {
         final class Received {
             var texts: [String] = []
         }
@@ -386,7 +386,7 @@ extension NestedRecordTests: SelfTesting {
         }
     }
 
-    private static func testReleasesWhatItGivesUp() throws {
+    private static func testReleasesDiscardedValues() throws {
         // Binding keeps some objects with the defaults.
         _ = try ObjectBuilder<Owner>()
         let before = unsafe Part.liveCount

@@ -10,8 +10,8 @@ enum RecordScanSkippedTests {}
 extension RecordScanSkippedTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
-            "testKeepsToTheLimits": testKeepsToTheLimits,
+            "testBuildsSameValuesAsMessages": testBuildsSameValuesAsMessages,
+            "testEnforcesLimits": testEnforcesLimits,
             "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
         ]
     }
@@ -59,7 +59,7 @@ extension RecordScanSkippedTests: SelfTesting {
     }
 
     /// Takes about 500 ms: texts that are read byte by byte and in two pieces.
-    private static func testBuildsWhatMessagesBuild() throws {
+    private static func testBuildsSameValuesAsMessages() throws {
         for gap in ["", "\n  ", " "] {
             let plain = (0..<3).map { record($0, gap, isPlain: true) }
             expectOneOutcome("[\(plain.joined(separator: ","))]")
@@ -92,7 +92,7 @@ extension RecordScanSkippedTests: SelfTesting {
     }
 
     /// Values that are too long or too deep are found after others that are not.
-    private static func testKeepsToTheLimits() {
+    private static func testEnforcesLimits() {
         var limits = StreamLimits.standard
         // With a smaller limit, the plain scanner reads all text.
         (limits.depth, limits.stringByteCount) = (6, 64)

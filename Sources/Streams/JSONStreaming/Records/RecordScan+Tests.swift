@@ -166,7 +166,7 @@ extension RecordScan {
     /// Every fifth of the texts, for types that differ little from others.
     private static let fewer = texts.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
 
-    static func testBuildsWhatMessagesBuild() {
+    static func testBuildsSameValuesAsMessages() {
         compare([Plain].self) { "\($0)" }
         compare([Partial].self) { "\($0)" }
         compare([Record].self) { $0.map { "\($0.id) \($0.name) \($0.other ?? -1)" }.joined(separator: " ") }
@@ -198,7 +198,7 @@ extension RecordScan {
         compare([[Plain]].self, BuilderOptions(), fewer.map { "[\($0),[],\($0)]" }) { "\($0)" }
     }
 
-    static func testHandsOverWhatMessagesHandOver() {
+    static func testDeliversSameValuesAsMessages() {
         final class Received {
             var texts: [String] = []
         }
@@ -222,7 +222,7 @@ extension RecordScan {
         compare([Plain].self, depth: 0) { "\(copy $0)" }
     }
 
-    static func testFillsColumnsAsMessagesDo() {
+    static func testFillsColumnsLikeMessages() {
         for text in texts {
             expectOneOutcome(text, "columns") {
                 ColumnsBuilder(
@@ -270,7 +270,7 @@ extension RecordScan {
         }
     }
 
-    static func testSkipsAnEmptyNameBehindTheLastColumn() throws {
+    static func testSkipsEmptyNameAfterLastColumn() throws {
         // No column has the empty name, even if one more column would be expected.
         for text in ["[{\"id\":1,\"\":2},{\"id\":3}]", "[{\"id\":1 , \"\" : {\"id\":2}}, {\"\":0,\"id\":3}]"] {
             var builder = ColumnsBuilder(["id": .integer])
@@ -295,7 +295,7 @@ extension RecordScan {
         return "[\(records.joined(separator: ","))]"
     }
 
-    static func testGoesThroughManyRecords() throws {
+    static func testReadsManyRecords() throws {
         for count in [1, 255, 256, 257, 600, 3000] {
             let text = manyRecords(count)
             func rows(_ isPlain: Bool) throws -> String {
@@ -398,7 +398,7 @@ extension RecordScan {
         }
     }
 
-    static func testReportsWhereTheReceiverRefused() throws {
+    static func testReportsPlaceOfReceiverErrors() throws {
         let padding = String(repeating: " ", count: 100)
         for stop in 0..<4 {
             var stream = try RecordStream<Plain> { record throws(StreamError) in
@@ -413,7 +413,7 @@ extension RecordScan {
         }
     }
 
-    static func testReleasesWhatItBuilt() throws {
+    static func testReleasesBuiltValues() throws {
         // Binding keeps one object with the defaults.
         _ = try ObjectBuilder<Record>()
         let before = unsafe Record.liveCount

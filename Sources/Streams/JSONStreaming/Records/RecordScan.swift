@@ -190,16 +190,16 @@ extension RecordScan: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
-            "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
-            "testFillsColumnsAsMessagesDo": testFillsColumnsAsMessagesDo,
+            "testBuildsSameValuesAsMessages": testBuildsSameValuesAsMessages,
+            "testDeliversSameValuesAsMessages": testDeliversSameValuesAsMessages,
+            "testFillsColumnsLikeMessages": testFillsColumnsLikeMessages,
             "testFillsColumnsOfManyRows": testFillsColumnsOfManyRows,
-            "testSkipsAnEmptyNameBehindTheLastColumn": testSkipsAnEmptyNameBehindTheLastColumn,
-            "testGoesThroughManyRecords": testGoesThroughManyRecords,
+            "testSkipsEmptyNameAfterLastColumn": testSkipsEmptyNameAfterLastColumn,
+            "testReadsManyRecords": testReadsManyRecords,
             "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
             "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
-            "testReportsWhereTheReceiverRefused": testReportsWhereTheReceiverRefused,
-            "testReleasesWhatItBuilt": testReleasesWhatItBuilt,
+            "testReportsPlaceOfReceiverErrors": testReportsPlaceOfReceiverErrors,
+            "testReleasesBuiltValues": testReleasesBuiltValues,
         ]
     }
 }

@@ -171,10 +171,10 @@ extension TokenFinder: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsTokens": testFindsTokens,
-            "testTellsStrayTokens": testTellsStrayTokens,
-            "testGoesOnBehindABlock": testGoesOnBehindABlock,
-            "testBeginsAtANameOrAValue": testBeginsAtANameOrAValue,
-            "testIsTheSameInEveryWidth": testIsTheSameInEveryWidth,
+            "testFindsStrayTokens": testFindsStrayTokens,
+            "testContinuesAcrossBlocks": testContinuesAcrossBlocks,
+            "testStartsAtNamesOrValues": testStartsAtNamesOrValues,
+            "testFindsSameTokensAtEveryWidth": testFindsSameTokensAtEveryWidth,
         ]
     }
 
@@ -226,7 +226,7 @@ extension TokenFinder: SelfTesting {
         }
     }
 
-    private static func testTellsStrayTokens() {
+    private static func testFindsStrayTokens() {
         let rows: [(text: String, inObject: String, inArray: String)] = [
             (#"{"a":1,"b" : [ ]}"#, "                 ", "    ^      ^     "),
             (#"["a","b"]"#, "    ^   ^", "         "),
@@ -259,7 +259,7 @@ extension TokenFinder: SelfTesting {
     }
 
     /// The end of a block doesn't change the tokens that it cuts.
-    private static func testGoesOnBehindABlock() {
+    private static func testContinuesAcrossBlocks() {
         let text = #"{"a\\\"" : [ "b" , 12 , { } , tru ] , "" : "\"" x , ] }"#
         for width in BlockScan.widths {
             for mask in Mask.allCases {
@@ -276,7 +276,7 @@ extension TokenFinder: SelfTesting {
     }
 
     /// A string after a colon isn't a name, and a name doesn't begin a value.
-    private static func testBeginsAtANameOrAValue() {
+    private static func testStartsAtNamesOrValues() {
         for width in BlockScan.widths {
             for (text, asName, asValue) in [(#""a":1,"#, 0, 8), (#"{"a":1}"#, 1, 0), (#"1,"a":"#, 1, 0)]
                 as [(String, UInt64, UInt64)]
@@ -291,7 +291,7 @@ extension TokenFinder: SelfTesting {
     }
 
     /// Random tokens, with invalid text now and then, in windows of any size.
-    private static func testIsTheSameInEveryWidth() {
+    private static func testFindsSameTokensAtEveryWidth() {
         var state: UInt64 = 20_261_122
         func random(below bound: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -120,10 +120,10 @@ extension TokenMemberTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsTheEndsOfValidValues": testFindsTheEndsOfValidValues,
-            "testLeavesAllElseToOthers": testLeavesAllElseToOthers,
-            "testKeepsLimits": testKeepsLimits,
-            "testFindsNothingThatIsCutOff": testFindsNothingThatIsCutOff,
-            "testGoesFromNameToName": testGoesFromNameToName,
+            "testFindsNoEndOfInvalidValues": testFindsNoEndOfInvalidValues,
+            "testEnforcesLimits": testEnforcesLimits,
+            "testFindsNoEndOfTruncatedValues": testFindsNoEndOfTruncatedValues,
+            "testMovesFromNameToName": testMovesFromNameToName,
         ]
     }
 
@@ -180,7 +180,7 @@ extension TokenMemberTests: SelfTesting {
         }
     }
 
-    private static func testLeavesAllElseToOthers() {
+    private static func testFindsNoEndOfInvalidValues() {
         for mistake in mistakes {
             for text in nested(mistake) { expectEqual(end(of: text), StringRuns.notFound, text) }
         }
@@ -189,7 +189,7 @@ extension TokenMemberTests: SelfTesting {
         }
     }
 
-    private static func testKeepsLimits() {
+    private static func testEnforcesLimits() {
         for depth in [0, 1, 2, 5, 63, 64, 65] {
             for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
                 let text = String(repeating: open, count: depth) + "[0]" + String(repeating: close, count: depth)
@@ -215,7 +215,7 @@ extension TokenMemberTests: SelfTesting {
     }
 
     /// In these builds, every load is checked against the span.
-    private static func testFindsNothingThatIsCutOff() {
+    private static func testFindsNoEndOfTruncatedValues() {
         for value in values {
             for text in nested(value) {
                 let padded = Array("\"\":\(text),\"\":".utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
@@ -230,7 +230,7 @@ extension TokenMemberTests: SelfTesting {
     }
 
     /// Members of any length, at any place of blocks and windows.
-    private static func testGoesFromNameToName() {
+    private static func testMovesFromNameToName() {
         for count in 0..<140 {
             let filler = String(repeating: "x", count: count)
             let members = [

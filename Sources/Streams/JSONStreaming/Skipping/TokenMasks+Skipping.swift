@@ -149,12 +149,12 @@ enum TokenSkippingTests {}
 extension TokenSkippingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSkipsExactlyWhatTheScannerReads": testSkipsExactlyWhatTheScannerReads,
+            "testSkipsExactlyReadableText": testSkipsExactlyReadableText,
             "testSkipsPairsOfSurrogatesAcrossBlocks": testSkipsPairsOfSurrogatesAcrossBlocks,
             "testMeasuresStringsAcrossWindows": testMeasuresStringsAcrossWindows,
-            "testMeasuresStringsThatBeginAnywhere": testMeasuresStringsThatBeginAnywhere,
-            "testSkipsBeforeACutCharacter": testSkipsBeforeACutCharacter,
-            "testSkipsWhatIsLongerThanItsMemory": testSkipsWhatIsLongerThanItsMemory,
+            "testMeasuresStringsAtAnyOffset": testMeasuresStringsAtAnyOffset,
+            "testSkipsTextBeforeIncompleteCharacter": testSkipsTextBeforeIncompleteCharacter,
+            "testSkipsValuesLongerThanItsMemory": testSkipsValuesLongerThanItsMemory,
             "testFindsTheEndsOfStrings": testFindsTheEndsOfStrings,
         ]
     }
@@ -174,7 +174,7 @@ extension TokenSkippingTests: SelfTesting {
 
     /// Random tokens, mostly in a valid order, and every possible change of some texts: all skipped text can be read,
     /// and all readable text with at most 64 levels is skipped.
-    private static func testSkipsExactlyWhatTheScannerReads() {
+    private static func testSkipsExactlyReadableText() {
         var generator = TestRandom(seed: 20_261_122)
         var skipped = 0
         for round in 0..<3_000 {
@@ -268,7 +268,7 @@ extension TokenSkippingTests: SelfTesting {
     }
 
     /// Strings begin at any position in blocks and windows, and are much longer than a window.
-    private static func testMeasuresStringsThatBeginAnywhere() {
+    private static func testMeasuresStringsAtAnyOffset() {
         for count in 0..<300 {
             let text = "[\"\(String(repeating: "y", count: count))\",\"\(String(repeating: "x", count: 9_000))\"]"
             expectEqual(end(of: text, limit: 8_999), StringRuns.notFound, "too long, behind \(count)")
@@ -278,7 +278,7 @@ extension TokenSkippingTests: SelfTesting {
     }
 
     /// A character that is cut at the end of a chunk doesn't prevent skipping the text before it.
-    private static func testSkipsBeforeACutCharacter() {
+    private static func testSkipsTextBeforeIncompleteCharacter() {
         for character in ["é", "€", "🙂"] {
             for count in 0..<140 {
                 for cut in 1..<character.utf8.count {
@@ -293,7 +293,7 @@ extension TokenSkippingTests: SelfTesting {
         }
     }
 
-    private static func testSkipsWhatIsLongerThanItsMemory() {
+    private static func testSkipsValuesLongerThanItsMemory() {
         let inner = (0..<3_000).map { "{\"number\":\($0),\"text\":\"é\\n\",\"list\":[true,null]}" }.joined(
             separator: ",")
         for text in ["[\(inner)]", "{\"a\":[\(inner)],\"b\":{}}"] {

@@ -252,14 +252,14 @@ enum TokenMasksTests {}
 extension TokenMasksTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsTheTextFromAnOffsetOn": testKnowsTheTextFromAnOffsetOn,
-            "testLooksAtMoreWhereMoreIsSkipped": testLooksAtMoreWhereMoreIsSkipped,
-            "testTrustsNoTextThatIsInvalid": testTrustsNoTextThatIsInvalid,
+            "testFindsTokensFromAnyOffset": testFindsTokensFromAnyOffset,
+            "testEnlargesWindowForLargerSkips": testEnlargesWindowForLargerSkips,
+            "testRefusesInvalidText": testRefusesInvalidText,
         ]
     }
 
     /// Every division into windows finds all quotes.
-    private static func testKnowsTheTextFromAnOffsetOn() {
+    private static func testFindsTokensFromAnyOffset() {
         for length in [1, 63, 64, 65, 511, 512, 513, 1_000, 5_000] {
             var text = Array(repeating: Array("\"ab\",".utf8), count: length / 5 + 1).flatMap { $0 }
             text.removeLast(text.count - length)
@@ -282,7 +282,7 @@ extension TokenMasksTests: SelfTesting {
         }
     }
 
-    private static func testLooksAtMoreWhereMoreIsSkipped() {
+    private static func testEnlargesWindowForLargerSkips() {
         unsafe TokenMasks.withMasks([UInt8](repeating: UInt8(ascii: "["), count: 100_000)) { masks, bytes in
             var counts: [Int] = []
             for offset in [0, 127, 128, 383, 384, 900, 2_500, 5_500, 30_000, 100] {
@@ -300,7 +300,7 @@ extension TokenMasksTests: SelfTesting {
         }
     }
 
-    private static func testTrustsNoTextThatIsInvalid() {
+    private static func testRefusesInvalidText() {
         for byte: UInt8 in [0x00, 0x0B, 0x1F, 0x80, 0xFF] {
             var text = Array("[1,2]".utf8) + [UInt8](repeating: 0x20, count: 1_000)
             text[100] = byte

@@ -166,7 +166,7 @@ extension JSONScannerStringsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testUnescapesKeysAndValues": testUnescapesKeysAndValues,
-            "testAcceptsEveryLengthOfUTF8": testAcceptsEveryLengthOfUTF8,
+            "testAcceptsUTF8SequencesOfEveryLength": testAcceptsUTF8SequencesOfEveryLength,
             "testRejectsInvalidUTF8": testRejectsInvalidUTF8,
             "testRejectsLoneSurrogates": testRejectsLoneSurrogates,
         ]
@@ -180,7 +180,7 @@ extension JSONScannerStringsTests: SelfTesting {
         JSONScanner.expectOutcome(Array(#"["\u0000"]"#.utf8), #"[ string "\u{0}" ]"#, "NUL")
     }
 
-    private static func testAcceptsEveryLengthOfUTF8() {
+    private static func testAcceptsUTF8SequencesOfEveryLength() {
         for scalar in [
             "\u{7F}", "\u{80}", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}",
         ] {

@@ -151,13 +151,13 @@ extension StringEscapes: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testUnescapesOrDeclines": testUnescapesOrDeclines,
-            "testUnescapesAtEveryPlace": testUnescapesAtEveryPlace,
-            "testReadsNothingBehindACut": testReadsNothingBehindACut,
+            "testUnescapesOrRefuses": testUnescapesOrRefuses,
+            "testUnescapesAtEveryOffset": testUnescapesAtEveryOffset,
+            "testReadsNothingAfterTheEnd": testReadsNothingAfterTheEnd,
         ]
     }
 
-    private static func testUnescapesAtEveryPlace() {
+    private static func testUnescapesAtEveryOffset() {
         let escapes = [(#"\n"#, "\n"), (#"\u20ac"#, "€"), (#"\ud83d\ude42"#, "🙂"), (#"\""#, "\""), ("é", "é")]
         for count in 0..<20 {
             for (escape, meaning) in escapes {
@@ -176,7 +176,7 @@ extension StringEscapes: SelfTesting {
     }
 
     /// In these builds, every load is checked against the span.
-    private static func testReadsNothingBehindACut() {
+    private static func testReadsNothingAfterTheEnd() {
         for count in 0..<9 {
             let before = String(repeating: "a", count: count)
             for escapes in [#"\ud83d\ude42"#, #"\n\u20ac"#, #"\ud83d\ude42\ud83d\ude42"#, #"é\""#] {
@@ -196,7 +196,7 @@ extension StringEscapes: SelfTesting {
         }
     }
 
-    private static func testUnescapesOrDeclines() {
+    private static func testUnescapesOrRefuses() {
         let rows: [(String, String?)] = [
             (#"a\nb""#, "a\nb"), (#"\u0041\u00e9\u20ac\ud83d\ude42""#, "Aé€🙂"),
             (#"\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),

@@ -107,14 +107,14 @@ extension StringRuns: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testFindsEverySpecialByteInEveryPlace": testFindsEverySpecialByteInEveryPlace,
+            "testFindsSpecialBytesAtEveryOffset": testFindsSpecialBytesAtEveryOffset,
             "testAgreesWithTheStandardLibraryOnUTF8": testAgreesWithTheStandardLibraryOnUTF8,
             "testFindsTheEndsOfText": testFindsTheEndsOfText,
             "testSkipsWhitespaceOnly": testSkipsWhitespaceOnly,
         ]
     }
 
-    private static func testFindsEverySpecialByteInEveryPlace() {
+    private static func testFindsSpecialBytesAtEveryOffset() {
         for byte in UInt8.min ... .max {
             for place in 0..<8 {
                 let word =

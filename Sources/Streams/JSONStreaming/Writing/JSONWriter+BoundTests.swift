@@ -205,9 +205,9 @@ extension JSONWriterBoundTests: SelfTesting {
             "testWritesStringsOfEveryLength": testWritesStringsOfEveryLength,
             "testWritesOptionals": testWritesOptionals,
             "testWritesNestedValues": testWritesNestedValues,
-            "testOwnEncodersWin": testOwnEncodersWin,
+            "testCustomEncodersWin": testCustomEncodersWin,
             "testWritesDeclaredMembers": testWritesDeclaredMembers,
-            "testRefusesWhatMessagesRefuse": testRefusesWhatMessagesRefuse,
+            "testRefusesSameValuesAsMessages": testRefusesSameValuesAsMessages,
             "testWritesToDescriptors": testWritesToDescriptors,
             "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
         ]
@@ -275,7 +275,7 @@ extension JSONWriterBoundTests: SelfTesting {
         try compare([[Point(x: 1)], []])
     }
 
-    private static func testOwnEncodersWin() throws {
+    private static func testCustomEncodersWin() throws {
         expectEqual(
             try compare(Holder()),
             #"{"shapes":[{"name":"shape","center":{"x":0.0,"y":0.0}},"#
@@ -293,7 +293,7 @@ extension JSONWriterBoundTests: SelfTesting {
             #"[{"d\"":4,"s\"\n\\":2,"":2},{"d\"":6,"s\"\n\\":3,"é":"n","":3}]"#, "text")
     }
 
-    private static func testRefusesWhatMessagesRefuse() throws {
+    private static func testRefusesSameValuesAsMessages() throws {
         for value in [Double.nan, .infinity, -.infinity] {
             let values = [Point(x: 1, y: 2), Point(x: 1, y: value), Point()]
             let error = expectThrows(StreamError.self, "a real that is none") { try compare(values) }

@@ -39,9 +39,9 @@ enum DeepValueTests {
 extension DeepValueTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsAndWritesWhereThereIsLittleStack": testReadsAndWritesWhereThereIsLittleStack,
-            "testWritesDeepValuesWhereThereIsMuch": testWritesDeepValuesWhereThereIsMuch,
-            "testKeepsAnObjectThatItsGetterReplaces": testKeepsAnObjectThatItsGetterReplaces,
+            "testReadsAndWritesOnSmallStacks": testReadsAndWritesOnSmallStacks,
+            "testWritesDeepValuesOnLargeStacks": testWritesDeepValuesOnLargeStacks,
+            "testRetainsObjectsReplacedByTheirGetter": testRetainsObjectsReplacedByTheirGetter,
         ]
     }
 
@@ -81,7 +81,7 @@ extension DeepValueTests: SelfTesting {
         return outcomes
     }
 
-    private static func testReadsAndWritesWhereThereIsLittleStack() {
+    private static func testReadsAndWritesOnSmallStacks() {
         for depth in [64, 500, 1_020] {
             for outcome in outcomes(depth, stackByteCount: 512 << 10) {
                 expectEqual(outcome.count, 2, "ways of writing, depth \(depth): \(outcome)")
@@ -90,7 +90,7 @@ extension DeepValueTests: SelfTesting {
         }
     }
 
-    private static func testWritesDeepValuesWhereThereIsMuch() {
+    private static func testWritesDeepValuesOnLargeStacks() {
         for outcome in outcomes(500, stackByteCount: 16 << 20) {
             expectEqual(outcome, ["written", "written"], "depth 500")
         }
@@ -121,7 +121,7 @@ extension DeepValueTests: SelfTesting {
         init() { child.parent = self }
     }
 
-    private static func testKeepsAnObjectThatItsGetterReplaces() throws {
+    private static func testRetainsObjectsReplacedByTheirGetter() throws {
         let json =
             #"{"child":{"leaving":2,"name":"a name of more than fifteen bytes","#
             + #""last":"another text of more than fifteen bytes"}}"#

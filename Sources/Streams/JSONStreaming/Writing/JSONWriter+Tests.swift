@@ -20,16 +20,16 @@ enum JSONWriterTests {}
 extension JSONWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWritesWhatItReads": testWritesWhatItReads,
-            "testLaysOutPrettily": testLaysOutPrettily,
+            "testRoundTripsText": testRoundTripsText,
+            "testWritesPrettyText": testWritesPrettyText,
             "testSortsMembers": testSortsMembers,
             "testWritesLines": testWritesLines,
             "testWritesLargeTexts": testWritesLargeTexts,
             "testWritesLiteralKeys": testWritesLiteralKeys,
-            "testBeginsAnewAfterReset": testBeginsAnewAfterReset,
+            "testIsReusableAfterReset": testIsReusableAfterReset,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
-            "testHasWholeCharactersAfterAPartWasWritten": testHasWholeCharactersAfterAPartWasWritten,
+            "testTextStartsWithWholeCharacter": testTextStartsWithWholeCharacter,
         ]
     }
 
@@ -40,7 +40,7 @@ extension JSONWriterTests: SelfTesting {
         return writer.text
     }
 
-    private static func testHasWholeCharactersAfterAPartWasWritten() throws {
+    private static func testTextStartsWithWholeCharacter() throws {
         // A pipe with a limited capacity; at some shift, each offset of the text is cut within a character.
         for shift in 0..<4 {
             var ends: [Int32] = [-1, -1]
@@ -62,7 +62,7 @@ extension JSONWriterTests: SelfTesting {
 
     private static let sample = #"{"b":[1,-2.5,"é\n\"",null,true,false,[],{}],"a":{"d":[[1],[2]],"c":{"z":0,"y":1}}}"#
 
-    private static func testWritesWhatItReads() throws {
+    private static func testRoundTripsText() throws {
         for text in [sample, "1", "\"\"", "[]", "{}", "null", "[18446744073709551615,1e400,-0.0,-9223372036854775808]"]
         {
             expectEqual(try rewritten(text), text, "compact")
@@ -77,7 +77,7 @@ extension JSONWriterTests: SelfTesting {
     }
 
     /// In every state: at the start, after a key, in containers, and in members that wait to be sorted.
-    private static func testBeginsAnewAfterReset() throws {
+    private static func testIsReusableAfterReset() throws {
         for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(sortsKeys: true)] {
             let expected = try rewritten(sample, options)
             let path = "\(try temporaryDirectory())/text"
@@ -108,7 +108,7 @@ extension JSONWriterTests: SelfTesting {
         }
     }
 
-    private static func testLaysOutPrettily() throws {
+    private static func testWritesPrettyText() throws {
         expectEqual(
             try rewritten(#"{"a":[1,[],{}],"b":{"c":null}}"#, .pretty),
             """

@@ -271,7 +271,7 @@ extension JSONWriterValuesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testWritesEveryWidthOfInteger": testWritesEveryWidthOfInteger,
-            "testMakesDigitsOfWholeWords": testMakesDigitsOfWholeWords,
+            "testConvertsSixteenDigitsAtOnce": testConvertsSixteenDigitsAtOnce,
             "testFollowsTheNonFinitePolicy": testFollowsTheNonFinitePolicy,
             "testWritesDataAndDates": testWritesDataAndDates,
             "testRefusesInvalidUTF8": testRefusesInvalidUTF8,
@@ -308,7 +308,7 @@ extension JSONWriterValuesTests: SelfTesting {
             "the greatest")
     }
 
-    private static func testMakesDigitsOfWholeWords() {
+    private static func testConvertsSixteenDigitsAtOnce() {
         // All numbers of four digits, in each place of eight.
         for number in stride(from: UInt64(0), to: 10_000, by: 7) {
             for (high, low) in [(number, 99_999_999 - number), (number * 10_000, number * 10_001)] {

@@ -180,12 +180,12 @@ import InClassTesting
 extension RealText: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsBackAsTheSameReal": testReadsBackAsTheSameReal,
+            "testRoundTripsReals": testRoundTripsReals,
             "testChoosesPlainTextOrExponents": testChoosesPlainTextOrExponents,
-            "testPlacesThePointEverywhere": testPlacesThePointEverywhere,
-            "testWritesTheDigitsOfTheStandardLibrary": testWritesTheDigitsOfTheStandardLibrary,
+            "testPlacesThePointAtEveryPosition": testPlacesThePointAtEveryPosition,
+            "testWritesDigitsLikeTheStandardLibrary": testWritesDigitsLikeTheStandardLibrary,
             "testCountsSignificantDigits": testCountsSignificantDigits,
-            "testStoresNothingThatIsNotFinite": testStoresNothingThatIsNotFinite,
+            "testWritesNoNonFiniteNumbers": testWritesNoNonFiniteNumbers,
         ]
     }
 
@@ -207,7 +207,7 @@ extension RealText: SelfTesting {
         }
     }
 
-    private static func testPlacesThePointEverywhere() throws {
+    private static func testPlacesThePointAtEveryPosition() throws {
         for count in 1...15 {
             for exponent in -8...19 {
                 let digits = String("123456789123456".prefix(count))
@@ -219,7 +219,7 @@ extension RealText: SelfTesting {
     }
 
     /// Doubles that need fifteen to seventeen digits, compared with the digits of the standard library.
-    private static func testWritesTheDigitsOfTheStandardLibrary() throws {
+    private static func testWritesDigitsLikeTheStandardLibrary() throws {
         var generator = TestRandom(seed: 20_261_123)
         for round in 0..<6000 {
             let exponent = round % 28 - 8
@@ -261,7 +261,7 @@ extension RealText: SelfTesting {
         }
     }
 
-    private static func testStoresNothingThatIsNotFinite() throws {
+    private static func testWritesNoNonFiniteNumbers() throws {
         for value in [Double.nan, .infinity, -.infinity, .signalingNaN, -.nan] {
             var output = ByteOutput()
             try write(value, to: &output)
@@ -281,7 +281,7 @@ extension RealText: SelfTesting {
         return "\(padded.prefix(whole)).\(padded.dropFirst(whole))"
     }
 
-    private static func testReadsBackAsTheSameReal() throws {
+    private static func testRoundTripsReals() throws {
         let values = [
             0, -0.0, 1, 0.1, -2.5, 1e16, 1e-5, 123_456_789, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
             .leastNormalMagnitude, .pi, 1e22, 1e23, 0.3,

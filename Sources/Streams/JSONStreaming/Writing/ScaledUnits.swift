@@ -51,12 +51,12 @@ import InClassTesting
 extension ScaledUnits: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testHoldsUnitsFromATenthToOne": testHoldsUnitsFromATenthToOne,
-            "testHasNoneForOthersThanNormalNumbers": testHasNoneForOthersThanNormalNumbers,
+            "testUnitsAreBetweenATenthAndOne": testUnitsAreBetweenATenthAndOne,
+            "testHasUnitsOnlyForNormalNumbers": testHasUnitsOnlyForNormalNumbers,
         ]
     }
 
-    private static func testHoldsUnitsFromATenthToOne() {
+    private static func testUnitsAreBetweenATenthAndOne() {
         for biased in 1...2046 {
             let (unit, next) = (table.unit(biased), table.unit(biased + 1))
             expectGreaterThanOrEqual(unit.high, 0x1999_9999_9999_9998, "the unit of \(biased)")
@@ -75,7 +75,7 @@ extension ScaledUnits: SelfTesting {
         expectEqual(table.unit(1075).high, 0x1999_9999_9999_9999, "a tenth")
     }
 
-    private static func testHasNoneForOthersThanNormalNumbers() {
+    private static func testHasUnitsOnlyForNormalNumbers() {
         for biased in [0, 2047] {
             let unit = table.unit(biased)
             expectEqual(unit.high | unit.low, 0, "the unit of \(biased)")

@@ -68,9 +68,9 @@ import InClassTesting
 extension SmallPowers: SelfTesting {
     /// The tests of this type.
     @usableFromInline
-    static var testSelectors: TestSelectors { ["testHoldsWhatIsComputed": testHoldsWhatIsComputed] }
+    static var testSelectors: TestSelectors { ["testMatchesComputedPowers": testMatchesComputedPowers] }
 
-    private static func testHoldsWhatIsComputed() {
+    private static func testMatchesComputedPowers() {
         for count in 0...19 {
             let power = PowersOfFive.table.exactPowerOfTen(count).bitPattern
             expectEqual(table.powerOfTen(count), power, "10^\(count)")

@@ -183,8 +183,8 @@ import InClassTesting
 extension StringText: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testEscapesWhatItMust": testEscapesWhatItMust,
-            "testEscapesInEveryPlace": testEscapesInEveryPlace,
+            "testEscapesRequiredCharacters": testEscapesRequiredCharacters,
+            "testEscapesAtEveryOffset": testEscapesAtEveryOffset,
             "testStoresStringsOfEveryLength": testStoresStringsOfEveryLength,
             "testEscapesLongStrings": testEscapesLongStrings,
         ]
@@ -196,13 +196,13 @@ extension StringText: SelfTesting {
         return output.withBytes { String(validating: $0) }
     }
 
-    private static func testEscapesWhatItMust() throws {
+    private static func testEscapesRequiredCharacters() throws {
         expectEqual(try quoted("\"\\/\u{8}\u{c}\n\r\t"), #""\"\\/\b\f\n\r\t""#, "short escapes")
         expectEqual(try quoted("\0\u{1}\u{1f}\u{7f}"), "\"\\u0000\\u0001\\u001f\u{7f}\"", "control characters")
         expectEqual(try quoted("é€🙂\u{2028}"), "\"é€🙂\u{2028}\"", "characters beyond ASCII")
     }
 
-    private static func testEscapesInEveryPlace() throws {
+    private static func testEscapesAtEveryOffset() throws {
         for count in 0..<40 {
             let head = String(repeating: "a", count: count)
             for tail in ["", "é", "bbbbbbbbb"] {

@@ -75,9 +75,9 @@ enum CharacterCheck {
 import InClassTesting
 
 extension CharacterCheck: SelfTesting {
-    static var testSelectors: TestSelectors { ["testFindsWhatIsNoText": testFindsWhatIsNoText] }
+    static var testSelectors: TestSelectors { ["testFindsInvalidCharacters": testFindsInvalidCharacters] }
 
-    private static func testFindsWhatIsNoText() {
+    private static func testFindsInvalidCharacters() {
         let rows: [([UInt8], Int, String?)] = [
             (Array("a\t\r\né€🙂\u{7F}\u{85}".utf8), 16, nil), ([0x61, 0], 1, "found U+0000"),
             ([0x1F], 0, "found U+001F"),

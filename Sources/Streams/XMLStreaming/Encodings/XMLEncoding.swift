@@ -140,12 +140,12 @@ import InClassTesting
 extension XMLEncoding: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testDetectsTheFirstBytes": testDetectsTheFirstBytes,
-            "testDecodes": testDecodes,
+            "testDetectsEncodingFromFirstBytes": testDetectsEncodingFromFirstBytes,
+            "testDecodesEveryEncoding": testDecodesEveryEncoding,
         ]
     }
 
-    private static func testDetectsTheFirstBytes() {
+    private static func testDetectsEncodingFromFirstBytes() {
         let rows: [([UInt8], XMLEncoding?, Int)] = [
             ([0xEF, 0xBB, 0xBF], .utf8, 3), ([0xEF, 0xBB, 0xBE], .utf8, 0), ([0x3C, 0x61], .utf8, 0),
             ([0xFF, 0xFE, 0x3C, 0], .utf16LittleEndian, 2), ([0xFE, 0xFF], .utf16BigEndian, 2),
@@ -166,7 +166,7 @@ extension XMLEncoding: SelfTesting {
             unsafe [UInt8]([0x3C]).withUnsafeBytes { unsafe detect($0.bytes, isLast: true)?.encoding }, .utf8, "<")
     }
 
-    private static func testDecodes() {
+    private static func testDecodesEveryEncoding() {
         func decoded(_ encoding: XMLEncoding, _ bytes: [UInt8]) -> String {
             var output = KeptStack<UInt8>()
             // SAFETY: the span does not leave the closure.

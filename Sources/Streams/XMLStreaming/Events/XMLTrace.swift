@@ -151,13 +151,13 @@ extension XMLTrace: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testShowsTags": testShowsTags,
-            "testShowsWhatIsNoTag": testShowsWhatIsNoTag,
-            "testJoinsText": testJoinsText,
+            "testDescribesTags": testDescribesTags,
+            "testDescribesOtherMarkup": testDescribesOtherMarkup,
+            "testJoinsAdjacentText": testJoinsAdjacentText,
         ]
     }
 
-    private static func testShowsTags() throws {
+    private static func testDescribesTags() throws {
         var trace = XMLTrace(unwanted: ["p:a"])
         var memory = XMLTagMemory()
         try withSpans("p:a", "urn:p", "say \"x\"") { name, uri, value throws(StreamError) in
@@ -184,7 +184,7 @@ extension XMLTrace: SelfTesting {
             #"<{urn:p}p:a p:a="say \u{22}x\u{22}" {urn:p}p:a:="urn:p" p:a="urn:p"/> </{urn:p}p:a> <urn:p>"#, "words")
     }
 
-    private static func testShowsWhatIsNoTag() throws {
+    private static func testDescribesOtherMarkup() throws {
         var trace = XMLTrace()
         try withSpans("1.0", "a", "") { first, second, nothing throws(StreamError) in
             try trace.declaration(XMLDeclaration(version: first, encoding: second, isStandalone: false))
@@ -203,7 +203,7 @@ extension XMLTrace: SelfTesting {
             #"xml 1.0 a no doctype a public "1.0" system "" [1.0] <!--1.0--> <?a?> <?a 1.0?> skipped &a; end"#, "words")
     }
 
-    private static func testJoinsText() throws {
+    private static func testJoinsAdjacentText() throws {
         var (trace, placed) = (XMLTrace(), XMLTrace(showsPlaces: true))
         try withSpans("a\n", "b", "") { first, second, nothing throws(StreamError) in
             try trace.text(XMLText(first))

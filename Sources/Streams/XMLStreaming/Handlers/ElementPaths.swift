@@ -222,8 +222,8 @@ import InClassTesting
 extension ElementPaths: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsElements": testFindsElements, "testRefusesOtherText": testRefusesOtherText,
-            "testKnowsWhereNothingFollows": testKnowsWhereNothingFollows,
+            "testFindsElements": testFindsElements, "testRefusesInvalidPaths": testRefusesInvalidPaths,
+            "testDetectsElementsWithoutFurtherMatches": testDetectsElementsWithoutFurtherMatches,
         ]
     }
 
@@ -267,7 +267,7 @@ extension ElementPaths: SelfTesting {
         }
     }
 
-    private static func testRefusesOtherText() {
+    private static func testRefusesInvalidPaths() {
         for path in [
             "", "/", "//", "a/", "a//", "a///b", "///a", "@a", "a/@b/c", "a//@b", "a b", "r:a", "a/@*", "a:b:c", "@",
             "a/@", "a/b",
@@ -280,7 +280,7 @@ extension ElementPaths: SelfTesting {
         }
     }
 
-    private static func testKnowsWhereNothingFollows() throws {
+    private static func testDetectsElementsWithoutFurtherMatches() throws {
         for (path, element, leads) in [
             ("a/b", "a", true), ("a/b", "c", false), ("a", "a", false), ("//a", "b", true), ("a/@b", "a", false),
         ] {

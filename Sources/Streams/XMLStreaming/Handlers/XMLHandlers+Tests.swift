@@ -21,18 +21,18 @@ extension XMLHandlersTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testCallsHandlersAsElementsClose": testCallsHandlersAsElementsClose,
-            "testHandsValuesToTheHandlerAround": testHandsValuesToTheHandlerAround,
-            "testTellsNamesByTheirBytes": testTellsNamesByTheirBytes,
-            "testKnowsNamespaces": testKnowsNamespaces,
+            "testPassesValuesToOuterHandlers": testPassesValuesToOuterHandlers,
+            "testComparesNamesByBytes": testComparesNamesByBytes,
+            "testMatchesNamespaces": testMatchesNamespaces,
             "testBindsElementsToTypes": testBindsElementsToTypes,
-            "testSkipsWhatNobodyWants": testSkipsWhatNobodyWants,
-            "testSaysWhereAHandlerFailed": testSaysWhereAHandlerFailed,
-            "testRefusesWhatIsNotInTheDocument": testRefusesWhatIsNotInTheDocument,
-            "testStopsWhereAHandlerStops": testStopsWhereAHandlerStops,
+            "testSkipsUnneededElements": testSkipsUnneededElements,
+            "testReportsPathOfFailedHandlers": testReportsPathOfFailedHandlers,
+            "testRefusesUnknownEntities": testRefusesUnknownEntities,
+            "testStopsIfAHandlerStops": testStopsIfAHandlerStops,
             "testRefusesBadDeclarations": testRefusesBadDeclarations,
-            "testHoldsOnlyWhatIsOpen": testHoldsOnlyWhatIsOpen,
-            "testHandlesManyPathsAndDepths": testHandlesManyPathsAndDepths,
-            "testCountsWhatIsHeldAtAnyDepth": testCountsWhatIsHeldAtAnyDepth,
+            "testBuffersOnlyOpenElements": testBuffersOnlyOpenElements,
+            "testHandlesManyPathsQuickly": testHandlesManyPathsQuickly,
+            "testCountsBufferedBytesAtAnyDepth": testCountsBufferedBytesAtAnyDepth,
         ]
     }
 
@@ -96,7 +96,7 @@ extension XMLHandlersTests: SelfTesting {
     }
 
     /// Tests that names are compared by their bytes, as in documents, even if their strings are equal.
-    private static func testTellsNamesByTheirBytes() throws {
+    private static func testComparesNamesByBytes() throws {
         var handlers = XMLHandlers()
         try handlers.collectElement("//\u{E9}") { element in element.text }
         try handlers.collectElement("//e\u{301}") { element in element.text }
@@ -107,7 +107,7 @@ extension XMLHandlersTests: SelfTesting {
         try handlers.readXML("<a><e\u{301}>2</e\u{301}><\u{E9}>1</\u{E9}><e\u{301}>3</e\u{301}></a>")
     }
 
-    private static func testHandsValuesToTheHandlerAround() throws {
+    private static func testPassesValuesToOuterHandlers() throws {
         var handlers = XMLHandlers()
         try handlers.collectElement("//name") { name in name.text }
         try handlers.collectElement("//phone") { phone in Int(phone.text) }
@@ -130,7 +130,7 @@ extension XMLHandlersTests: SelfTesting {
         expectEqual(handlers.values.first?.name, "people", "the name of the value")
     }
 
-    private static func testKnowsNamespaces() throws {
+    private static func testMatchesNamespaces() throws {
         let text = """
             <f:feed xmlns:f="urn:f" xmlns="urn:d" xmlns:x="urn:x"><entry x:id="1" id="2" f:id="3">a</entry><x:entry>b</x:entry>
             <f:entry>c</f:entry></f:feed>
@@ -178,7 +178,7 @@ extension XMLHandlersTests: SelfTesting {
         expectEqual(count, 1, "elements within one that is bound")
     }
 
-    private static func testSkipsWhatNobodyWants() throws {
+    private static func testSkipsUnneededElements() throws {
         var handlers = XMLHandlers()
         try handlers.onText("a/b/c") { _ in }
         func interest(_ name: String) throws -> XMLInterest {
@@ -196,7 +196,7 @@ extension XMLHandlersTests: SelfTesting {
 
     private struct Failure: Error {}
 
-    private static func testSaysWhereAHandlerFailed() throws {
+    private static func testReportsPathOfFailedHandlers() throws {
         let rows: [(String, StreamError.Kind, String, (inout XMLHandlers) throws -> Void)] = [
             (
                 "$.people.person.name", .receiverFailed, "closure",
@@ -228,7 +228,7 @@ extension XMLHandlersTests: SelfTesting {
     }
 
     /// Tests that an unknown entity is an error if a handler needs it, in attributes and in text.
-    private static func testRefusesWhatIsNotInTheDocument() throws {
+    private static func testRefusesUnknownEntities() throws {
         let text = "<!DOCTYPE a SYSTEM 'x'><a><b c='1&e;'/><d>&e;</d><f/></a>"
         let rows: [(String?, (inout XMLHandlers) throws -> Void)] = [
             ("$.a.b", { try $0.onAttribute("a/b/@c") { _ in } }), ("$.a.b", { try $0.onElement("a/b") { _ in } }),
@@ -244,7 +244,7 @@ extension XMLHandlersTests: SelfTesting {
         }
     }
 
-    private static func testStopsWhereAHandlerStops() throws {
+    private static func testStopsIfAHandlerStops() throws {
         var handlers = XMLHandlers()
         var names: [String] = []
         try handlers.onText("//name") { name in
@@ -271,7 +271,7 @@ extension XMLHandlersTests: SelfTesting {
         try handlers.readXML("<a b='1'>x</a>")
     }
 
-    private static func testHoldsOnlyWhatIsOpen() throws {
+    private static func testBuffersOnlyOpenElements() throws {
         var handlers = XMLHandlers()
         handlers.maxBufferedBytes = 1_000
         var count = 0
@@ -287,7 +287,7 @@ extension XMLHandlersTests: SelfTesting {
         expectEqual(error?.kind, .limitExceeded, "kind")
     }
 
-    private static func testCountsWhatIsHeldAtAnyDepth() throws {
+    private static func testCountsBufferedBytesAtAnyDepth() throws {
         // If the bytes of all open elements were added up for each element, the deep document would take minutes.
         for (depth, limit, isGood) in [(1_000, 5_000, true), (1_000, 4_999, false), (20_000, 100_000, true)] {
             let options = XMLReaderOptions(limits: StreamLimits(depth: depth))
@@ -306,7 +306,7 @@ extension XMLHandlersTests: SelfTesting {
         }
     }
 
-    private static func testHandlesManyPathsAndDepths() throws {
+    private static func testHandlesManyPathsQuickly() throws {
         // This would take minutes if the stack of states were searched, or if each element were compared with every path.
         var handlers = XMLHandlers()
         var count = 0

@@ -181,12 +181,12 @@ enum KeptStackTests {}
 extension KeptStackTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testIsAStack": testIsAStack, "testTakesBytes": testTakesBytes,
-            "testRefusesWhatIsNotThere": testRefusesWhatIsNotThere,
+            "testPushesAndPops": testPushesAndPops, "testAppendsAndRemovesBytes": testAppendsAndRemovesBytes,
+            "testRefusesMissingElements": testRefusesMissingElements,
         ]
     }
 
-    private static func testIsAStack() {
+    private static func testPushesAndPops() {
         var memory = KeptStack<Int>()
         for number in 0..<100 { memory.append(number) }
         memory[99] = 7
@@ -198,7 +198,7 @@ extension KeptStackTests: SelfTesting {
         expectTrue(memory.isEmpty, "nothing left")
     }
 
-    private static func testTakesBytes() {
+    private static func testAppendsAndRemovesBytes() {
         var memory = KeptStack<UInt8>()
         for _ in 0..<10 { "abcdefg".withUTF8Span { memory.append(contentsOf: $0) } }
         "".withUTF8Span { memory.append(contentsOf: $0) }
@@ -209,7 +209,7 @@ extension KeptStackTests: SelfTesting {
         expectTrue(memory.bytes.equals("aababcabcdabcdeabcdefabcdefgabcdefgh"), "bytes of words")
     }
 
-    private static func testRefusesWhatIsNotThere() {
+    private static func testRefusesMissingElements() {
         expectTrap("an element") { _ = KeptStack<Int>()[0] }
         expectTrap("a negative index") { _ = KeptStack<Int>()[-1] }
         expectTrap("removing from nothing") {

@@ -191,9 +191,9 @@ struct NameTable {
 import InClassTesting
 
 extension NameTable: SelfTesting {
-    static var testSelectors: TestSelectors { ["testNumbersNames": testNumbersNames] }
+    static var testSelectors: TestSelectors { ["testNumbersNamesInOrder": testNumbersNamesInOrder] }
 
-    private static func testNumbersNames() {
+    private static func testNumbersNamesInOrder() {
         var table = NameTable()
         let names = (0..<3_000).map { String(repeating: "n", count: $0 % 19) + "\($0)" } + [""]
         for round in 0..<2 {

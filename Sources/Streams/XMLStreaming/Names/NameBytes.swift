@@ -146,13 +146,13 @@ import InClassTesting
 extension NameBytes: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsTheBytesOfNames": testKnowsTheBytesOfNames,
+            "testRecognizesBytesOfNames": testRecognizesBytesOfNames,
             "testFindsTheEndsOfNames": testFindsTheEndsOfNames,
-            "testKnowsTheCharactersOfDocuments": testKnowsTheCharactersOfDocuments,
+            "testRecognizesCharactersOfDocuments": testRecognizesCharactersOfDocuments,
         ]
     }
 
-    private static func testKnowsTheBytesOfNames() {
+    private static func testRecognizesBytesOfNames() {
         let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         for byte in UInt8.min..<0x80 {
             let character = String(UnicodeScalar(byte))
@@ -184,7 +184,7 @@ extension NameBytes: SelfTesting {
         }
     }
 
-    private static func testKnowsTheCharactersOfDocuments() {
+    private static func testRecognizesCharactersOfDocuments() {
         for scalar: UInt32 in [9, 10, 13, 32, 0x7F, 0xD7FF, 0xE000, 0xFFFD, 0x10000, 0x10FFFF] {
             expectTrue(isCharacter(scalar), "\(scalar)")
         }

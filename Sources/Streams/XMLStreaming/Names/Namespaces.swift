@@ -147,7 +147,7 @@ enum NamespacesTests {}
 
 extension NamespacesTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testKeepsScopes": testKeepsScopes, "testRefusesReservedNames": testRefusesReservedNames]
+        ["testScopesPrefixes": testScopesPrefixes, "testRefusesReservedNames": testRefusesReservedNames]
     }
 
     private static func declare(_ names: inout Namespaces, _ prefix: String, _ uri: String) -> String? {
@@ -160,7 +160,7 @@ extension NamespacesTests: SelfTesting {
         return String(xml: names.uriBytes.part(Int(slice.start), Int(slice.count)))
     }
 
-    private static func testKeepsScopes() {
+    private static func testScopesPrefixes() {
         var names = Namespaces()
         expectEqual(uri(&names, "xml"), Namespaces.xmlURI, "xml")
         expectNil(uri(&names, "p"), "before its declaration")

@@ -118,9 +118,9 @@ import InClassTesting
 enum ScopedNamesTests {}
 
 extension ScopedNamesTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testForgetsTheLastFirst": testForgetsTheLastFirst] }
+    static var testSelectors: TestSelectors { ["testForgetsNamesInReverseOrder": testForgetsNamesInReverseOrder] }
 
-    private static func testForgetsTheLastFirst() {
+    private static func testForgetsNamesInReverseOrder() {
         var names = ScopedNames()
         func name(_ number: Int) -> String { String(repeating: "n", count: number % 11) + "\(number)" }
         for round in 0..<3 {

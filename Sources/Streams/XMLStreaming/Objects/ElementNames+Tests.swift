@@ -33,8 +33,8 @@ extension ElementNamesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRefusesElementsOfOtherNames": testRefusesElementsOfOtherNames,
-            "testTakesElementsWithSomeMembers": testTakesElementsWithSomeMembers,
-            "testForgetsToWatchAfterADocument": testForgetsToWatchAfterADocument,
+            "testAcceptsElementsWithSomeMembers": testAcceptsElementsWithSomeMembers,
+            "testAcceptsOtherInputAfterADocument": testAcceptsOtherInputAfterADocument,
         ]
     }
 
@@ -100,7 +100,7 @@ extension ElementNamesTests: SelfTesting {
         }
     }
 
-    private static func testTakesElementsWithSomeMembers() {
+    private static func testAcceptsElementsWithSomeMembers() {
         let rows: [(any StreamValue.Type, String)] = [
             (Child.self, "<c/>"), (Child.self, "<c> </c>"), (Child.self, "<c><id>1</id><x/></c>"),
             (Child.self, "<c Id='2' id='1'/>"), (Child.self, "<c><Name>a</Name><name>b</name></c>"),
@@ -116,7 +116,7 @@ extension ElementNamesTests: SelfTesting {
     }
 
     /// Builders accept values from other readers after they have read XML.
-    private static func testForgetsToWatchAfterADocument() throws {
+    private static func testAcceptsOtherInputAfterADocument() throws {
         var builder = try ObjectBuilder<Child>()
         for text in ["<c><id>1</id></c>", "<c><Id>1</Id></c>", "<c>"] {
             try? builder.readXML(text)

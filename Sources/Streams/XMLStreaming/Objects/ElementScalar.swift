@@ -83,8 +83,8 @@ import InClassTesting
 extension ElementScalar: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSendsWhatIsExpected": testSendsWhatIsExpected,
-            "testRoundsAsTheStandardLibraryDoes": testRoundsAsTheStandardLibraryDoes,
+            "testSendsExpectedTypes": testSendsExpectedTypes,
+            "testRoundsLikeTheStandardLibrary": testRoundsLikeTheStandardLibrary,
         ]
     }
 
@@ -94,7 +94,7 @@ extension ElementScalar: SelfTesting {
         return trace.text
     }
 
-    private static func testSendsWhatIsExpected() throws {
+    private static func testSendsExpectedTypes() throws {
         let rows: [(String, ExpectedValue.Kind, String)] = [
             (" 12 ", .integer, "integer 12"), ("+007", .integer, "integer 7"), ("-007", .integer, "integer -7"),
             ("-0", .integer, "real -0.0"), ("00", .integer, "integer 0"),
@@ -121,7 +121,7 @@ extension ElementScalar: SelfTesting {
             try sent("", ExpectedValue(.text, isOptional: true)), "string \"\"", "nothing as an optional string")
     }
 
-    private static func testRoundsAsTheStandardLibraryDoes() throws {
+    private static func testRoundsLikeTheStandardLibrary() throws {
         var generator = TestRandom(seed: 12)
         for _ in 0..<2_000 {
             let digits = UInt64.random(

@@ -106,9 +106,9 @@ enum RecordFillTests {
 extension RecordFillTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
+            "testBuildsSameValuesAsMessages": testBuildsSameValuesAsMessages,
             "testFillsDeepRecords": testFillsDeepRecords,
-            "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
+            "testDeliversSameValuesAsMessages": testDeliversSameValuesAsMessages,
             "testFindsMembersOfEachType": testFindsMembersOfEachType,
         ]
     }
@@ -143,7 +143,7 @@ extension RecordFillTests: SelfTesting {
         expectEqual(sharedError, expectedSharedError, "error of objects of \(text.prefix(200))")
     }
 
-    private static func testBuildsWhatMessagesBuild() throws {
+    private static func testBuildsSameValuesAsMessages() throws {
         let lenient = BuilderOptions()
         let strict = BuilderOptions(unknownMembers: .reject, missingMembers: .reject)
         for child in children {
@@ -170,7 +170,7 @@ extension RecordFillTests: SelfTesting {
         }
     }
 
-    private static func testHandsOverWhatMessagesHandOver() throws {
+    private static func testDeliversSameValuesAsMessages() throws {
         let text = "<a><r name='1'/><r><points x='1'/></r><r name='2'><points x='2'/></r><r name='3'/></a>"
         for last in ["2", "3", ""] {
             var (names, expected): ([String], [String]) = ([], [])

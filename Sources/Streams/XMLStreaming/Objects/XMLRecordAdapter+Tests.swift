@@ -46,22 +46,23 @@ extension XMLRecordAdapterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSendsElementsAsMessages": testSendsElementsAsMessages,
-            "testTakesOptions": testTakesOptions,
-            "testRefusesWhatWouldBeLost": testRefusesWhatWouldBeLost,
-            "testBindsTypes": testBindsTypes,
-            "testSaysWhereAValueDoesNotFit": testSaysWhereAValueDoesNotFit,
+            "testFollowsOptions": testFollowsOptions,
+            "testRefusesToLoseValues": testRefusesToLoseValues,
+            "testDecodesBoundTypes": testDecodesBoundTypes,
+            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
             "testStreamsValues": testStreamsValues,
             "testFillsColumns": testFillsColumns,
-            "testHoldsOneRecordAtATime": testHoldsOneRecordAtATime,
-            "testTakesChildrenInAnyOrder": testTakesChildrenInAnyOrder,
+            "testBuffersOneRecordAtATime": testBuffersOneRecordAtATime,
+            "testAcceptsChildrenInAnyOrder": testAcceptsChildrenInAnyOrder,
             "testAppendsToArraysOfTypes": testAppendsToArraysOfTypes,
-            "testHoldsChildrenUpToTheLimit": testHoldsChildrenUpToTheLimit,
-            "testJoinsText": testJoinsText, "testTellsNamespacesApart": testTellsNamespacesApart,
-            "testTakesLongRecords": testTakesLongRecords,
-            "testGoesOnAfterAnError": testGoesOnAfterAnError,
-            "testKnowsWhatHasNoValue": testKnowsWhatHasNoValue,
-            "testKeepsTextBesideAttributes": testKeepsTextBesideAttributes,
-            "testTakesWhatNobodyWantsInAnyOrder": testTakesWhatNobodyWantsInAnyOrder,
+            "testBuffersChildrenUpToTheLimit": testBuffersChildrenUpToTheLimit,
+            "testJoinsTextOfMixedContent": testJoinsTextOfMixedContent,
+            "testDistinguishesNamespaces": testDistinguishesNamespaces,
+            "testReadsLongRecords": testReadsLongRecords,
+            "testIsReusableAfterAnError": testIsReusableAfterAnError,
+            "testReadsNilElementsAsNull": testReadsNilElementsAsNull,
+            "testKeepsTextOfElementsWithAttributes": testKeepsTextOfElementsWithAttributes,
+            "testIgnoresUnknownMembersInAnyOrder": testIgnoresUnknownMembersInAnyOrder,
         ]
     }
 
@@ -117,7 +118,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         for (text, expected) in rows { expectEqual(try messages(text), expected, text) }
     }
 
-    private static func testTakesOptions() throws {
+    private static func testFollowsOptions() throws {
         let member = XMLObjectOptions(root: .member, attributePrefix: "@", textKey: "$")
         let named = XMLObjectOptions(names: .qualified, arrays: .named(["b", "p:c"]))
         let wrapped = XMLObjectOptions(wrappedArrays: ["list"])
@@ -153,7 +154,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         for (text, options, expected) in rows { expectEqual(try messages(text, options), expected, text) }
     }
 
-    private static func testRefusesWhatWouldBeLost() {
+    private static func testRefusesToLoseValues() {
         let named = XMLObjectOptions(arrays: .named(["b"]))
         let rows: [(String, XMLObjectOptions, StreamError.Kind, String)] = [
             ("<a><b/><c/><b/></a>", named, .duplicateKey, "$.b"),
@@ -197,7 +198,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         </feed>
         """
 
-    private static func testBindsTypes() throws {
+    private static func testDecodesBoundTypes() throws {
         var ada = Person(id: 7, name: "Ada", nick: "", age: nil, ratio: 0.1, active: true, phone: ["1", ""])
         ada.address = Address(zip: "0123", lines: [Line(kind: "a", text: "one"), Line(text: "two")])
         ada.tags = ["x": 1, "y": 2]
@@ -219,7 +220,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(try XML.decode(Person?.self, from: "<a><id>3</id></a>")?.id, 3, "an optional")
     }
 
-    private static func testSaysWhereAValueDoesNotFit() {
+    private static func testReportsPlaceOfErrors() {
         let rows: [(String, StreamError.Kind, String)] = [
             ("<f><item/><item><age>128</age></item></f>", .unrepresentable, "$.item[1].age"),
             ("<f><item><id>x</id></item></f>", .typeMismatch, "$.item[0].id"),
@@ -268,7 +269,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(columns["at.x"]?.integer(0), 7, "an inner column")
     }
 
-    private static func testHoldsOneRecordAtATime() throws {
+    private static func testBuffersOneRecordAtATime() throws {
         let record = "<item><name>\(String(repeating: "n", count: 100))</name></item>"
         var reader = XMLReader(
             sink: XMLRecordAdapter(
@@ -280,7 +281,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(reader.sink.sink.count, 2_000, "values")
     }
 
-    private static func testTakesChildrenInAnyOrder() throws {
+    private static func testAcceptsChildrenInAnyOrder() throws {
         let rows = [
             ("<a><b>1</b><c/><b>2</b></a>", #"{ key "b" [ string "1" string "2" ] key "c" string "" }"#),
             (
@@ -332,7 +333,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(optional?.path?.description, "$.a", "the path of what cannot go on")
     }
 
-    private static func testHoldsChildrenUpToTheLimit() throws {
+    private static func testBuffersChildrenUpToTheLimit() throws {
         let options = XMLObjectOptions(maxBufferedBytes: 3_000)
         func trace(_ text: String) throws -> String {
             var trace = EventTrace()
@@ -378,7 +379,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(count, 4_000, "values in any order")
     }
 
-    private static func testJoinsText() throws {
+    private static func testJoinsTextOfMixedContent() throws {
         let p = "<p>Hello <b>x</b> and <b>y</b>, bye</p>"
         let messages = ##"{ key "b" [ string "x" string "y" ] key "#text" string "Hello  and , bye" }"##
         expectEqual(try Self.messages(p), messages, "the root")
@@ -402,7 +403,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(adapter.movedCount, 4, "texts that lost their places")
     }
 
-    private static func testTellsNamespacesApart() throws {
+    private static func testDistinguishesNamespaces() throws {
         let rows = [
             ("<a xmlns:p='u'><p:b>1</p:b><b>2</b></a>", #"{ key "p:b" string "1" key "b" string "2" }"#),
             (
@@ -427,7 +428,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual([value.title, value.item.first?.name], ["t", "n"], "a type")
     }
 
-    private static func testTakesLongRecords() throws {
+    private static func testReadsLongRecords() throws {
         var text = "<all><r>"
         for index in 0..<8_000 { text += "<c\(index % 4_000)/>" }
         text += "</r><r/></all>"
@@ -437,7 +438,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(try XML.decode([Person].self, from: people).count, 20_000, "records")
     }
 
-    private static func testGoesOnAfterAnError() throws {
+    private static func testIsReusableAfterAnError() throws {
         var reader = XMLReader(sink: XMLRecordAdapter(try ObjectBuilder<[Person]>()))
         for bad in ["<a><b><id>x</id></b></a>", "<a><b><name>", "<a><b id='1'/><c>"] {
             expectThrows(StreamError.self, bad) {
@@ -454,7 +455,7 @@ extension XMLRecordAdapterTests: SelfTesting {
 
     private static let instance = "xmlns:i='http://www.w3.org/2001/XMLSchema-instance'"
 
-    private static func testKnowsWhatHasNoValue() throws {
+    private static func testReadsNilElementsAsNull() throws {
         let rows = [
             ("<a @ i:nil='true'/>", "null"), ("<a @ i:nil=' 1 '> <!--c-->\n</a>", "null"),
             ("<a @><b i:nil='\ttrue\n'/></a>", #"{ key "b" null }"#),
@@ -496,7 +497,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(kind?.kind, .typeMismatch, "no array")
     }
 
-    private static func testKeepsTextBesideAttributes() throws {
+    private static func testKeepsTextOfElementsWithAttributes() throws {
         let text = ##"{ key "b" string "1" key "#text" string " " }"##
         for (document, expected) in [
             ("<a b='1'> </a>", text), ("<a><c b='1'> </c></a>", "{ key \"c\" \(text) }"),
@@ -511,7 +512,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(try XML.decode(Line.self, from: "<a kind='x'> </a>"), Line(kind: "x", text: " "), "the document")
     }
 
-    private static func testTakesWhatNobodyWantsInAnyOrder() throws {
+    private static func testIgnoresUnknownMembersInAnyOrder() throws {
         let unchecked = BuilderOptions(checksNames: false)
         for (attributes, content) in [
             ("u='1'", "<u/>"), ("u='1'", "<u/><u/>"), ("", "<u/><p:u/>"), ("", "<p:u/><name/><u/>"),

@@ -207,12 +207,12 @@ enum XMLValueWriterTests {
 extension XMLValueWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsBackWhatItWrites": testReadsBackWhatItWrites, "testWritesElements": testWritesElements,
-            "testRefusesWhatIsNotKept": testRefusesWhatIsNotKept,
+            "testRoundTripsValues": testRoundTripsValues, "testWritesElements": testWritesElements,
+            "testRefusesUnrepresentableValues": testRefusesUnrepresentableValues,
         ]
     }
 
-    private static func testReadsBackWhatItWrites() throws {
+    private static func testRoundTripsValues() throws {
         var value = Everything()
         value.text = " a\t\r\n<&>\u{1F600} "
         (value.flag, value.small, value.large, value.real, value.float) = (true, -128, .max, 0.1, 1e-7)
@@ -254,7 +254,7 @@ extension XMLValueWriterTests: SelfTesting {
                 + #"xsi:nil="true"/></root>"#, "null")
     }
 
-    private static func testRefusesWhatIsNotKept() {
+    private static func testRefusesUnrepresentableValues() {
         let entry = XML(objects: XMLObjectOptions(attributePrefix: "@"))
         let rows: [(String, () throws -> Void)] = [
             ("an array in an array", { _ = try XML().encode([[1]]) }),

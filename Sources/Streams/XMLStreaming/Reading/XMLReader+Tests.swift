@@ -57,13 +57,13 @@ extension XMLReaderTests: SelfTesting {
             "testReadsText": testReadsText,
             "testReadsAttributes": testReadsAttributes,
             "testReadsNamespaces": testReadsNamespaces,
-            "testReadsWhatIsNoElement": testReadsWhatIsNoElement,
-            "testSaysWhereErrorsAre": testSaysWhereErrorsAre,
-            "testSkipsWhatIsNotWanted": testSkipsWhatIsNotWanted,
-            "testTellsPlaces": testTellsPlaces,
-            "testSaysWhetherAnEndHasATag": testSaysWhetherAnEndHasATag,
-            "testCutsNoCharacterAtItsLimits": testCutsNoCharacterAtItsLimits,
-            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testReadsOtherMarkup": testReadsOtherMarkup,
+            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testSkipsUnwantedElements": testSkipsUnwantedElements,
+            "testReportsRangesOfMarkup": testReportsRangesOfMarkup,
+            "testDistinguishesEmptyElementTags": testDistinguishesEmptyElementTags,
+            "testNeverSplitsCharacters": testNeverSplitsCharacters,
+            "testReadsFromEverySource": testReadsFromEverySource,
         ]
     }
 
@@ -170,7 +170,7 @@ extension XMLReaderTests: SelfTesting {
             XMLReaderOptions(knowsNamespaces: false))
     }
 
-    private static func testReadsWhatIsNoElement() {
+    private static func testReadsOtherMarkup() {
         expectRows([
             ("<?xml version='1.0'?><a/>", "xml 1.0 <a/> </a> end"),
             ("<?xml version=\"1.0\" encoding='utf-8' standalone = 'yes' ?>\n<a/>", "xml 1.0 utf-8 yes <a/> </a> end"),
@@ -197,7 +197,7 @@ extension XMLReaderTests: SelfTesting {
         ])
     }
 
-    private static func testSaysWhereErrorsAre() {
+    private static func testReportsPlaceOfErrors() {
         expectRows([
             (
                 "<a>\n  <b>\r\n   &x;\n</b></a>",
@@ -222,7 +222,7 @@ extension XMLReaderTests: SelfTesting {
         for (bytes, expected) in cases { XMLOutcome.expect(bytes, expected, XMLReaderOptions(), "\(bytes)") }
     }
 
-    private static func testSkipsWhatIsNotWanted() {
+    private static func testSkipsUnwantedElements() {
         let rows = [
             ("<r><a>x<a><b/></a>&lt;<!--c--></a><c/></r>", "<r> <a> </a> <c/> </c> </r> end"),
             ("<r><a/>x</r>", "<r> <a/> </a> \"x\" </r> end"),
@@ -233,7 +233,7 @@ extension XMLReaderTests: SelfTesting {
         for (text, expected) in rows { XMLOutcome.expect(Array(text.utf8), expected, unwanted: ["a"], text) }
     }
 
-    private static func testTellsPlaces() throws {
+    private static func testReportsRangesOfMarkup() throws {
         let text = "<?xml version='1.0'?>\n<a b='é'>x&lt;\r\ny<![CDATA[z]]><!--c--><?p?></a >"
         let expected = """
             xml 1.0 @0..<21 <a b="é"> @22..<32 "x" @32..<33 "<" @33..<37 "\\u{a}y" @37..<40 cdata "z" @49..<50 \
@@ -255,7 +255,7 @@ extension XMLReaderTests: SelfTesting {
         mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) { areEmpty.append(tag.isEmptyElement) }
     }
 
-    private static func testSaysWhetherAnEndHasATag() throws {
+    private static func testDistinguishesEmptyElementTags() throws {
         let text = "<!DOCTYPE a [<!ENTITY e '<c/>'>]><a><b/><b></b><b>&e;</b></a>"
         for pieces in [1, 7, text.utf8.count] {
             for isPlain in [false, true] {
@@ -273,7 +273,7 @@ extension XMLReaderTests: SelfTesting {
     }
 
     /// Tests names, values, comments and references with characters of two to four bytes, for a limit at any byte.
-    private static func testCutsNoCharacterAtItsLimits() {
+    private static func testNeverSplitsCharacters() {
         for character in ["é", "漢", "𐀀"] {
             let long = String(repeating: character, count: 30)
             for text in [
@@ -290,7 +290,7 @@ extension XMLReaderTests: SelfTesting {
         }
     }
 
-    private static func testReadsThroughEveryDoor() throws {
+    private static func testReadsFromEverySource() throws {
         var reader = XMLReader(sink: XMLTrace())
         try reader.feed("<a>")
         try reader.feed(Array("é".utf8))

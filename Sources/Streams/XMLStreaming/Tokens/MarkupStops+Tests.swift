@@ -10,8 +10,8 @@ enum MarkupStopsTests {}
 extension MarkupStopsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testNeverDiffersFromThePlainWay": testNeverDiffersFromThePlainWay,
-            "testChecksCharactersAtEveryPlace": testChecksCharactersAtEveryPlace,
+            "testAgreesWithPlainScan": testAgreesWithPlainScan,
+            "testChecksCharactersAtEveryOffset": testChecksCharactersAtEveryOffset,
             "testReadsLongPartsOnce": testReadsLongPartsOnce,
         ]
     }
@@ -36,7 +36,7 @@ extension MarkupStopsTests: SelfTesting {
         "<plist><dict>\n\t<key>a</key>\n\t<string>one</string>\n\t<key>b</key>\n\t<integer>2</integer>\n\t<true/>\n</dict></plist>",
     ]
 
-    private static func testNeverDiffersFromThePlainWay() {
+    private static func testAgreesWithPlainScan() {
         var generator = TestRandom(seed: 20_261_123)
         let bytes: [UInt8] =
             Array("<>&;'\"=/!?-[] \r\n\tax:#%".utf8) + [0x00, 0x80, 0xC3, 0xBC, 0xEF, 0xBF, 0xBE, 0xFF]
@@ -69,7 +69,7 @@ extension MarkupStopsTests: SelfTesting {
         }
     }
 
-    private static func testChecksCharactersAtEveryPlace() {
+    private static func testChecksCharactersAtEveryOffset() {
         var plain = XMLReaderOptions()
         plain.usesPlainScan = true
         for character: [UInt8] in [

@@ -10,11 +10,11 @@ enum PlainTagsTests {}
 extension PlainTagsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsTheNamesThatThePlainWayFinds": testFindsTheNamesThatThePlainWayFinds,
-            "testSaysTheSameOfEveryForm": testSaysTheSameOfEveryForm,
-            "testTellsTheSamePlaces": testTellsTheSamePlaces,
-            "testStopsWhereTheSinkDoes": testStopsWhereTheSinkDoes,
-            "testGoesOnFromWindowToWindow": testGoesOnFromWindowToWindow,
+            "testFindsSameNamesAsPlainScan": testFindsSameNamesAsPlainScan,
+            "testAgreesWithPlainScanOnAllMarkup": testAgreesWithPlainScanOnAllMarkup,
+            "testReportsSameRangesAsPlainScan": testReportsSameRangesAsPlainScan,
+            "testStopsWhereTheSinkStops": testStopsWhereTheSinkStops,
+            "testContinuesAcrossWindows": testContinuesAcrossWindows,
         ]
     }
 
@@ -24,7 +24,7 @@ extension PlainTagsTests: SelfTesting {
         return options
     }
 
-    private static func testFindsTheNamesThatThePlainWayFinds() {
+    private static func testFindsSameNamesAsPlainScan() {
         var generator = TestRandom(seed: 20_261_124)
         var known = KnownNames()
         let letters: [UInt8] = Array("azAZ_09-.:/;@[`{^<>\"= \n".utf8)
@@ -73,7 +73,7 @@ extension PlainTagsTests: SelfTesting {
             + String(repeating: "<c d='e'>of some length</c> ", count: 4) + "</a>"
     }
 
-    private static func testSaysTheSameOfEveryForm() {
+    private static func testAgreesWithPlainScanOnAllMarkup() {
         for form in forms {
             let text = Array(document(form).utf8)
             for knowsNamespaces in [true, false] {
@@ -115,7 +115,7 @@ extension PlainTagsTests: SelfTesting {
         }
     }
 
-    private static func testTellsTheSamePlaces() {
+    private static func testReportsSameRangesAsPlainScan() {
         for form in forms {
             func places(_ options: XMLReaderOptions) -> [Range<Int>] {
                 var sink = Places()
@@ -143,7 +143,7 @@ extension PlainTagsTests: SelfTesting {
         mutating func text(_ text: borrowing XMLText) throws(StreamError) { try wait() }
     }
 
-    private static func testStopsWhereTheSinkDoes() {
+    private static func testStopsWhereTheSinkStops() {
         let text = document("<b x='1'>y\r\n&amp;<d/><skipped><d>\n</d>]]<e/></skipped></b>")
         for count in 0..<80 {
             func error(_ options: XMLReaderOptions) -> StreamError? {
@@ -157,7 +157,7 @@ extension PlainTagsTests: SelfTesting {
     }
 
     /// Tests parts at all positions relative to the windows.
-    private static func testGoesOnFromWindowToWindow() throws {
+    private static func testContinuesAcrossWindows() throws {
         let line = "<record id='7' p:kind=\"some\">\n  <name>größe &amp; more</name><empty/>\r\n</record>\n"
         for shift in stride(from: 0, to: line.utf8.count, by: 4) {
             let text =

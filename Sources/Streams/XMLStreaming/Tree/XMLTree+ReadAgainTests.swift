@@ -10,15 +10,15 @@ enum XMLTreeReadAgainTests {}
 extension XMLTreeReadAgainTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testTextsThatMeetStayWhatTheyAre": testTextsThatMeetStayWhatTheyAre,
+            "testAdjacentTextsStayUnchanged": testAdjacentTextsStayUnchanged,
             "testKeepsWhiteSpaceBetweenTags": testKeepsWhiteSpaceBetweenTags,
-            "testReadsWhiteSpaceAgainWhereItIsKept": testReadsWhiteSpaceAgainWhereItIsKept,
-            "testReadsAgainAfterAnyChanges": testReadsAgainAfterAnyChanges,
-            "testMakesLaterWhatItMakesAtOnce": testMakesLaterWhatItMakesAtOnce,
+            "testRereadsWhiteSpaceOnlyIfKept": testRereadsWhiteSpaceOnlyIfKept,
+            "testRoundTripsAfterRandomChanges": testRoundTripsAfterRandomChanges,
+            "testLazyNodesEqualEagerNodes": testLazyNodesEqualEagerNodes,
             "testReadsTheDocumentTypeOnce": testReadsTheDocumentTypeOnce,
-            "testReadsNoByteForEachLevel": testReadsNoByteForEachLevel,
-            "testRefusesWhatTheReaderWould": testRefusesWhatTheReaderWould,
-            "testTakesTheCharactersOfStrings": testTakesTheCharactersOfStrings,
+            "testReadsDeepLevelsQuickly": testReadsDeepLevelsQuickly,
+            "testRefusesChangesThatExceedReaderLimits": testRefusesChangesThatExceedReaderLimits,
+            "testIgnoresEncodingDeclarationsOfStrings": testIgnoresEncodingDeclarationsOfStrings,
         ]
     }
 
@@ -60,7 +60,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         expectNil(tree.expansionFailure, "what was made later of \(name)")
     }
 
-    private static func testTextsThatMeetStayWhatTheyAre() throws {
+    private static func testAdjacentTextsStayUnchanged() throws {
         func removeElements(_ root: XMLTreeNode) throws { for element in root.elements { try element.remove() } }
         let rows: [(String, String, (XMLTreeNode) throws -> Void)] = [
             ("<a>x]]<b/>>y</a>", "x]]>y", removeElements), ("<a>]<b/>]<c/>></a>", "]]>", removeElements),
@@ -156,7 +156,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         }
     }
 
-    private static func testReadsAgainAfterAnyChanges() throws {
+    private static func testRoundTripsAfterRandomChanges() throws {
         var random = TestRandom(seed: 11)
         for round in 0..<60 {
             let options = XMLTreeOptions(
@@ -171,7 +171,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
     }
 
     /// White space inserted next to an element is read as a text again only if the options keep white space.
-    private static func testReadsWhiteSpaceAgainWhereItIsKept() throws {
+    private static func testRereadsWhiteSpaceOnlyIfKept() throws {
         for keepsWhitespace in [false, true] {
             let options = XMLTreeOptions(keepsWhitespace: keepsWhitespace)
             let tree = try XMLTree("<a><b/></a>", options: options)
@@ -186,7 +186,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
 
     // MARK: What is made later
 
-    private static func testMakesLaterWhatItMakesAtOnce() throws {
+    private static func testLazyNodesEqualEagerNodes() throws {
         let subset = "<!ENTITY % p SYSTEM 'p'>%p;<!ENTITY e 'x<c>y</c>'><!ATTLIST b d CDATA 'v'>"
         let rows: [(String, XMLReaderOptions)] = [
             (document, XMLReaderOptions()),
@@ -239,7 +239,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
     }
 
     /// Tests a deep document with many bytes whose levels are made one after another.
-    private static func testReadsNoByteForEachLevel() throws {
+    private static func testReadsDeepLevelsQuickly() throws {
         let depth = 1_000
         let text = String(repeating: "<a>", count: depth) + String(repeating: "<b>x</b>", count: 5_000)
         let tree = try XMLTree(
@@ -250,7 +250,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         expectEqual(node.text.utf8.count, 5_000, "their text")
     }
 
-    private static func testRefusesWhatTheReaderWould() throws {
+    private static func testRefusesChangesThatExceedReaderLimits() throws {
         let reader = XMLReaderOptions(
             limits: StreamLimits(depth: 3), attributeLimit: 2, nameByteLimit: 4)
         let tree = try XMLTree("<a><b x='1'><c/></b></a>", options: XMLTreeOptions(reader: reader))
@@ -275,7 +275,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
 
     // MARK: Strings
 
-    private static func testTakesTheCharactersOfStrings() throws {
+    private static func testIgnoresEncodingDeclarationsOfStrings() throws {
         for encoding in ["UTF-8", "ISO-8859-1", "utf-16", "US-ASCII", "x-unknown"] {
             let text = "<?xml version='1.0' encoding='\(encoding)' standalone='no'?><a>größe<b/></a>"
             for depth in [Int.max, 1] {

@@ -9,19 +9,19 @@ enum XMLTreeTests {}
 extension XMLTreeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsItsWay": testFindsItsWay,
+            "testNavigatesNodes": testNavigatesNodes,
             "testFindsPathsAndShowsElements": testFindsPathsAndShowsElements,
-            "testKnowsEncodings": testKnowsEncodings, "testDecodesElements": testDecodesElements,
-            "testKnowsNamespaces": testKnowsNamespaces,
-            "testWritesBackByteForByte": testWritesBackByteForByte,
+            "testReadsEveryEncoding": testReadsEveryEncoding, "testDecodesElements": testDecodesElements,
+            "testResolvesNamespaces": testResolvesNamespaces,
+            "testWritesUnchangedDocumentsByteForByte": testWritesUnchangedDocumentsByteForByte,
             "testRefusesToLoseEntities": testRefusesToLoseEntities,
-            "testMakesElementsWhenTheyAreAskedFor": testMakesElementsWhenTheyAreAskedFor,
-            "testWritesOnlyChangesAnew": testWritesOnlyChangesAnew,
-            "testChangesWhatEntitiesHave": testChangesWhatEntitiesHave,
-            "testWritesOtherEncodings": testWritesOtherEncodings,
-            "testRefusesWhatIsNotWellFormed": testRefusesWhatIsNotWellFormed,
-            "testStaysWellFormedByAnyChanges": testStaysWellFormedByAnyChanges,
-            "testTakesManyChildren": testTakesManyChildren,
+            "testCreatesElementsLazily": testCreatesElementsLazily,
+            "testRewritesOnlyChanges": testRewritesOnlyChanges,
+            "testExpandsEntitiesThatAreChanged": testExpandsEntitiesThatAreChanged,
+            "testConvertsOtherEncodingsToUTF8": testConvertsOtherEncodingsToUTF8,
+            "testRefusesIllFormedChanges": testRefusesIllFormedChanges,
+            "testStaysWellFormedAfterRandomChanges": testStaysWellFormedAfterRandomChanges,
+            "testHandlesManyChildrenQuickly": testHandlesManyChildrenQuickly,
         ]
     }
 
@@ -36,7 +36,7 @@ extension XMLTreeTests: SelfTesting {
 
         """
 
-    private static func testFindsItsWay() throws {
+    private static func testNavigatesNodes() throws {
         for depth in [Int.max, 1, 2] {
             let tree = try XMLTree(document, options: XMLTreeOptions(depth: depth))
             let root = tree.root
@@ -108,7 +108,7 @@ extension XMLTreeTests: SelfTesting {
         expectEqual(entity.root["b"]?.xml, "<b>x</b>", "an element of an entity")
     }
 
-    private static func testKnowsEncodings() throws {
+    private static func testReadsEveryEncoding() throws {
         let declared = Array("<?xml version='1.0' encoding='utf-8'?><a>".utf8) + [0x93, 0xE9] + Array("</a>".utf8)
         expectThrows(StreamError.self, "bytes that are not UTF-8") { _ = try XMLTree(declared) }
         let tree = try XMLTree(
@@ -157,7 +157,7 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    private static func testKnowsNamespaces() throws {
+    private static func testResolvesNamespaces() throws {
         let text =
             "<a xmlns='urn:d' xmlns:p='urn:p' p:x='1' x='2'><p:b><c xmlns=''><p:d xmlns:p='urn:q'/></c></p:b></a>"
         for depth in [Int.max, 1, 2, 3] {
@@ -172,7 +172,7 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    private static func testWritesBackByteForByte() throws {
+    private static func testWritesUnchangedDocumentsByteForByte() throws {
         let texts = [
             document, "<a/>", "\u{FEFF}<a></a>\n", "<a  b = 'c'\n/ >".replacing("/ ", with: "/"), "<a>\r\nx\ry</a >",
             "<!DOCTYPE a [<!ENTITY e 'x<b>y</b>z'>]><a>1&e;2</a>", "<a><![CDATA[]]></a>", "<a>&#65;&#x10FFFF;</a>",
@@ -204,7 +204,7 @@ extension XMLTreeTests: SelfTesting {
         expectEqual(tree.text, type + "<a c=\"3\"><b g=\"1\"/></a>", "the text")
     }
 
-    private static func testMakesElementsWhenTheyAreAskedFor() throws {
+    private static func testCreatesElementsLazily() throws {
         let tree = try XMLTree("<a><b><c><d>1</d></c></b><e/></a>", options: XMLTreeOptions(depth: 2))
         let count = tree.memory.nodes.count
         expectEqual(count, 4, "nodes at first")
@@ -295,7 +295,7 @@ extension XMLTreeTests: SelfTesting {
         ),
     ]
 
-    private static func testWritesOnlyChangesAnew() throws {
+    private static func testRewritesOnlyChanges() throws {
         for (text, expected, change) in changes {
             for depth in [Int.max, 1] {
                 let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
@@ -306,7 +306,7 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    private static func testChangesWhatEntitiesHave() throws {
+    private static func testExpandsEntitiesThatAreChanged() throws {
         let type = "<!DOCTYPE a [<!ENTITY e 'x<b>y</b>z'>]>"
         let rows: [(String, String, (XMLTreeNode) throws -> Void)] = [
             ("<a>1&e;2</a>", "<a>1x<b>new</b>z2</a>", { try $0.first("b")?.setText("new") }),
@@ -322,7 +322,7 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    private static func testWritesOtherEncodings() throws {
+    private static func testConvertsOtherEncodingsToUTF8() throws {
         let text = "<?xml version='1.0' encoding='ISO-8859-1' standalone='yes'?><a>größe<b/></a>"
         let latin = text.unicodeScalars.map { UInt8($0.value) }
         var wide: [UInt8] = [0xFE, 0xFF]
@@ -339,7 +339,7 @@ extension XMLTreeTests: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatIsNotWellFormed() throws {
+    private static func testRefusesIllFormedChanges() throws {
         let rows: [(String, StreamError.Kind, (XMLTreeNode) throws -> Void)] = [
             ("a name", .unrepresentable, { try $0.insertElement("1") }),
             ("a prefix", .misuse, { try $0.insertElement("q:a") }),
@@ -396,7 +396,7 @@ extension XMLTreeTests: SelfTesting {
     }
 
     /// Makes random changes. After each change, the tree that is read from the text has to be the same.
-    private static func testStaysWellFormedByAnyChanges() throws {
+    private static func testStaysWellFormedAfterRandomChanges() throws {
         var random = TestRandom(seed: 5)
         for round in 0..<60 {
             let options = XMLTreeOptions(depth: round % 3 == 0 ? 1 : .max, keepsWhitespace: true)
@@ -457,7 +457,7 @@ extension XMLTreeTests: SelfTesting {
         return shape + "</>"
     }
 
-    private static func testTakesManyChildren() throws {
+    private static func testHandlesManyChildrenQuickly() throws {
         let count = 2_000
         let tree = try XMLTree(
             "<a>" + String(repeating: "<b><c/></b>", count: count) + "</a>", options: XMLTreeOptions(depth: 2))

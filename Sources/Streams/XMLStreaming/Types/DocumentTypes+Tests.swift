@@ -9,19 +9,19 @@ enum DocumentTypeTests {}
 extension DocumentTypeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testTellsTheDeclaration": testTellsTheDeclaration,
+            "testReportsDocumentType": testReportsDocumentType,
             "testReplacesEntities": testReplacesEntities,
             "testAppliesDeclaredAttributes": testAppliesDeclaredAttributes,
-            "testSkipsWhatIsNotThere": testSkipsWhatIsNotThere,
-            "testKnowsWhatStandsAlone": testKnowsWhatStandsAlone,
-            "testListsDefaultsAlone": testListsDefaultsAlone,
-            "testRefusesWhatIsNoDeclaration": testRefusesWhatIsNoDeclaration,
-            "testStopsExpansions": testStopsExpansions,
-            "testKeepsItsLimits": testKeepsItsLimits,
+            "testSkipsExternalEntities": testSkipsExternalEntities,
+            "testFollowsStandaloneDeclaration": testFollowsStandaloneDeclaration,
+            "testListsOnlyDefaultAttributes": testListsOnlyDefaultAttributes,
+            "testRefusesInvalidDeclarations": testRefusesInvalidDeclarations,
+            "testLimitsEntityExpansion": testLimitsEntityExpansion,
+            "testEnforcesLimits": testEnforcesLimits,
         ]
     }
 
-    private static func testTellsTheDeclaration() {
+    private static func testReportsDocumentType() {
         XMLOutcome.expect("<!DOCTYPE a><a/>", "doctype a <a/> </a> end")
         XMLOutcome.expect(
             "<!DOCTYPE a SYSTEM 'x'  [<!ELEMENT a (b|(c,d?)*)+><!-- ] --> %p;] ><a/>",
@@ -79,7 +79,7 @@ extension DocumentTypeTests: SelfTesting {
         expect("<!ATTLIST b x CDATA '1'>", "<a><b x='2'/></a>", #"<a> <b x="2"/> </b> </a> end"#)
     }
 
-    private static func testSkipsWhatIsNotThere() {
+    private static func testSkipsExternalEntities() {
         expect("<!ENTITY e SYSTEM 'file:///etc/passwd'>", "<a>&e;</a>", "<a> skipped &e; </a> end")
         expect("%p;", "<a x='1&e;2'>&e;</a>", #"<a x="12"> skipped &e; </a> end"#)
         expect("%p;<!ENTITY e '1'>", "<a>&e;</a>", "<a> skipped &e; </a> end")
@@ -114,7 +114,7 @@ extension DocumentTypeTests: SelfTesting {
         )
     }
 
-    private static func testKnowsWhatStandsAlone() {
+    private static func testFollowsStandaloneDeclaration() {
         let start = "<?xml version='1.0' standalone='yes'?><!DOCTYPE a ["
         let parameter = "<!ENTITY % p '<!ENTITY e \"1\"><!ATTLIST a x CDATA \"&e;&f;\">'>%p;"
         XMLOutcome.expect(
@@ -130,7 +130,7 @@ extension DocumentTypeTests: SelfTesting {
 
     /// Tests that the list searched for each tag has only the attributes with defaults. The other attributes are found by
     /// name.
-    private static func testListsDefaultsAlone() {
+    private static func testListsOnlyDefaultAttributes() {
         let types = DocumentTypes()
         let name = Array("a".utf8)
         for index in 0..<100 {
@@ -143,7 +143,7 @@ extension DocumentTypeTests: SelfTesting {
         expectEqual(list?.defaulted, [7, 47, 87], "with defaults")
     }
 
-    private static func testRefusesWhatIsNoDeclaration() {
+    private static func testRefusesInvalidDeclarations() {
         let rows = [
             ("<!ELEMENT a (b,c|d)>", "expected ',' or ')', found '|' at line 1, column 30 (byte 29)"),
             ("<!ELEMENT a (#PCDATA|b)>", "expected '*', found '>' at line 1, column 37 (byte 36)"),
@@ -168,7 +168,7 @@ extension DocumentTypeTests: SelfTesting {
             "<!DOCTYPE a [<!--", "! the input ends within a document type declaration at line 1, column 18 (byte 17)")
     }
 
-    private static func testStopsExpansions() throws {
+    private static func testLimitsEntityExpansion() throws {
         var laughs = "<!DOCTYPE a [<!ENTITY l0 'ha'>"
         for level in 1...9 {
             laughs += "<!ENTITY l\(level) '" + String(repeating: "&l\(level - 1);", count: 10) + "'>"
@@ -204,7 +204,7 @@ extension DocumentTypeTests: SelfTesting {
         mutating func text(_ text: borrowing XMLText) throws(StreamError) { byteCount += text.utf8.byteCount }
     }
 
-    private static func testKeepsItsLimits() {
+    private static func testEnforcesLimits() {
         var limits = StreamLimits(depth: 2, stringByteCount: 40)
         XMLOutcome.expect(
             "<a><b><c/></b></a>",

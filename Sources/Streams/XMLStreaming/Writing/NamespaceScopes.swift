@@ -74,10 +74,10 @@ import InClassTesting
 
 extension NamespaceScopes: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testScopesNest": testScopesNest, "testObjectsToReservedNames": testObjectsToReservedNames]
+        ["testNestsScopes": testNestsScopes, "testRefusesReservedNames": testRefusesReservedNames]
     }
 
-    private static func testScopesNest() {
+    private static func testNestsScopes() {
         var scopes = NamespaceScopes()
         func uri(_ prefix: String) -> String? {
             scopes.uri(of: Array(prefix.utf8)).map { String(decoding: $0, as: UTF8.self) }
@@ -99,7 +99,7 @@ extension NamespaceScopes: SelfTesting {
         expectTrue(scopes.isEmpty, "nothing declared")
     }
 
-    private static func testObjectsToReservedNames() {
+    private static func testRefusesReservedNames() {
         let (xml, xmlns) = (Array("xml".utf8), Array("xmlns".utf8))
         expectNil(objection(to: [0x70], [0x31]), "a prefix")
         expectNil(objection(to: [], []), "no default namespace")

@@ -171,13 +171,13 @@ import InClassTesting
 extension WrittenText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testKnowsNames": testKnowsNames,
-            "testRefusesWhatXMLCannotHold": testRefusesWhatXMLCannotHold,
-            "testEscapesInEveryPlaceOfAWord": testEscapesInEveryPlaceOfAWord,
+            "testRecognizesQualifiedNames": testRecognizesQualifiedNames,
+            "testRefusesInvalidCharacters": testRefusesInvalidCharacters,
+            "testEscapesAtEveryOffset": testEscapesAtEveryOffset,
         ]
     }
 
-    private static func testKnowsNames() {
+    private static func testRecognizesQualifiedNames() {
         let rows: [(String, Int?)] = [
             ("a", -1), ("größe", -1), ("_", -1), ("a-b.c9·", -1), ("p:a", 1), ("größe:a", 7), ("\u{10000}", -1),
             ("", nil), ("9a", nil), ("-a", nil), (":a", nil), ("a:", nil), ("a:9", nil), ("a:b:c", nil), ("a b", nil),
@@ -194,7 +194,7 @@ extension WrittenText: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatXMLCannotHold() {
+    private static func testRefusesInvalidCharacters() {
         for length in 0..<20 {
             for place in 0...length {
                 func text(_ character: String) -> String {
@@ -222,7 +222,7 @@ extension WrittenText: SelfTesting {
         }
     }
 
-    private static func testEscapesInEveryPlaceOfAWord() throws {
+    private static func testEscapesAtEveryOffset() throws {
         let escapes: [(Character, content: String, attribute: String)] = [
             ("&", "&amp;", "&amp;"), ("<", "&lt;", "&lt;"), (">", "&gt;", "&gt;"), ("\"", "\"", "&quot;"),
             ("\r", "&#13;", "&#13;"), ("\n", "\n", "&#10;"), ("\t", "\t", "&#9;"), ("'", "'", "'"), ("@", "@", "@"),

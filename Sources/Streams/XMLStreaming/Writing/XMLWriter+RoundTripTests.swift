@@ -10,9 +10,9 @@ enum XMLWriterRoundTripTests {}
 extension XMLWriterRoundTripTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsWhatIsWritten": testReadsWhatIsWritten,
-            "testLayoutChangesNoText": testLayoutChangesNoText,
-            "testRefusesADocumentTypeThatIsNone": testRefusesADocumentTypeThatIsNone,
+            "testRoundTripsRandomDocuments": testRoundTripsRandomDocuments,
+            "testLayoutDoesNotChangeText": testLayoutDoesNotChangeText,
+            "testRefusesInvalidDocumentTypes": testRefusesInvalidDocumentTypes,
         ]
     }
 
@@ -91,7 +91,7 @@ extension XMLWriterRoundTripTests: SelfTesting {
         }
     }
 
-    private static func testReadsWhatIsWritten() throws {
+    private static func testRoundTripsRandomDocuments() throws {
         var random = TestRandom(seed: 3)
         let namespaces = ["p": "urn:p", "q": "urn:q&<\""]
         for _ in 0..<150 {
@@ -112,7 +112,7 @@ extension XMLWriterRoundTripTests: SelfTesting {
         }
     }
 
-    private static func testLayoutChangesNoText() throws {
+    private static func testLayoutDoesNotChangeText() throws {
         var random = TestRandom(seed: 4)
         var (count, refused) = (0, 0)
         for _ in 0..<300 {
@@ -154,7 +154,7 @@ extension XMLWriterRoundTripTests: SelfTesting {
         return writer.text
     }
 
-    private static func testRefusesADocumentTypeThatIsNone() throws {
+    private static func testRefusesInvalidDocumentTypes() throws {
         for (subset, isGood) in [
             ("<!ENTITY e 'x'> ", true), ("", true), ("<!ENTITY e", false), ("]><b/><!--", false), ("x", false),
         ] {

@@ -120,11 +120,11 @@ enum XMLWriterSinkTests {}
 extension XMLWriterSinkTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testDeclaresWhatTheTagNeeds": testDeclaresWhatTheTagNeeds,
+            "testDeclaresNeededNamespaces": testDeclaresNeededNamespaces,
             "testWritesEveryMessage": testWritesEveryMessage,
-            "testRefusesAnotherEnd": testRefusesAnotherEnd,
-            "testWritesReferencesThatCanBeRead": testWritesReferencesThatCanBeRead,
-            "testTakesTheSubsetByItself": testTakesTheSubsetByItself,
+            "testRefusesMismatchedEndsAndEntities": testRefusesMismatchedEndsAndEntities,
+            "testWritesOnlyReadableReferences": testWritesOnlyReadableReferences,
+            "testRoundTripsDocumentTypes": testRoundTripsDocumentTypes,
         ]
     }
 
@@ -166,7 +166,7 @@ extension XMLWriterSinkTests: SelfTesting {
         }
     }
 
-    private static func testDeclaresWhatTheTagNeeds() throws {
+    private static func testDeclaresNeededNamespaces() throws {
         var writer = XMLWriter()
         try start(("a", "urn:a"), [("p:b", "urn:p", "1")], to: &writer)
         try start(("p:c", "urn:p"), declaring: [("xmlns:q", "urn:q"), ("xmlns", "urn:a")], to: &writer)
@@ -216,7 +216,7 @@ extension XMLWriterSinkTests: SelfTesting {
             """, "text")
     }
 
-    private static func testRefusesAnotherEnd() throws {
+    private static func testRefusesMismatchedEndsAndEntities() throws {
         var writer = XMLWriter()
         try start(("a", ""), to: &writer)
         expectEqual(expectThrows(StreamError.self, "end") { try end("b", &writer) }?.kind, .misuse, "another end")
@@ -238,7 +238,7 @@ extension XMLWriterSinkTests: SelfTesting {
         expectEqual(writer.text, "<a/>", "text")
     }
 
-    private static func testWritesReferencesThatCanBeRead() throws {
+    private static func testWritesOnlyReadableReferences() throws {
         let standalone = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>"
         let rows: [(String, Bool)] = [
             ("", false), ("<!DOCTYPE a>", false), ("<!DOCTYPE a []>", false), ("<!DOCTYPE a SYSTEM \"x\">", true),
@@ -274,7 +274,7 @@ extension XMLWriterSinkTests: SelfTesting {
         }
     }
 
-    private static func testTakesTheSubsetByItself() throws {
+    private static func testRoundTripsDocumentTypes() throws {
         let rows = [
             // The declarations in the subset apply only to elements that occur.
             "<!DOCTYPE a [<!ATTLIST a p:x CDATA 'v'>]><a xmlns:p=\"u\"/>",

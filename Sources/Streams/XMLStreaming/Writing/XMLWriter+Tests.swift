@@ -18,14 +18,14 @@ extension XMLWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testWritesElements": testWritesElements,
-            "testDeclaresNamespacesWhereNeeded": testDeclaresNamespacesWhereNeeded,
-            "testRefusesWhatIsNotWellFormed": testRefusesWhatIsNotWellFormed,
-            "testWritesWhatComesBeforeTheRoot": testWritesWhatComesBeforeTheRoot,
-            "testLaysOutElementsButNoText": testLaysOutElementsButNoText,
-            "testCutsSections": testCutsSections,
-            "testWritesAgainAfterReset": testWritesAgainAfterReset,
-            "testChecksManyAttributes": testChecksManyAttributes,
-            "testHasTextBehindAPartOfACharacter": testHasTextBehindAPartOfACharacter,
+            "testDeclaresNamespacesIfNeeded": testDeclaresNamespacesIfNeeded,
+            "testRefusesIllFormedMarkup": testRefusesIllFormedMarkup,
+            "testWritesMarkupOutsideTheRoot": testWritesMarkupOutsideTheRoot,
+            "testIndentsElementsButNotText": testIndentsElementsButNotText,
+            "testSplitsCDATASections": testSplitsCDATASections,
+            "testIsReusableAfterReset": testIsReusableAfterReset,
+            "testChecksManyAttributesQuickly": testChecksManyAttributesQuickly,
+            "testTextStartsWithWholeCharacter": testTextStartsWithWholeCharacter,
         ]
     }
 
@@ -38,7 +38,7 @@ extension XMLWriterTests: SelfTesting {
         return writer.text
     }
 
-    private static func testHasTextBehindAPartOfACharacter() throws {
+    private static func testTextStartsWithWholeCharacter() throws {
         // A pipe takes whole pages. The last page has only a part of a character.
         for start in ["", "a"] {
             var ends: [Int32] = [-1, -1]
@@ -75,7 +75,7 @@ extension XMLWriterTests: SelfTesting {
             """, "text")
     }
 
-    private static func testDeclaresNamespacesWhereNeeded() throws {
+    private static func testDeclaresNamespacesIfNeeded() throws {
         let options = XMLWriterOptions(namespaces: ["p": "urn:p", "q": "urn:q"])
         let written = try text(options) { writer throws(StreamError) in
             try writer.element("a", ["xmlns": "urn:a"]) { a throws(StreamError) in
@@ -156,7 +156,7 @@ extension XMLWriterTests: SelfTesting {
         ]
     }
 
-    private static func testRefusesWhatIsNotWellFormed() throws {
+    private static func testRefusesIllFormedMarkup() throws {
         for (name, kind, write) in refusals {
             var writer = XMLWriter()
             try writer.startElement("r", ["xmlns:s": "urn:s"])
@@ -188,7 +188,7 @@ extension XMLWriterTests: SelfTesting {
         expectEqual(unbalanced?.kind, .misuse, "a closure that closes its element")
     }
 
-    private static func testWritesWhatComesBeforeTheRoot() throws {
+    private static func testWritesMarkupOutsideTheRoot() throws {
         let written = try text { writer throws(StreamError) in
             try writer.declaration(standalone: true)
             try writer.comment("c")
@@ -215,7 +215,7 @@ extension XMLWriterTests: SelfTesting {
         }
     }
 
-    private static func testLaysOutElementsButNoText() throws {
+    private static func testIndentsElementsButNotText() throws {
         let written = try text(.pretty) { writer throws(StreamError) in
             try writer.declaration()
             try writer.element("a") { a throws(StreamError) in
@@ -257,7 +257,7 @@ extension XMLWriterTests: SelfTesting {
         expectEqual(error?.kind, .misuse, "text behind children")
     }
 
-    private static func testCutsSections() throws {
+    private static func testSplitsCDATASections() throws {
         for (content, expected) in [
             ("", ""), ("a]]>b", "a]]]]><![CDATA[>b"), ("]]>]]>", "]]]]><![CDATA[>]]]]><![CDATA[>"),
             ("]]]>", "]]]]]><![CDATA[>"),
@@ -270,7 +270,7 @@ extension XMLWriterTests: SelfTesting {
         }
     }
 
-    private static func testWritesAgainAfterReset() throws {
+    private static func testIsReusableAfterReset() throws {
         var writer = XMLWriter()
         try writer.startElement("p:a", ["xmlns:p": "urn:p"])
         writer.reset()
@@ -281,7 +281,7 @@ extension XMLWriterTests: SelfTesting {
         expectEqual(writer.depth, 0, "depth")
     }
 
-    private static func testChecksManyAttributes() throws {
+    private static func testChecksManyAttributesQuickly() throws {
         var writer = XMLWriter()
         let names = (0..<5_000).map { (key: "xmlns:p\($0)", value: "urn:\($0)") }
         let others = (0..<5_000).map { (key: "p\($0):a", value: "") }

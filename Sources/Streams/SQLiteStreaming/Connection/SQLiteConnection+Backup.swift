@@ -55,8 +55,8 @@ extension BackupTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testCopiesEverything": testCopiesEverything,
-            "testLeavesTheCopyAsItWas": testLeavesTheCopyAsItWas,
-            "testTellsHowFarItIs": testTellsHowFarItIs,
+            "testFailedBackupDoesNotChangeTheCopy": testFailedBackupDoesNotChangeTheCopy,
+            "testReportsProgress": testReportsProgress,
             "testOpensFilesByURIs": testOpensFilesByURIs,
         ]
     }
@@ -87,7 +87,7 @@ extension BackupTests: SelfTesting {
         }
     }
 
-    private static func testLeavesTheCopyAsItWas() throws {
+    private static func testFailedBackupDoesNotChangeTheCopy() throws {
         let (file, other) = (try TemporaryDatabase(), try TemporaryDatabase())
         let source = try file.open()
         try source.execute(script)
@@ -104,7 +104,7 @@ extension BackupTests: SelfTesting {
         expectThrows(SQLiteError.self, "itself") { try copy.backUp(to: copy) }
     }
 
-    private static func testTellsHowFarItIs() throws {
+    private static func testReportsProgress() throws {
         for mode in ["delete", "wal"] {
             let (file, other) = (try TemporaryDatabase(), try TemporaryDatabase())
             let source = try file.open()

@@ -8,21 +8,21 @@ extension SQLiteConnection: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testOpensByAccess": testOpensByAccess,
+            "testFollowsAccessModes": testFollowsAccessModes,
             "testAppliesOptions": testAppliesOptions,
-            "testClosesWhenNoStatementIsLeft": testClosesWhenNoStatementIsLeft,
+            "testRefusesToCloseWithOpenStatements": testRefusesToCloseWithOpenStatements,
             "testRunsScripts": testRunsScripts,
-            "testRefusesOtherThanOneStatement": testRefusesOtherThanOneStatement,
-            "testKeepsStatementsForTheirNextUse": testKeepsStatementsForTheirNextUse,
-            "testReportsLocksOfOthers": testReportsLocksOfOthers,
-            "testReportsWhatIsNoDatabase": testReportsWhatIsNoDatabase,
+            "testRequiresExactlyOneStatement": testRequiresExactlyOneStatement,
+            "testCachesStatements": testCachesStatements,
+            "testReportsLocks": testReportsLocks,
+            "testReportsOtherFiles": testReportsOtherFiles,
             "testReportsDamage": testReportsDamage,
-            "testKeepsLimits": testKeepsLimits,
+            "testEnforcesLimits": testEnforcesLimits,
             "testIsInterruptedFromAnotherThread": testIsInterruptedFromAnotherThread,
         ]
     }
 
-    private static func testOpensByAccess() throws {
+    private static func testFollowsAccessModes() throws {
         let file = try TemporaryDatabase()
         for access in [SQLiteOptions.Access.readOnly, .readWrite] {
             let error = expectThrows(SQLiteError.self, "a missing file, \(access)") { _ = try file.open(access) }
@@ -58,7 +58,7 @@ extension SQLiteConnection: SelfTesting {
         expectEqual(try lenient.value("SELECT \"nothing\""), "nothing", "a string in double quotes")
     }
 
-    private static func testClosesWhenNoStatementIsLeft() throws {
+    private static func testRefusesToCloseWithOpenStatements() throws {
         let connection = try SQLiteConnection.inMemory()
         var statement: SQLiteStatement? = try connection.prepare("SELECT 1")
         let error = expectThrows(SQLiteError.self, "closing") { try connection.close() }
@@ -93,7 +93,7 @@ extension SQLiteConnection: SelfTesting {
         expectEqual(try connection.value("SELECT count(*) FROM t"), 3, "rows up to the error")
     }
 
-    private static func testRefusesOtherThanOneStatement() throws {
+    private static func testRequiresExactlyOneStatement() throws {
         let connection = try SQLiteConnection.inMemory()
         for (sql, offset) in [("", nil), ("-- nothing", nil), ("SELECT 1; SELECT 2", 9)] {
             let error = expectThrows(SQLiteError.self, sql) { _ = try connection.prepare(sql) }
@@ -104,7 +104,7 @@ extension SQLiteConnection: SelfTesting {
         expectNoThrow("closing") { try connection.close() }
     }
 
-    private static func testKeepsStatementsForTheirNextUse() throws {
+    private static func testCachesStatements() throws {
         let connection = try SQLiteConnection.inMemory(
             options: SQLiteOptions(access: .create, statementCacheSize: 2))
         func address(_ sql: String) throws -> OpaquePointer { try unsafe connection.cachedStatement(sql).handle }
@@ -125,7 +125,7 @@ extension SQLiteConnection: SelfTesting {
         }
     }
 
-    private static func testReportsLocksOfOthers() throws {
+    private static func testReportsLocks() throws {
         let file = try TemporaryDatabase()
         let first = try file.open()
         try first.execute("CREATE TABLE t (a)")
@@ -140,7 +140,7 @@ extension SQLiteConnection: SelfTesting {
         expectEqual(try second.run("INSERT INTO t VALUES (2)"), 1, "the second writer after the first")
     }
 
-    private static func testReportsWhatIsNoDatabase() throws {
+    private static func testReportsOtherFiles() throws {
         let file = try TemporaryDatabase()
         try file.write(Array(repeating: 0x61, count: 4_096))
         let connection = try file.open(.readWrite)
@@ -167,7 +167,7 @@ extension SQLiteConnection: SelfTesting {
         expectEqual(error?.message, "database disk image is malformed", "message")
     }
 
-    private static func testKeepsLimits() throws {
+    private static func testEnforcesLimits() throws {
         let connection = try SQLiteConnection.inMemory()
         expectEqual(connection.setLimit(.length, to: 1_000), 1_000_000_000, "before")
         expectEqual(connection.limit(.length), 1_000, "after")

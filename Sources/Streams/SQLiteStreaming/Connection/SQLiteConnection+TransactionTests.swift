@@ -11,16 +11,16 @@ extension TransactionTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testCommitsOrRollsBack": testCommitsOrRollsBack,
-            "testNestsAsSavepoints": testNestsAsSavepoints,
-            "testRollsBackACommitThatFails": testRollsBackACommitThatFails,
+            "testNestsTransactionsAsSavepoints": testNestsTransactionsAsSavepoints,
+            "testRollsBackFailedCommits": testRollsBackFailedCommits,
             "testSurvivesARollbackBySQLite": testSurvivesARollbackBySQLite,
-            "testKeepsNothingOfATransactionThatIsGone": testKeepsNothingOfATransactionThatIsGone,
-            "testRefusesAnEndWithoutABeginning": testRefusesAnEndWithoutABeginning,
-            "testRefusesWorkUntilItIsRolledBack": testRefusesWorkUntilItIsRolledBack,
-            "testRollsBackPartsThatCannotBeUndone": testRollsBackPartsThatCannotBeUndone,
+            "testKeepsNothingOfEndedTransactions": testKeepsNothingOfEndedTransactions,
+            "testRefusesUnbalancedTransactions": testRefusesUnbalancedTransactions,
+            "testRefusesWorkUntilRollback": testRefusesWorkUntilRollback,
+            "testRollsBackAllIfSavepointCannotRollBack": testRollsBackAllIfSavepointCannotRollBack,
             "testRollsBackDespiteOpenStatements": testRollsBackDespiteOpenStatements,
-            "testRefusesToEndPartsOutOfOrder": testRefusesToEndPartsOutOfOrder,
-            "testTellsThatAReturnedRowIsNotKept": testTellsThatAReturnedRowIsNotKept,
+            "testRefusesToEndScopesOutOfOrder": testRefusesToEndScopesOutOfOrder,
+            "testReportsUncommittedReturnedRow": testReportsUncommittedReturnedRow,
         ]
     }
 
@@ -56,7 +56,7 @@ extension TransactionTests: SelfTesting {
         }
     }
 
-    private static func testNestsAsSavepoints() throws {
+    private static func testNestsTransactionsAsSavepoints() throws {
         let connection = try connection()
         try connection.transaction {
             try connection.run("INSERT INTO t VALUES (1)")
@@ -73,7 +73,7 @@ extension TransactionTests: SelfTesting {
         expectEqual(connection.openScopes, [], "savepoints")
     }
 
-    private static func testRollsBackACommitThatFails() throws {
+    private static func testRollsBackFailedCommits() throws {
         let connection = try connection()
         try connection.execute("CREATE TABLE u (a REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED)")
         let error = expectThrows(SQLiteError.self, "a commit") {
@@ -97,7 +97,7 @@ extension TransactionTests: SelfTesting {
         expectNoThrow("the next one") { try connection.transaction { try connection.run("INSERT INTO t VALUES (2)") } }
     }
 
-    private static func testKeepsNothingOfATransactionThatIsGone() throws {
+    private static func testKeepsNothingOfEndedTransactions() throws {
         for end in ["INSERT OR ROLLBACK INTO t VALUES (1)", "ROLLBACK"] {
             for isNested in [false, true] {
                 let connection = try connection()
@@ -118,7 +118,7 @@ extension TransactionTests: SelfTesting {
         }
     }
 
-    private static func testRefusesAnEndWithoutABeginning() throws {
+    private static func testRefusesUnbalancedTransactions() throws {
         let connection = try connection()
         expectThrows(SQLiteError.self, "commit") { try connection.commit() }
         expectThrows(SQLiteError.self, "rollback") { try connection.rollBack() }
@@ -135,7 +135,7 @@ extension TransactionTests: SelfTesting {
         return statement
     }
 
-    private static func testRefusesWorkUntilItIsRolledBack() throws {
+    private static func testRefusesWorkUntilRollback() throws {
         let insert = "INSERT INTO t VALUES (1)"
         typealias Body = (SQLiteConnection, () throws -> Void) throws -> Void
         let ways: [(String, Body)] = [
@@ -191,7 +191,7 @@ extension TransactionTests: SelfTesting {
         }
     }
 
-    private static func testRollsBackPartsThatCannotBeUndone() throws {
+    private static func testRollsBackAllIfSavepointCannotRollBack() throws {
         let connection = try connection()
         var readers: [SQLiteStatement] = []
         expectThrows(SQLiteError.self, "a transaction with a part that cannot be undone") {
@@ -240,7 +240,7 @@ extension TransactionTests: SelfTesting {
         }
     }
 
-    private static func testRefusesToEndPartsOutOfOrder() throws {
+    private static func testRefusesToEndScopesOutOfOrder() throws {
         let connection = try connection()
         let outer = try connection.beginScope(.immediate)
         let inner = try connection.beginScope(nil)
@@ -264,7 +264,7 @@ extension TransactionTests: SelfTesting {
         expectNoThrow("the new one") { try new.keep() }
     }
 
-    private static func testTellsThatAReturnedRowIsNotKept() throws {
+    private static func testReportsUncommittedReturnedRow() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(
             "CREATE TABLE p (id INTEGER PRIMARY KEY);"

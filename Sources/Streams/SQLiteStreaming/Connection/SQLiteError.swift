@@ -156,14 +156,14 @@ extension SQLiteError: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testDescribesItself": testDescribesItself,
+            "testDescribesCodeMessageAndSQL": testDescribesCodeMessageAndSQL,
             "testCutsLongStatements": testCutsLongStatements,
-            "testTakesCodeAndMessageOfTheConnection": testTakesCodeAndMessageOfTheConnection,
-            "testTravelsThroughStreams": testTravelsThroughStreams,
+            "testReadsCodeAndMessageOfTheConnection": testReadsCodeAndMessageOfTheConnection,
+            "testConvertsToStreamErrorsAndBack": testConvertsToStreamErrorsAndBack,
         ]
     }
 
-    private static func testDescribesItself() {
+    private static func testDescribesCodeMessageAndSQL() {
         let error = SQLiteError(.constraintUnique, "UNIQUE constraint failed: t.a", sql: "INSERT INTO t VALUES (?)")
         expectEqual(
             error.description,
@@ -181,7 +181,7 @@ extension SQLiteError: SelfTesting {
         }
     }
 
-    private static func testTakesCodeAndMessageOfTheConnection() throws {
+    private static func testReadsCodeAndMessageOfTheConnection() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)")
         let error = expectThrows(SQLiteError.self, "a duplicate") {
@@ -192,7 +192,7 @@ extension SQLiteError: SelfTesting {
         expectEqual(error?.sql, "INSERT INTO t VALUES (1)", "statement")
     }
 
-    private static func testTravelsThroughStreams() {
+    private static func testConvertsToStreamErrorsAndBack() {
         let error = SQLiteError(.full, "database or disk is full")
         expectEqual(SQLiteError(error.streamError(.cannotWrite)), error, "there and back")
         let refusal = StreamError(.typeMismatch, "expected a string, found null")

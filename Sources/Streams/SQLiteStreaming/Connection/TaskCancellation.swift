@@ -84,9 +84,9 @@ extension TaskCancellation: SelfTesting {
             "testInterruptsReadingAndInserting": testInterruptsReadingAndInserting,
             "testUndoesTheTransaction": testUndoesTheTransaction,
             "testEndsTransactionsInACancelledTask": testEndsTransactionsInACancelledTask,
-            "testLeavesOtherTasksAlone": testLeavesOtherTasksAlone,
-            "testKeepsNothingThatAnErrorHasRefused": testKeepsNothingThatAnErrorHasRefused,
-            "testBeginsBesideOpenRows": testBeginsBesideOpenRows,
+            "testDoesNotAffectOtherTasks": testDoesNotAffectOtherTasks,
+            "testKeepsOnlyReportedRows": testKeepsOnlyReportedRows,
+            "testBeginsTransactionsDespiteOpenRows": testBeginsTransactionsDespiteOpenRows,
         ]
     }
 
@@ -191,7 +191,7 @@ extension TaskCancellation: SelfTesting {
     private struct Lent: @unchecked Sendable { let connection: SQLiteConnection }
 
     /// A transaction that is kept although one of its statements was interrupted, with and without open rows.
-    private static func testKeepsNothingThatAnErrorHasRefused() async throws {
+    private static func testKeepsOnlyReportedRows() async throws {
         for columnCount in 1...12 {
             for isBesideRows in [false, true] {
                 let lent = Lent(connection: try SQLiteConnection.inMemory())
@@ -226,7 +226,7 @@ extension TaskCancellation: SelfTesting {
     }
 
     /// The open rows of a cancelled task block neither its next transaction nor other tasks.
-    private static func testBeginsBesideOpenRows() async throws {
+    private static func testBeginsTransactionsDespiteOpenRows() async throws {
         let lent = Lent(connection: try SQLiteConnection.inMemory())
         try lent.connection.execute("CREATE TABLE t (a)")
         let reader = LentStatement(statement: try lent.connection.prepare("VALUES (1), (2)"))
@@ -292,7 +292,7 @@ extension TaskCancellation: SelfTesting {
         expectNil(failure, "an error")
     }
 
-    private static func testLeavesOtherTasksAlone() async throws {
+    private static func testDoesNotAffectOtherTasks() async throws {
         let long = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT max(i) FROM n"
         expectEqual(try SQLiteConnection.inMemory().value(long), 20_000, "in a task that goes on")
         let other = Task.detached { cancel() }

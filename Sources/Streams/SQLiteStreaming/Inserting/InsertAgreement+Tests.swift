@@ -200,7 +200,7 @@ extension String {
 extension InsertAgreement: SelfTesting {
     /// The in-class tests of the ways of inserting.
     package static var testSelectors: TestSelectors {
-        ["testDoesWhatPlainSQLDoes": testDoesWhatPlainSQLDoes]
+        ["testInsertsLikePlainSQL": testInsertsLikePlainSQL]
     }
 
     /// Returns the differences between the ways and plain SQL in the scene of a seed, or nil if they agree.
@@ -215,7 +215,7 @@ extension InsertAgreement: SelfTesting {
     }
 
     // This takes a second: each seed needs a database for each of 24 ways. `InsertAgreementTests` uses more seeds.
-    private static func testDoesWhatPlainSQLDoes() throws {
+    private static func testInsertsLikePlainSQL() throws {
         for seed in 0..<12 as Range<UInt64> {
             if let difference = try difference(seed: seed) { fail(difference) }
         }

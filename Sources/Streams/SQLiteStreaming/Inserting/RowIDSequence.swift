@@ -64,10 +64,10 @@ import InClassTesting
 
 extension RowIDSequence: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testPredictsWhatSQLiteChooses": testPredictsWhatSQLiteChooses]
+        ["testPredictsRowIDsOfSQLite": testPredictsRowIDsOfSQLite]
     }
 
-    private static func testPredictsWhatSQLiteChooses() throws {
+    private static func testPredictsRowIDsOfSQLite() throws {
         let tables: [[Int64]] = [[], [1], [-7], [5, 9], [.max - 2], [.max - 1], [.max], [.min], [0]]
         let sequences: [[Int64?]] = [
             [1, 2, 3], [0, 1, 2], [-3, -2, 1, 2], [nil, nil, 3, 4], [10, 11, 4, 12, 13], [.max - 1, .max, 20, 21],

@@ -34,16 +34,16 @@ extension RowInserterTests: SelfTesting {
         [
             "testKeepsIDsOfEveryOrder": testKeepsIDsOfEveryOrder,
             "testKeepsIDsOfEveryKindOfKey": testKeepsIDsOfEveryKindOfKey,
-            "testShowsIDsToTriggers": testShowsIDsToTriggers,
-            "testKeepsIDsBesideRowsOfOthers": testKeepsIDsBesideRowsOfOthers,
-            "testWritesFirstInATransaction": testWritesFirstInATransaction,
+            "testTriggersSeeIDs": testTriggersSeeIDs,
+            "testKeepsIDsDespiteOtherInserts": testKeepsIDsDespiteOtherInserts,
+            "testWritesBeforeReadingInATransaction": testWritesBeforeReadingInATransaction,
             "testRefusesPropertiesThatInsert": testRefusesPropertiesThatInsert,
-            "testStoresWhatAPropertyReplaces": testStoresWhatAPropertyReplaces,
-            "testKeepsNothingWhenAPropertyEndsTheTransaction": testKeepsNothingWhenAPropertyEndsTheTransaction,
-            "testHoldsPropertiesThatReadItsRows": testHoldsPropertiesThatReadItsRows,
-            "testTakesNoTableForItsOwn": testTakesNoTableForItsOwn,
-            "testChecksForeignKeysRowByRow": testChecksForeignKeysRowByRow,
-            "testCountsAndNamesRowsBesideTriggers": testCountsAndNamesRowsBesideTriggers,
+            "testStoresReplacedPropertyValues": testStoresReplacedPropertyValues,
+            "testKeepsNothingIfAPropertyEndsTheTransaction": testKeepsNothingIfAPropertyEndsTheTransaction,
+            "testSurvivesPropertiesThatReadItsRows": testSurvivesPropertiesThatReadItsRows,
+            "testNeverConfusesTablesOfSameName": testNeverConfusesTablesOfSameName,
+            "testChecksForeignKeysPerRow": testChecksForeignKeysPerRow,
+            "testCountsRowsDespiteTriggers": testCountsRowsDespiteTriggers,
         ]
     }
 
@@ -99,7 +99,7 @@ extension RowInserterTests: SelfTesting {
         }
     }
 
-    private static func testShowsIDsToTriggers() throws {
+    private static func testTriggersSeeIDs() throws {
         for kind in ["BEFORE", "AFTER"] {
             for path in SQLiteInsertPath.allCases {
                 let connection = try SQLiteConnection.inMemory()
@@ -116,7 +116,7 @@ extension RowInserterTests: SelfTesting {
         }
     }
 
-    private static func testKeepsIDsBesideRowsOfOthers() throws {
+    private static func testKeepsIDsDespiteOtherInserts() throws {
         // Between the batches of a writer, rows with ids above the largest one are inserted, and a trigger is created.
         let connection = try SQLiteConnection.inMemory()
         try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, title); CREATE TABLE log (id)")
@@ -143,7 +143,7 @@ extension RowInserterTests: SelfTesting {
         expectEqual(try connection.value("SELECT count(*) || ' ' || min(id) FROM log"), "300 900", "ids of the trigger")
     }
 
-    private static func testWritesFirstInATransaction() throws {
+    private static func testWritesBeforeReadingInATransaction() throws {
         let file = try TemporaryDatabase()
         let (first, second) = (try file.open(), try file.open())
         let table = try SQLiteTable<Row>(first, "t")
@@ -204,7 +204,7 @@ extension RowInserterTests: SelfTesting {
         }
     }
 
-    private static func testStoresWhatAPropertyReplaces() throws {
+    private static func testStoresReplacedPropertyValues() throws {
         for path in SQLiteInsertPath.allCases {
             for count in [1, 7, 8, 300] {
                 let table = try SQLiteTable<Replacing>(
@@ -227,7 +227,7 @@ extension RowInserterTests: SelfTesting {
         }
     }
 
-    private static func testKeepsNothingWhenAPropertyEndsTheTransaction() throws {
+    private static func testKeepsNothingIfAPropertyEndsTheTransaction() throws {
         for path in SQLiteInsertPath.allCases {
             for end in ["ROLLBACK", "rollBack()", "rollBack() and begin()"] {
                 let connection = try SQLiteConnection.inMemory()
@@ -267,7 +267,7 @@ extension RowInserterTests: SelfTesting {
         static var streamMembers: StreamMembers { [.member("id", \Ending.id), .member("note", \Ending.note)] }
     }
 
-    private static func testHoldsPropertiesThatReadItsRows() throws {
+    private static func testSurvivesPropertiesThatReadItsRows() throws {
         for path in SQLiteInsertPath.allCases {
             let connection = try SQLiteConnection.inMemory()
             let table = try SQLiteTable<Changing>(connection, "t", options: SQLiteTableOptions(insertPath: path))
@@ -292,7 +292,7 @@ extension RowInserterTests: SelfTesting {
         }
     }
 
-    private static func testTakesNoTableForItsOwn() throws {
+    private static func testNeverConfusesTablesOfSameName() throws {
         for path in SQLiteInsertPath.allCases {
             for kind in ["TABLE", "TEMP TABLE"] {
                 let connection = try SQLiteConnection.inMemory()
@@ -334,7 +334,7 @@ extension RowInserterTests: SelfTesting {
         var parent: Int? = nil
     }
 
-    private static func testChecksForeignKeysRowByRow() throws {
+    private static func testChecksForeignKeysPerRow() throws {
         for path in SQLiteInsertPath.allCases {
             for count in 2...20 {
                 for wrong in [1, count / 2, count - 1] {
@@ -360,7 +360,7 @@ extension RowInserterTests: SelfTesting {
         }
     }
 
-    private static func testCountsAndNamesRowsBesideTriggers() throws {
+    private static func testCountsRowsDespiteTriggers() throws {
         for path in SQLiteInsertPath.allCases {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute(

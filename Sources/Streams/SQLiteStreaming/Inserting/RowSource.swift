@@ -279,7 +279,7 @@ extension RowSource {
 extension RowSourceTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testGivesStringsOfAnyLayout": testGivesStringsOfAnyLayout,
+            "testReadsStringsOfAnyLayout": testReadsStringsOfAnyLayout,
             "testTrapsForObjectsUnderModification": testTrapsForObjectsUnderModification,
         ]
     }
@@ -316,7 +316,7 @@ extension RowSourceTests: SelfTesting {
         expectEqual(try plains.count(), 2, "rows of other objects")
     }
 
-    private static func testGivesStringsOfAnyLayout() {
+    private static func testReadsStringsOfAnyLayout() {
         let strings = [nil, "", "short", nil, "a text of more than fifteen bytes", "größer als fünfzehn Bytes"]
         // If the layout of strings isn't known, they are read like any other value.
         for knowsStrings in [true, false] where !knowsStrings || StringBytes.isLayoutKnown {

@@ -85,13 +85,13 @@ import InClassTesting
 extension StringBytes: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsTheLayout": testKnowsTheLayout,
-            "testFindsTheBytes": testFindsTheBytes,
-            "testLeavesOtherFormsAlone": testLeavesOtherFormsAlone,
+            "testRecognizesLayoutOfStrings": testRecognizesLayoutOfStrings,
+            "testFindsBytesOfStrings": testFindsBytesOfStrings,
+            "testRefusesOtherStringLayouts": testRefusesOtherStringLayouts,
         ]
     }
 
-    private static func testKnowsTheLayout() throws {
+    private static func testRecognizesLayoutOfStrings() throws {
         #if _endian(little) && _pointerBitWidth(_64)
         expectTrue(isLayoutKnown, "the layout of this library's strings")
         #else
@@ -110,7 +110,7 @@ extension StringBytes: SelfTesting {
         }
     }
 
-    private static func testFindsTheBytes() throws {
+    private static func testFindsBytesOfStrings() throws {
         guard isLayoutKnown else { return }
         var strings = [
             "", "a", "é", "a\0b", "fifteen bytes !", "sixteen bytes !!", "a literal of the program, not of the heap",
@@ -125,7 +125,7 @@ extension StringBytes: SelfTesting {
         expectTrue(found(strings) == strings.map { Array($0.utf8) }, "the bytes of strings")
     }
 
-    private static func testLeavesOtherFormsAlone() throws {
+    private static func testRefusesOtherStringLayouts() throws {
         guard isLayoutKnown else { return }
         // The forms of strings of other libraries: 0100 and 0101, and large ones whose bytes are elsewhere.
         for words: [UInt64] in [

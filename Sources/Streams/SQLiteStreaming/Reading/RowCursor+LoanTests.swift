@@ -45,10 +45,10 @@ extension RowCursorLoanTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAssignsPartsOfProperties": testAssignsPartsOfProperties,
-            "testLastColumnOfAPropertyWins": testLastColumnOfAPropertyWins,
-            "testConditionsAreOfWholeProperties": testConditionsAreOfWholeProperties,
-            "testColumnsAreWhatMessagesMake": testColumnsAreWhatMessagesMake,
-            "testObjectsAreWhatMessagesMake": testObjectsAreWhatMessagesMake,
+            "testLastColumnOfAPropertyIsUsed": testLastColumnOfAPropertyIsUsed,
+            "testRefusesConditionsOnPartsOfProperties": testRefusesConditionsOnPartsOfProperties,
+            "testFillsSameColumnsAsMessages": testFillsSameColumnsAsMessages,
+            "testFillsSameObjectsAsMessages": testFillsSameObjectsAsMessages,
         ]
     }
 
@@ -79,7 +79,7 @@ extension RowCursorLoanTests: SelfTesting {
         expectEqual(error?.streamError?.path?.description, "$[0].b", "path")
     }
 
-    private static func testLastColumnOfAPropertyWins() throws {
+    private static func testLastColumnOfAPropertyIsUsed() throws {
         let (first, last) = ("the first of more than fifteen bytes", "the last of more than fifteen bytes")
         try expectRows(
             "CREATE TABLE t (name TEXT, title TEXT, id INTEGER); INSERT INTO t VALUES ('\(first)', '\(last)', 3)",
@@ -89,7 +89,7 @@ extension RowCursorLoanTests: SelfTesting {
             [Aliases(name: last, id: 3)])
     }
 
-    private static func testConditionsAreOfWholeProperties() throws {
+    private static func testRefusesConditionsOnPartsOfProperties() throws {
         let items = try SQLiteTable<Item>(try SQLiteConnection.inMemory(), "items")
         try items.insert([Item(), Item(price: Amount(cents: 5))])
         expectEqual(try items.fetchAll(where: \.price == Amount(cents: 5)).map(\.count), [2], "a whole property")
@@ -195,7 +195,7 @@ extension RowCursorLoanTests: SelfTesting {
         CREATE VIEW some AS SELECT * FROM many WHERE id <= 260;
         """
 
-    private static func testColumnsAreWhatMessagesMake() throws {
+    private static func testFillsSameColumnsAsMessages() throws {
         let connection = try RowScan.connection()
         try connection.execute(RowScan.setup + manyRows)
         let more = [
@@ -219,7 +219,7 @@ extension RowCursorLoanTests: SelfTesting {
         }
     }
 
-    private static func testObjectsAreWhatMessagesMake() throws {
+    private static func testFillsSameObjectsAsMessages() throws {
         let connection = try RowScan.connection()
         try connection.execute(RowScan.setup + manyRows)
         let more = [

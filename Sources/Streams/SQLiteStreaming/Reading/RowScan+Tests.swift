@@ -11,18 +11,18 @@ extension RowScan: SelfTesting {
     @usableFromInline
     static var testSelectors: TestSelectors {
         [
-            "testKnowsWholeScans": testKnowsWholeScans,
-            "testSendsWhatSteppingSends": testSendsWhatSteppingSends,
-            "testFillsWhatSteppingFills": testFillsWhatSteppingFills,
-            "testFillsEveryCount": testFillsEveryCount,
-            "testReadsTablesAsStepping": testReadsTablesAsStepping,
+            "testRecognizesWholeScans": testRecognizesWholeScans,
+            "testSendsSameMessagesAsStepping": testSendsSameMessagesAsStepping,
+            "testFillsSameValuesAsStepping": testFillsSameValuesAsStepping,
+            "testFillsAnyNumberOfRows": testFillsAnyNumberOfRows,
+            "testReadsTablesLikeStepping": testReadsTablesLikeStepping,
             "testBindsParameters": testBindsParameters,
-            "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
-            "testStopsAndNests": testStopsAndNests,
-            "testIsInterrupted": testIsInterrupted,
-            "testKeepsItsFunctionToItself": testKeepsItsFunctionToItself,
-            "testStepsWhatHasTooManyColumns": testStepsWhatHasTooManyColumns,
-            "testPausesForFewRows": testPausesForFewRows,
+            "testDetectsSchemaChanges": testDetectsSchemaChanges,
+            "testStopsEarlyAndNests": testStopsEarlyAndNests,
+            "testStopsIfInterrupted": testStopsIfInterrupted,
+            "testHidesItsFunctionFromSQL": testHidesItsFunctionFromSQL,
+            "testStepsThroughWideTables": testStepsThroughWideTables,
+            "testPausesScansForFewRows": testPausesScansForFewRows,
         ]
     }
 
@@ -33,7 +33,7 @@ extension RowScan: SelfTesting {
         return connection
     }
 
-    private static func testKnowsWholeScans() {
+    private static func testRecognizesWholeScans() {
         for sql in [
             "SELECT a FROM t", " select a, b\n from t -- all of them", "SELECT * FROM t JOIN u USING (a)",
             "SELECT a FROM t /* the end", "SELECT \"limits\" FROM t",
@@ -91,7 +91,7 @@ extension RowScan: SelfTesting {
         }
     }
 
-    private static func testSendsWhatSteppingSends() throws {
+    private static func testSendsSameMessagesAsStepping() throws {
         for script in [setup, "PRAGMA encoding = 'UTF-16le';" + setup] {
             let connection = try Self.connection()
             try connection.execute(script)
@@ -174,7 +174,7 @@ extension RowScan: SelfTesting {
         }
     }
 
-    private static func testFillsWhatSteppingFills() throws {
+    private static func testFillsSameValuesAsStepping() throws {
         for script in [setup, "PRAGMA encoding = 'UTF-16le';" + setup] {
             let connection = try Self.connection()
             try connection.execute(script)
@@ -186,7 +186,7 @@ extension RowScan: SelfTesting {
         }
     }
 
-    private static func testFillsEveryCount() throws {
+    private static func testFillsAnyNumberOfRows() throws {
         let connection = try Self.connection()
         try connection.execute(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE u (id INTEGER PRIMARY KEY);"
@@ -212,7 +212,7 @@ extension RowScan: SelfTesting {
         }
     }
 
-    private static func testReadsTablesAsStepping() throws {
+    private static func testReadsTablesLikeStepping() throws {
         let connection = try Self.connection()
         let table = try SQLiteTable<Plain>(connection, "a \"quoted\" name")
         let rows = (1...300).map { Plain(id: $0, name: $0 % 3 == 0 ? "" : "name \($0)") }
@@ -249,7 +249,7 @@ extension RowScan: SelfTesting {
         }
     }
 
-    private static func testSeesChangesOfTheSchema() throws {
+    private static func testDetectsSchemaChanges() throws {
         let file = try TemporaryDatabase()
         let (connection, other) = (try file.open(), try file.open())
         connection.scans.fewRowCount = 0
@@ -275,7 +275,7 @@ extension RowScan: SelfTesting {
 
     private final class Log { var text = "" }
 
-    private static func testStopsAndNests() throws {
+    private static func testStopsEarlyAndNests() throws {
         let connection = try Self.connection()
         try connection.execute(setup)
         let sql = "SELECT id, name FROM nul"
@@ -306,7 +306,7 @@ extension RowScan: SelfTesting {
         try connection.close()
     }
 
-    private static func testIsInterrupted() throws {
+    private static func testStopsIfInterrupted() throws {
         let connection = try Self.connection()
         try connection.execute(setup)
         let sql = "SELECT id, name FROM nul"
@@ -317,7 +317,7 @@ extension RowScan: SelfTesting {
         expectEqual(error?.sqliteError?.sql, sql, "SQL")
     }
 
-    private static func testKeepsItsFunctionToItself() throws {
+    private static func testHidesItsFunctionFromSQL() throws {
         let connection = try Self.connection()
         try connection.execute(setup)
         let name = try connection.scans.function(of: connection).name
@@ -340,7 +340,7 @@ extension RowScan: SelfTesting {
         expectTrue(name != another, "each connection has its own")
     }
 
-    private static func testPausesForFewRows() throws {
+    private static func testPausesScansForFewRows() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(setup)
         let sql = "SELECT * FROM nul"
@@ -360,7 +360,7 @@ extension RowScan: SelfTesting {
         for number in 0..<1_000 { expectFalse(connection.scans.accepts("SELECT \(number)"), "another query") }
     }
 
-    private static func testStepsWhatHasTooManyColumns() throws {
+    private static func testStepsThroughWideTables() throws {
         let connection = try Self.connection()
         let names = (0..<200).map { "c\($0)" }
         try connection.execute(

@@ -99,9 +99,9 @@ enum DecodingTests {}
 extension DecodingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testDecodesRows": testDecodesRows,
+            "testDecodesRowsIntoCodableTypes": testDecodesRowsIntoCodableTypes,
             "testPrefersBindings": testPrefersBindings,
-            "testTellsWhereDecodingFails": testTellsWhereDecodingFails,
+            "testReportsPlaceOfDecodingErrors": testReportsPlaceOfDecodingErrors,
         ]
     }
 
@@ -130,7 +130,7 @@ extension DecodingTests: SelfTesting {
         return connection
     }
 
-    private static func testDecodesRows() throws {
+    private static func testDecodesRowsIntoCodableTypes() throws {
         let connection = try albums()
         let expected = [
             Album(id: 1, title: "größer als fünfzehn Bytes", released: 1973, isLive: true, cover: 0.5),
@@ -170,7 +170,7 @@ extension DecodingTests: SelfTesting {
         expectEqual(try albums().fetchCursor("SELECT id FROM albums", as: Bound.self).next()?.id, 1, "by a cursor")
     }
 
-    private static func testTellsWhereDecodingFails() throws {
+    private static func testReportsPlaceOfDecodingErrors() throws {
         let connection = try albums()
         let error = expectThrows(DecodingError.self, "text for an integer") {
             _ = try connection.fetchAll(

@@ -222,14 +222,14 @@ extension SQLiteRowsTests: SelfTesting {
             "testReadsTheRowsOfQueries": testReadsTheRowsOfQueries,
             "testReadsValuesOfEveryKind": testReadsValuesOfEveryKind,
             "testEndsWithTheLastRow": testEndsWithTheLastRow,
-            "testEndsEarly": testEndsEarly,
-            "testThrowsItsErrorAgain": testThrowsItsErrorAgain,
-            "testTellsTheRowThatIsNoValue": testTellsTheRowThatIsNoValue,
-            "testRunsBesideOtherStatements": testRunsBesideOtherStatements,
-            "testSeesThatItsTransactionIsGone": testSeesThatItsTransactionIsGone,
-            "testRefusesToBeReadByItsOwnRows": testRefusesToBeReadByItsOwnRows,
+            "testCanEndEarly": testCanEndEarly,
+            "testRethrowsItsError": testRethrowsItsError,
+            "testReportsRowsThatCannotBeDecoded": testReportsRowsThatCannotBeDecoded,
+            "testRunsAlongsideOtherStatements": testRunsAlongsideOtherStatements,
+            "testDetectsEndedTransaction": testDetectsEndedTransaction,
+            "testRefusesReadsByItsOwnRows": testRefusesReadsByItsOwnRows,
             "testIsAnAsynchronousSequence": testIsAnAsynchronousSequence,
-            "testEndsWhenItsTaskIsCancelled": testEndsWhenItsTaskIsCancelled,
+            "testEndsIfTaskIsCancelled": testEndsIfTaskIsCancelled,
         ]
     }
 
@@ -291,7 +291,7 @@ extension SQLiteRowsTests: SelfTesting {
         expectNil(try rows.next(), "a row of a closed connection")
     }
 
-    private static func testEndsEarly() throws {
+    private static func testCanEndEarly() throws {
         let table = try items(10)
         let connection = table.connection
         for end in 0..<3 {
@@ -310,7 +310,7 @@ extension SQLiteRowsTests: SelfTesting {
         try connection.close()
     }
 
-    private static func testThrowsItsErrorAgain() throws {
+    private static func testRethrowsItsError() throws {
         let connection = try SQLiteConnection.inMemory()
         let sql = "SELECT 1 AS id, 'a' AS title UNION ALL SELECT 2, json('{')"
         let rows = try connection.fetchCursor(sql, as: Item.self)
@@ -323,7 +323,7 @@ extension SQLiteRowsTests: SelfTesting {
         try connection.close()
     }
 
-    private static func testTellsTheRowThatIsNoValue() throws {
+    private static func testReportsRowsThatCannotBeDecoded() throws {
         let connection = try SQLiteConnection.inMemory()
         func check<Row: StreamValue>(_ sql: String, _ type: Row.Type, _ message: String) throws {
             let rows = try connection.fetchCursor(sql, as: type)
@@ -341,7 +341,7 @@ extension SQLiteRowsTests: SelfTesting {
             "$[1].name: the text is not valid UTF-8")
     }
 
-    private static func testRunsBesideOtherStatements() throws {
+    private static func testRunsAlongsideOtherStatements() throws {
         let table = try items(5)
         let (outer, other) = (try table.fetchCursor(), try table.fetchCursor())
         var pairs = ""
@@ -356,7 +356,7 @@ extension SQLiteRowsTests: SelfTesting {
         expectEqual(try table.count(where: \.title == "seen"), 5, "changed rows")
     }
 
-    private static func testSeesThatItsTransactionIsGone() throws {
+    private static func testDetectsEndedTransaction() throws {
         struct Refusal: Error {}
         let table = try items(5)
         var rows: [SQLiteRows<Item>] = []
@@ -383,7 +383,7 @@ extension SQLiteRowsTests: SelfTesting {
         }
     }
 
-    private static func testRefusesToBeReadByItsOwnRows() throws {
+    private static func testRefusesReadsByItsOwnRows() throws {
         let rows = try items(3).connection.fetchCursor("SELECT id FROM items", as: Reading.self)
         expectEqual(try rows.next()?.id, 0, "the first row")
         unsafe Reading.rows = rows
@@ -415,7 +415,7 @@ extension SQLiteRowsTests: SelfTesting {
         }
     }
 
-    private static func testEndsWhenItsTaskIsCancelled() async {
+    private static func testEndsIfTaskIsCancelled() async {
         let task = Task.detached {
             var count = 0
             do {

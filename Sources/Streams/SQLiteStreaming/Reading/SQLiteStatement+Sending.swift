@@ -143,17 +143,17 @@ extension SendingTests: SelfTesting {
         [
             "testSendsEveryType": testSendsEveryType,
             "testMapsBooleansAndDates": testMapsBooleansAndDates,
-            "testRefusesWhatAMappingDoesNotHold": testRefusesWhatAMappingDoesNotHold,
+            "testRefusesValuesOutsideMappings": testRefusesValuesOutsideMappings,
             "testNumbersDuplicateNames": testNumbersDuplicateNames,
             "testSendsQuotedNamesWithoutQuotes": testSendsQuotedNamesWithoutQuotes,
             "testFillsEverySink": testFillsEverySink,
-            "testLeavesBuildersEmptyAfterAnError": testLeavesBuildersEmptyAfterAnError,
-            "testAbandonsWhateverRowFails": testAbandonsWhateverRowFails,
+            "testErrorsLeaveBuildersEmpty": testErrorsLeaveBuildersEmpty,
+            "testCancelsSinkIfARowFails": testCancelsSinkIfARowFails,
             "testStopsEarly": testStopsEarly,
             "testRunsNestedQueries": testRunsNestedQueries,
-            "testSendsNothingWhenNothingCanBeRead": testSendsNothingWhenNothingCanBeRead,
+            "testSendsNothingIfTheQueryFails": testSendsNothingIfTheQueryFails,
             "testReportsRowAndColumn": testReportsRowAndColumn,
-            "testSeesANewColumn": testSeesANewColumn,
+            "testDetectsNewColumns": testDetectsNewColumns,
         ]
     }
 
@@ -197,7 +197,7 @@ extension SendingTests: SelfTesting {
             #"[ { key "i" true key "b" integer 1 key "u" date 1.0 key "s" date 2.5 key "i2" null } ]"#, "mapped")
     }
 
-    private static func testRefusesWhatAMappingDoesNotHold() {
+    private static func testRefusesValuesOutsideMappings() {
         let rows: [(String, SQLiteReadingOptions.ColumnMapping, String)] = [
             ("SELECT 2 AS a", .boolean, "$[0].a: expected 0 or 1, found another value"),
             ("SELECT 'x' AS a", .date(.text), "$[0].a: expected a date, found another value"),
@@ -266,7 +266,7 @@ extension SendingTests: SelfTesting {
 
     private final class Log { var text = "" }
 
-    private static func testLeavesBuildersEmptyAfterAnError() throws {
+    private static func testErrorsLeaveBuildersEmpty() throws {
         let connection = try artists()
         try connection.execute("CREATE TABLE bad (id, name TEXT)")
         try connection.execute("INSERT INTO bad VALUES (7, 'x'), (8, CAST(x'ff' AS TEXT))")
@@ -284,7 +284,7 @@ extension SendingTests: SelfTesting {
         }
     }
 
-    private static func testAbandonsWhateverRowFails() throws {
+    private static func testCancelsSinkIfARowFails() throws {
         let connection = try artists()
         // With steps and with a scan of the table, and the row that fails.
         for (end, row) in [("", 1), ("", 2), (" ORDER BY id", 1), (" ORDER BY id", 2)] {
@@ -343,7 +343,7 @@ extension SendingTests: SelfTesting {
         expectEqual(error?.sqliteError?.message, "the statement is sending its rows already", "message")
     }
 
-    private static func testSendsNothingWhenNothingCanBeRead() throws {
+    private static func testSendsNothingIfTheQueryFails() throws {
         let connection = try artists()
         var trace = EventTrace()
         for sql in ["SELECT nowhere FROM artists", "SELEC", "SELECT ?", "SELECT json('{')"] {
@@ -372,7 +372,7 @@ extension SendingTests: SelfTesting {
         expectEqual(late?.sqliteError?.message, "malformed JSON", "message")
     }
 
-    private static func testSeesANewColumn() throws {
+    private static func testDetectsNewColumns() throws {
         let connection = try artists()
         let statement = try connection.prepare("SELECT * FROM artists WHERE id = 1")
         try connection.execute("ALTER TABLE artists ADD COLUMN born INTEGER DEFAULT 1950")

@@ -119,9 +119,9 @@ import InClassTesting
 extension NumericText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testTakesForNumbersWhatSQLiteTakes": testTakesForNumbersWhatSQLiteTakes,
-            "testKeepsWhatSQLiteKeeps": testKeepsWhatSQLiteKeeps,
-            "testKeepsTheContentThatSQLiteKeeps": testKeepsTheContentThatSQLiteKeeps,
+            "testRecognizesSameNumbersAsSQLite": testRecognizesSameNumbersAsSQLite,
+            "testPredictsTextsKeptBySQLite": testPredictsTextsKeptBySQLite,
+            "testPredictsContentsKeptBySQLite": testPredictsContentsKeptBySQLite,
         ]
     }
 
@@ -143,7 +143,7 @@ extension NumericText: SelfTesting {
         return samples
     }
 
-    private static func testTakesForNumbersWhatSQLiteTakes() throws {
+    private static func testRecognizesSameNumbersAsSQLite() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute("CREATE TABLE t (n NUMERIC)")
         let statement = try connection.prepare("INSERT INTO t VALUES (?) RETURNING typeof(n) <> 'text', n = ?1 || ''")
@@ -159,7 +159,7 @@ extension NumericText: SelfTesting {
         expectTrue(numberCount > 500, "\(numberCount) numbers")
     }
 
-    private static func testKeepsWhatSQLiteKeeps() throws {
+    private static func testPredictsTextsKeptBySQLite() throws {
         for affinity in ["INTEGER", "NUMERIC", "REAL", "TEXT", "BLOB"] {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute("CREATE TABLE t (a \(affinity))")
@@ -188,7 +188,7 @@ extension NumericText: SelfTesting {
         }
     }
 
-    private static func testKeepsTheContentThatSQLiteKeeps() throws {
+    private static func testPredictsContentsKeptBySQLite() throws {
         let rows: [(SQLiteColumn.Affinity.Content, [SQLiteValue])] = [
             (.integers, [1, -1, .integer(1 << 53 + 1), .integer(.max)]), (.reals, [1.5, 2.0, 1e300, .real(0.1 + 0.2)]),
             (.text, ["7", "007", "1.0", "a"]), (.dates, ["2026-11-21 06:38:16.250"]), (.blobs, [.blob([0x37])]),

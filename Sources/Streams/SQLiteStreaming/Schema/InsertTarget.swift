@@ -192,12 +192,12 @@ import InClassTesting
 extension InsertTarget: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsTablesWithPlainRowIDs": testKnowsTablesWithPlainRowIDs,
-            "testKnowsWhatManyRowsWouldChange": testKnowsWhatManyRowsWouldChange,
-            "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
-            "testSeesChangesAfterOthersWereUndone": testSeesChangesAfterOthersWereUndone,
-            "testKnowsHowIndexesCompare": testKnowsHowIndexesCompare,
-            "testReadsNothingInATransactionThatHasOnlyBegun": testReadsNothingInATransactionThatHasOnlyBegun,
+            "testRecognizesTablesWithPlainRowIDs": testRecognizesTablesWithPlainRowIDs,
+            "testAllowsManyRowsOnlyIfSafe": testAllowsManyRowsOnlyIfSafe,
+            "testDetectsSchemaChanges": testDetectsSchemaChanges,
+            "testDetectsSchemaChangesAfterRollbacks": testDetectsSchemaChangesAfterRollbacks,
+            "testFindsCollationsOfIndexes": testFindsCollationsOfIndexes,
+            "testReadsNothingInAnUnusedTransaction": testReadsNothingInAnUnusedTransaction,
         ]
     }
 
@@ -205,7 +205,7 @@ extension InsertTarget: SelfTesting {
         try InsertTarget(connection, name)?.facts()
     }
 
-    private static func testKnowsTablesWithPlainRowIDs() throws {
+    private static func testRecognizesTablesWithPlainRowIDs() throws {
         let rows: [(String, String?)] = [
             ("id INTEGER PRIMARY KEY, a", "id"), ("a, \"Größe\" integer, PRIMARY KEY (\"Größe\")", "Größe"),
             ("id INT PRIMARY KEY, a", nil), ("id INTEGER PRIMARY KEY DESC, a", nil), ("id INTEGER, a", nil),
@@ -234,7 +234,7 @@ extension InsertTarget: SelfTesting {
         expectNil(try InsertTarget(connection, "nothing")?.name, "no table")
     }
 
-    private static func testKnowsHowIndexesCompare() throws {
+    private static func testFindsCollationsOfIndexes() throws {
         let rows: [(String, [String]?)] = [
             ("a INTEGER PRIMARY KEY, b", ["\"b\"", "\"a\""]),
             ("a, b COLLATE NOCASE, PRIMARY KEY (a, b)", ["\"b\" COLLATE \"NOCASE\"", "\"a\" COLLATE \"BINARY\""]),
@@ -282,7 +282,7 @@ extension InsertTarget: SelfTesting {
     }
 
     // A transaction that has read can't write if others have written meanwhile.
-    private static func testReadsNothingInATransactionThatHasOnlyBegun() throws {
+    private static func testReadsNothingInAnUnusedTransaction() throws {
         let file = try TemporaryDatabase()
         let connection = try file.open()
         try connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a PRIMARY KEY)")
@@ -299,7 +299,7 @@ extension InsertTarget: SelfTesting {
         }
     }
 
-    private static func testKnowsWhatManyRowsWouldChange() throws {
+    private static func testAllowsManyRowsOnlyIfSafe() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(
             """
@@ -323,7 +323,7 @@ extension InsertTarget: SelfTesting {
         }
     }
 
-    private static func testSeesChangesOfTheSchema() throws {
+    private static func testDetectsSchemaChanges() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute("CREATE TABLE s (id INTEGER PRIMARY KEY)")
         let target = try requireNotNil(try InsertTarget(connection, "s"), "a table")
@@ -341,7 +341,7 @@ extension InsertTarget: SelfTesting {
     }
 
     // Undoing a change restores the version, and the next change gets the same number.
-    private static func testSeesChangesAfterOthersWereUndone() throws {
+    private static func testDetectsSchemaChangesAfterRollbacks() throws {
         let changes = [
             "CREATE TABLE u (a)", "CREATE TRIGGER o.i AFTER INSERT ON s BEGIN SELECT 1; END",
             "CREATE TEMP TRIGGER i AFTER INSERT ON o.s BEGIN SELECT 1; END", "CREATE TABLE o.t (a REFERENCES s)",

@@ -126,15 +126,15 @@ enum MigrationTests {}
 extension MigrationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testRunsTheStepsThatAreMissing": testRunsTheStepsThatAreMissing,
+            "testRunsMissingSteps": testRunsMissingSteps,
             "testRefusesOtherVersions": testRefusesOtherVersions,
-            "testUndoesAStepThatFails": testUndoesAStepThatFails,
-            "testRefusesTransactionsOfOthers": testRefusesTransactionsOfOthers,
-            "testReplacesTablesThatAreReferredTo": testReplacesTablesThatAreReferredTo,
-            "testRefusesForeignKeysThatLeadNowhere": testRefusesForeignKeysThatLeadNowhere,
+            "testRollsBackFailedSteps": testRollsBackFailedSteps,
+            "testRefusesToRunInATransaction": testRefusesToRunInATransaction,
+            "testReplacesReferencedTables": testReplacesReferencedTables,
+            "testRefusesDanglingForeignKeys": testRefusesDanglingForeignKeys,
             "testRunsEachStepOnce": testRunsEachStepOnce,
-            "testKnowsTheForeignKeysOfEachDatabase": testKnowsTheForeignKeysOfEachDatabase,
-            "testSeesThatItsTransactionWasEnded": testSeesThatItsTransactionWasEnded,
+            "testChecksForeignKeysOfEachDatabase": testChecksForeignKeysOfEachDatabase,
+            "testDetectsEndedTransaction": testDetectsEndedTransaction,
         ]
     }
 
@@ -156,7 +156,7 @@ extension MigrationTests: SelfTesting {
         return "version \(version), rows \(rows ?? "none")"
     }
 
-    private static func testRunsTheStepsThatAreMissing() throws {
+    private static func testRunsMissingSteps() throws {
         for known in 0...3 {
             let connection = try SQLiteConnection.inMemory()
             expectEqual(try connection.migrate([]), 0, "no steps")
@@ -184,7 +184,7 @@ extension MigrationTests: SelfTesting {
         }
     }
 
-    private static func testUndoesAStepThatFails() throws {
+    private static func testRollsBackFailedSteps() throws {
         let failures: [Step] = [
             { try $0.execute("DELETE FROM t; SELECT nowhere") },
             { connection in
@@ -205,7 +205,7 @@ extension MigrationTests: SelfTesting {
         }
     }
 
-    private static func testRefusesTransactionsOfOthers() throws {
+    private static func testRefusesToRunInATransaction() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.transaction {
             let error = expectThrows(SQLiteError.self, "within a transaction") { try connection.migrate(steps) }
@@ -218,7 +218,7 @@ extension MigrationTests: SelfTesting {
         expectEqual(try state(connection), "version 1, rows 1", "afterwards")
     }
 
-    private static func testSeesThatItsTransactionWasEnded() throws {
+    private static func testDetectsEndedTransaction() throws {
         let ends: [(String, Step)] = [
             ("rolled back", { try $0.rollBack() }), ("rolled back by SQL", { try $0.execute("ROLLBACK") }),
             (
@@ -247,7 +247,7 @@ extension MigrationTests: SelfTesting {
     }
 
     /// References that were missing before aren't the fault of a step; new ones in an attached database are.
-    private static func testKnowsTheForeignKeysOfEachDatabase() throws {
+    private static func testChecksForeignKeysOfEachDatabase() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(
             """
@@ -274,7 +274,7 @@ extension MigrationTests: SelfTesting {
         INSERT INTO child VALUES (8, 1), (9, 2)
         """
 
-    private static func testReplacesTablesThatAreReferredTo() throws {
+    private static func testReplacesReferencedTables() throws {
         for isEnforcing in [true, false] {
             let options = SQLiteOptions(access: .create, enforcesForeignKeys: isEnforcing)
             let connection = try SQLiteConnection.inMemory(options: options)
@@ -293,7 +293,7 @@ extension MigrationTests: SelfTesting {
         }
     }
 
-    private static func testRefusesForeignKeysThatLeadNowhere() throws {
+    private static func testRefusesDanglingForeignKeys() throws {
         for isEnforcing in [true, false] {
             let options = SQLiteOptions(access: .create, enforcesForeignKeys: isEnforcing)
             let connection = try SQLiteConnection.inMemory(options: options)

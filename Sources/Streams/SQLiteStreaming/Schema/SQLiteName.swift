@@ -62,10 +62,10 @@ import InClassTesting
 
 extension SQLiteName: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testQuotesEveryName": testQuotesEveryName, "testFoldsAsSQLite": testFoldsAsSQLite]
+        ["testQuotesEveryName": testQuotesEveryName, "testFoldsCaseLikeSQLite": testFoldsCaseLikeSQLite]
     }
 
-    private static func testFoldsAsSQLite() throws {
+    private static func testFoldsCaseLikeSQLite() throws {
         let connection = try SQLiteConnection.inMemory()
         let names = [
             "Größe", "GRÖßE", "GRößE", "größe", "AZ", "az", "@[`{", "\u{212A}", "k", "I", "i", "İ", "k\u{E4}",

@@ -193,10 +193,10 @@ extension SQLiteColumn: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testDescribesTables": testDescribesTables,
-            "testKnowsAffinities": testKnowsAffinities,
-            "testKnowsStrictTables": testKnowsStrictTables,
-            "testFindsTheTableThatSQLiteMeans": testFindsTheTableThatSQLiteMeans,
-            "testLooksPastTablesWithNamesOfPragmas": testLooksPastTablesWithNamesOfPragmas,
+            "testFindsAffinities": testFindsAffinities,
+            "testRecognizesStrictTables": testRecognizesStrictTables,
+            "testFindsSameTableAsSQLite": testFindsSameTableAsSQLite,
+            "testIgnoresTablesNamedLikePragmas": testIgnoresTablesNamedLikePragmas,
         ]
     }
 
@@ -221,7 +221,7 @@ extension SQLiteColumn: SelfTesting {
         expectEqual(try connection.tableNames(), ["b c"], "tables after a change")
     }
 
-    private static func testKnowsAffinities() {
+    private static func testFindsAffinities() {
         let rows: [(String, Affinity)] = [
             ("INT", .integer), ("bigint", .integer), ("POINT", .integer), ("CHARINT", .integer), ("VARCHAR(9)", .text),
             ("CLOB", .text), ("TEXT", .text), ("BLOB", .blob), ("", .blob), ("REAL", .real),
@@ -236,14 +236,14 @@ extension SQLiteColumn: SelfTesting {
         }
     }
 
-    private static func testKnowsStrictTables() throws {
+    private static func testRecognizesStrictTables() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute("CREATE TABLE s (a ANY, b INT, c TEXT) STRICT; CREATE TABLE l (a ANY)")
         expectEqual(try connection.columns(ofTable: "S").map(\.affinity), [.blob, .integer, .text], "a strict table")
         expectEqual(try connection.columns(ofTable: "l").map(\.affinity), [.numeric], "another one")
     }
 
-    private static func testFindsTheTableThatSQLiteMeans() throws {
+    private static func testFindsSameTableAsSQLite() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(
             """
@@ -289,7 +289,7 @@ extension SQLiteColumn: SelfTesting {
     }
 
     // SPEC: https://sqlite.org/pragma.html#pragfunc: a table or view of the same name hides the function of a pragma.
-    private static func testLooksPastTablesWithNamesOfPragmas() throws {
+    private static func testIgnoresTablesNamedLikePragmas() throws {
         let script = """
             CREATE TABLE parent (id INTEGER PRIMARY KEY, a UNIQUE);
             CREATE TABLE child (name TEXT PRIMARY KEY, n INTEGER REFERENCES parent (id)); CREATE VIEW v AS SELECT 1 AS a;

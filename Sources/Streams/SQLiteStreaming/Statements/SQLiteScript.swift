@@ -70,7 +70,7 @@ extension SQLiteScript: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsEveryStatement": testFindsEveryStatement,
-            "testPlacesErrorsInTheWholeText": testPlacesErrorsInTheWholeText,
+            "testReportsOffsetsInTheWholeScript": testReportsOffsetsInTheWholeScript,
             "testRefusesNUL": testRefusesNUL,
             "testReadsEachStatementOnce": testReadsEachStatementOnce,
         ]
@@ -92,7 +92,7 @@ extension SQLiteScript: SelfTesting {
         for (text, expected) in rows { expectEqual(try count(text), expected, text) }
     }
 
-    private static func testPlacesErrorsInTheWholeText() throws {
+    private static func testReportsOffsetsInTheWholeScript() throws {
         let rows = [
             ("SELEC 1", 0, "near \"SELEC\": syntax error"),
             ("SELECT 1; SELECT 'é', nowhere", 23, "no such column: nowhere"),

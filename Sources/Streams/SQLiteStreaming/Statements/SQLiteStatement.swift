@@ -176,12 +176,12 @@ extension SQLiteStatement: SelfTesting {
             "testRefusesWrongParameters": testRefusesWrongParameters,
             "testHidesBoundValues": testHidesBoundValues,
             "testRefusesTextWithNUL": testRefusesTextWithNUL,
-            "testLeavesTheRowWithItsParameters": testLeavesTheRowWithItsParameters,
-            "testKeepsTheCellThatIsRead": testKeepsTheCellThatIsRead,
+            "testClearingBindingsEndsTheRow": testClearingBindingsEndsTheRow,
+            "testTrapsForChangesWhileReadingCells": testTrapsForChangesWhileReadingCells,
             "testRefusesInvalidText": testRefusesInvalidText,
             "testNamesColumns": testNamesColumns,
             "testFindsColumnsByName": testFindsColumnsByName,
-            "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
+            "testDetectsSchemaChanges": testDetectsSchemaChanges,
             "testCountsChanges": testCountsChanges,
         ]
     }
@@ -202,7 +202,7 @@ extension SQLiteStatement: SelfTesting {
 
     private static let longText = String(repeating: "many bytes ", count: 10_000)
 
-    private static func testLeavesTheRowWithItsParameters() throws {
+    private static func testClearingBindingsEndsTheRow() throws {
         let statement = try SQLiteConnection.inMemory().prepare("SELECT ?1, ?1 || 'x'")
         try statement.bind([longText])
         try requireTrue(try statement.step(), "a row")
@@ -227,7 +227,7 @@ extension SQLiteStatement: SelfTesting {
         ]
     }
 
-    private static func testKeepsTheCellThatIsRead() throws {
+    private static func testTrapsForChangesWhileReadingCells() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute("CREATE TABLE t (a, b)")
         try connection.run("INSERT INTO t VALUES (?1, CAST(?1 AS BLOB)), ('', x'')", [longText])
@@ -409,7 +409,7 @@ extension SQLiteStatement: SelfTesting {
         expectEqual((0..<5).map { statement.declaredType(at: $0) }, ["INTEGER", "VARCHAR(10)", nil, nil, nil], "types")
     }
 
-    private static func testSeesChangesOfTheSchema() throws {
+    private static func testDetectsSchemaChanges() throws {
         let file = try TemporaryDatabase()
         let connection = try file.open()
         try connection.execute("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2)")

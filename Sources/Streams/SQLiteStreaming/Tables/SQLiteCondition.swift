@@ -218,9 +218,9 @@ extension SQLiteConditionTests: SelfTesting {
         [
             "testComparesColumns": testComparesColumns,
             "testBindsEveryValue": testBindsEveryValue,
-            "testJoinsMany": testJoinsMany,
-            "testRefusesPropertiesThatAreNoColumns": testRefusesPropertiesThatAreNoColumns,
-            "testCrossesTasks": testCrossesTasks,
+            "testJoinsManyConditions": testJoinsManyConditions,
+            "testRefusesPropertiesWithoutColumn": testRefusesPropertiesWithoutColumn,
+            "testCanBeSentToOtherTasks": testCanBeSentToOtherTasks,
             "testOrdersAndLimits": testOrdersAndLimits,
         ]
     }
@@ -254,7 +254,7 @@ extension SQLiteConditionTests: SelfTesting {
         expectEqual(error?.code, .mismatch, "code")
     }
 
-    private static func testJoinsMany() throws {
+    private static func testJoinsManyConditions() throws {
         let table = try animals()
         for count in [2, 99, 101, 900] {
             let ages = (0..<count).map { $0 == count / 2 ? 7 : 100 + $0 }
@@ -276,14 +276,14 @@ extension SQLiteConditionTests: SelfTesting {
         expectTrue(error?.message.contains("deeper than 1000") == true, "\(error as Any)")
     }
 
-    private static func testRefusesPropertiesThatAreNoColumns() throws {
+    private static func testRefusesPropertiesWithoutColumn() throws {
         let error = expectThrows(SQLiteError.self, "a computed property") {
             _ = try animals().count(where: \.described == "x")
         }
         expectEqual(error?.code, .misuse, "code")
     }
 
-    private static func testCrossesTasks() async throws {
+    private static func testCanBeSentToOtherTasks() async throws {
         let condition: SQLiteCondition<Animal> = \.age > 7
         let count = try await Task.detached { try animals().count(where: condition) }.value
         expectEqual(count, 2, "rows found in another task")

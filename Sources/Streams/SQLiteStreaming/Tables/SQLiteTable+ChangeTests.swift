@@ -14,17 +14,17 @@ extension SQLiteTableChangeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testUpdatesAndDeletes": testUpdatesAndDeletes,
-            "testKnowsCompositeKeys": testKnowsCompositeKeys,
+            "testSupportsCompositeKeys": testSupportsCompositeKeys,
             "testMapsNames": testMapsNames,
             "testInsertsDictionaries": testInsertsDictionaries,
             "testRefusesNullsInTheDatabase": testRefusesNullsInTheDatabase,
-            "testSeesAColumnGone": testSeesAColumnGone,
-            "testSeesAViewInTheTablesPlace": testSeesAViewInTheTablesPlace,
-            "testUpsertsTouchNoKeys": testUpsertsTouchNoKeys,
-            "testUpsertsWhatDiffersInAnyByte": testUpsertsWhatDiffersInAnyByte,
+            "testReportsRemovedColumns": testReportsRemovedColumns,
+            "testDetectsReplacementByAView": testDetectsReplacementByAView,
+            "testUpsertsDoNotTouchKeys": testUpsertsDoNotTouchKeys,
+            "testUpsertsRowsThatDifferInAnyByte": testUpsertsRowsThatDifferInAnyByte,
             "testUpsertsColumnsThatDifferBeyondASCII": testUpsertsColumnsThatDifferBeyondASCII,
-            "testUndoesIDsThatDoNotFit": testUndoesIDsThatDoNotFit,
-            "testAsksRowsThatWriteThemselves": testAsksRowsThatWriteThemselves,
+            "testRollsBackIfIDsDoNotFit": testRollsBackIfIDsDoNotFit,
+            "testUsesCustomEncodersOfRows": testUsesCustomEncodersOfRows,
         ]
     }
 
@@ -54,7 +54,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         var role = ""
     }
 
-    private static func testKnowsCompositeKeys() throws {
+    private static func testSupportsCompositeKeys() throws {
         let connection = try SQLiteConnection.inMemory()
         let options = SQLiteTableOptions(primaryKey: ["group", "person"])
         let table = try SQLiteTable<Membership>(connection, "memberships", options: options)
@@ -128,7 +128,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         expectEqual(error?.streamError?.description, "$[1].done: expected 0 or 1, found another value", "message")
     }
 
-    private static func testSeesAViewInTheTablesPlace() throws {
+    private static func testDetectsReplacementByAView() throws {
         struct Item: StreamObject { var id: Int? = nil, a: Int? = nil }
         let trigger = "CREATE TRIGGER i INSTEAD OF INSERT ON t BEGIN INSERT INTO other VALUES (new.a); END"
         for count in [1, 20] {
@@ -150,7 +150,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         }
     }
 
-    private static func testSeesAColumnGone() throws {
+    private static func testReportsRemovedColumns() throws {
         let file = try TemporaryDatabase()
         let table = try SQLiteTable<SQLiteTableTests.Person>(try file.open(), "people")
         try table.insert(SQLiteTableTests.Person("a", 1))
@@ -169,7 +169,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         var count = 0
     }
 
-    private static func testUpsertsTouchNoKeys() throws {
+    private static func testUpsertsDoNotTouchKeys() throws {
         for path in SQLiteInsertPath.allCases {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute("CREATE TABLE child (t REFERENCES tasks (id) ON DELETE CASCADE)")
@@ -190,7 +190,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         }
     }
 
-    private static func testUpsertsWhatDiffersInAnyByte() throws {
+    private static func testUpsertsRowsThatDifferInAnyByte() throws {
         let connection = try SQLiteConnection.inMemory()
         try connection.execute(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE, b); INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2)"
@@ -220,7 +220,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         var title = ""
     }
 
-    private static func testUndoesIDsThatDoNotFit() throws {
+    private static func testRollsBackIfIDsDoNotFit() throws {
         let table = try SQLiteTable<Small>(try SQLiteConnection.inMemory(), "t")
         try table.insert(Small(id: 254))
         var rows = [Small(), Small()]
@@ -243,7 +243,7 @@ extension SQLiteTableChangeTests: SelfTesting {
         }
     }
 
-    private static func testAsksRowsThatWriteThemselves() throws {
+    private static func testUsesCustomEncodersOfRows() throws {
         let table = try SQLiteTable<Writing>(try SQLiteConnection.inMemory(), "t")
         try table.insert(Writing(title: "a"))
         var rows = [Writing(title: "b"), Writing(title: "c")]

@@ -185,13 +185,13 @@ extension SQLiteTableKeyTests: SelfTesting {
             "testFetchesByKeysOfSeveralColumns": testFetchesByKeysOfSeveralColumns,
             "testFetchesByKeysOfEveryKind": testFetchesByKeysOfEveryKind,
             "testRefusesWrongKeys": testRefusesWrongKeys,
-            "testSavesNewRowsAndThoseThatDiffer": testSavesNewRowsAndThoseThatDiffer,
+            "testSavesNewAndChangedRows": testSavesNewAndChangedRows,
             "testSavesWithoutTouchingForeignKeys": testSavesWithoutTouchingForeignKeys,
             "testSavesByKeysOfSeveralColumns": testSavesByKeysOfSeveralColumns,
-            "testUndoesWhatCannotBeSaved": testUndoesWhatCannotBeSaved,
+            "testRollsBackFailedSaves": testRollsBackFailedSaves,
             "testSavesIntoATableOfAnyName": testSavesIntoATableOfAnyName,
-            "testComparesKeysAsTheirIndexDoes": testComparesKeysAsTheirIndexDoes,
-            "testComparesKeysAsAnotherIndexDoes": testComparesKeysAsAnotherIndexDoes,
+            "testComparesKeysByCollationOfIndex": testComparesKeysByCollationOfIndex,
+            "testFollowsChangesOfKeyCollation": testFollowsChangesOfKeyCollation,
         ]
     }
 
@@ -291,7 +291,7 @@ extension SQLiteTableKeyTests: SelfTesting {
         }
     }
 
-    private static func testSavesNewRowsAndThoseThatDiffer() throws {
+    private static func testSavesNewAndChangedRows() throws {
         for path in SQLiteInsertPath.allCases {
             let table = try items(SQLiteTableOptions(conflict: .ignore, insertPath: path))
             var rows = (1...20).map { Item(id: $0 * 2, title: "Titel \($0)") }
@@ -341,7 +341,7 @@ extension SQLiteTableKeyTests: SelfTesting {
         }
     }
 
-    private static func testUndoesWhatCannotBeSaved() throws {
+    private static func testRollsBackFailedSaves() throws {
         let table = try items(SQLiteTableOptions(uniqueColumns: [["title"]], conflict: .replace))
         try table.save([Item(id: 1, title: "a"), Item(id: 2, title: "b")])
         let error = expectThrows(SQLiteError.self, "a title that another row has") {
@@ -352,7 +352,7 @@ extension SQLiteTableKeyTests: SelfTesting {
     }
 
     /// Keys that their columns would compare differently than their index.
-    private static func testComparesKeysAsTheirIndexDoes() throws {
+    private static func testComparesKeysByCollationOfIndex() throws {
         func table(_ name: String, _ columns: String) throws -> SQLiteTable<Named> {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute("CREATE TABLE \(name) (key TEXT NOT NULL \(columns)")
@@ -418,7 +418,7 @@ extension SQLiteTableKeyTests: SelfTesting {
         try table.connection.run("DELETE FROM t")
     }
 
-    private static func testComparesKeysAsAnotherIndexDoes() throws {
+    private static func testFollowsChangesOfKeyCollation() throws {
         for isInOtherConnection in [false, true] {
             let file = try TemporaryDatabase()
             let connection = try file.open()

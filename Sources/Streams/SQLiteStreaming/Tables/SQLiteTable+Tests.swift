@@ -59,16 +59,16 @@ extension SQLiteTableTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testCreatesTheTableOfTheType": testCreatesTheTableOfTheType,
-            "testIsCreatedOnceByMany": testIsCreatedOnceByMany,
-            "testRefusesTypesThatAreNoTable": testRefusesTypesThatAreNoTable,
-            "testChecksATableThatIsThere": testChecksATableThatIsThere,
-            "testInsertsTheSameRowsByEveryWay": testInsertsTheSameRowsByEveryWay,
-            "testChoosesTheWay": testChoosesTheWay,
+            "testConcurrentConnectionsCreateItOnce": testConcurrentConnectionsCreateItOnce,
+            "testRefusesUnsupportedTypes": testRefusesUnsupportedTypes,
+            "testChecksExistingTable": testChecksExistingTable,
+            "testEveryPathInsertsSameRows": testEveryPathInsertsSameRows,
+            "testChoosesInsertPath": testChoosesInsertPath,
             "testInsertsObjects": testInsertsObjects,
-            "testReadsChosenIDsBack": testReadsChosenIDsBack,
-            "testUndoesEverythingAndNamesTheRow": testUndoesEverythingAndNamesTheRow,
+            "testReturnsGeneratedIDs": testReturnsGeneratedIDs,
+            "testRollsBackAndNamesTheRow": testRollsBackAndNamesTheRow,
             "testNamesTheRowAndColumnOfABadValue": testNamesTheRowAndColumnOfABadValue,
-            "testIsASavepointInATransaction": testIsASavepointInATransaction,
+            "testUsesSavepointWithinTransaction": testUsesSavepointWithinTransaction,
             "testIgnoresReplacesOrUpdates": testIgnoresReplacesOrUpdates,
         ]
     }
@@ -92,7 +92,7 @@ extension SQLiteTableTests: SelfTesting {
         expectEqual(error?.message, "no such table: others", "message")
     }
 
-    private static func testIsCreatedOnceByMany() async throws {
+    private static func testConcurrentConnectionsCreateItOnce() async throws {
         for _ in 0..<10 {
             let file = try TemporaryDatabase()
             let path = file.path
@@ -117,7 +117,7 @@ extension SQLiteTableTests: SelfTesting {
     struct Nested: StreamObject { var tags: [String] = [] }
     struct OptionalKey: StreamObject { var a: String? = nil }
 
-    private static func testRefusesTypesThatAreNoTable() throws {
+    private static func testRefusesUnsupportedTypes() throws {
         let connection = try SQLiteConnection.inMemory()
         let nested = expectThrows(SQLiteError.self, "an array") { _ = try SQLiteTable<Nested>(connection) }
         expectEqual(
@@ -130,7 +130,7 @@ extension SQLiteTableTests: SelfTesting {
         expectEqual(try connection.tableNames(), [], "tables")
     }
 
-    private static func testChecksATableThatIsThere() throws {
+    private static func testChecksExistingTable() throws {
         let rows: [(String, String)] = [
             ("id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL", ""),
             ("id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, age BIGINT NOT NULL, extra TEXT", ""),
@@ -171,7 +171,7 @@ extension SQLiteTableTests: SelfTesting {
 
     // MARK: Rows in
 
-    private static func testInsertsTheSameRowsByEveryWay() throws {
+    private static func testEveryPathInsertsSameRows() throws {
         for count in [0, 1, 7, 8, 99, 100, 101, 2_500] {
             let rows = samples(count)
             for path in SQLiteInsertPath.allCases {
@@ -187,7 +187,7 @@ extension SQLiteTableTests: SelfTesting {
         }
     }
 
-    private static func testChoosesTheWay() throws {
+    private static func testChoosesInsertPath() throws {
         let rows = samples(200)
         let table = try table()
         expectEqual(try table.insert(Array(rows[..<7])).path, .bindAndStep, "few rows")
@@ -211,7 +211,7 @@ extension SQLiteTableTests: SelfTesting {
         expectEqual(person.id, 101, "the id of the same object")
     }
 
-    private static func testReadsChosenIDsBack() throws {
+    private static func testReturnsGeneratedIDs() throws {
         let table = try table()
         var rows = samples(4)
         (rows[0].id, rows[1].id, rows[2].id, rows[3].id) = (nil, 50, nil, 7)
@@ -226,7 +226,7 @@ extension SQLiteTableTests: SelfTesting {
         expectEqual(try table.count(), 4, "rows after an error")
     }
 
-    private static func testUndoesEverythingAndNamesTheRow() throws {
+    private static func testRollsBackAndNamesTheRow() throws {
         for path in SQLiteInsertPath.allCases {
             for (count, wrong) in [(3, 2), (500, 333), (2_500, 2_499)] {
                 let table = try table(SQLiteTableOptions(insertPath: path))
@@ -278,7 +278,7 @@ extension SQLiteTableTests: SelfTesting {
         expectEqual(try limited.count(), 0, "rows")
     }
 
-    private static func testIsASavepointInATransaction() throws {
+    private static func testUsesSavepointWithinTransaction() throws {
         let table = try table()
         try table.connection.transaction {
             try table.insert(samples(10))

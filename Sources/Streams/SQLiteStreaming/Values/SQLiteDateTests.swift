@@ -27,16 +27,16 @@ enum SQLiteDateTests {
 extension SQLiteDateTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWritesWhatSQLiteReads": testWritesWhatSQLiteReads,
+            "testWritesDatesThatSQLiteReads": testWritesDatesThatSQLiteReads,
             "testKeepsDatesAndDataOfRows": testKeepsDatesAndDataOfRows,
-            "testStoresTextAsTheDateThatItIs": testStoresTextAsTheDateThatItIs,
-            "testBindsThem": testBindsThem,
+            "testStoresTextOfDatesAsDates": testStoresTextOfDatesAsDates,
+            "testBindsDatesDataAndURLs": testBindsDatesDataAndURLs,
             "testReadsNumbersAsUnixTime": testReadsNumbersAsUnixTime,
             "testReadsNumbersOfOtherFormats": testReadsNumbersOfOtherFormats,
         ]
     }
 
-    private static func testWritesWhatSQLiteReads() throws {
+    private static func testWritesDatesThatSQLiteReads() throws {
         let connection = try SQLiteConnection.inMemory()
         for seconds in [0, -0.5, 86_399.25, 817_022_296.125, -63_113_904_000, 252_423_993_599] {
             let text = try requireNotNil(DateText.text(secondsSince2001: seconds), "text")
@@ -72,7 +72,7 @@ extension SQLiteDateTests: SelfTesting {
         }
     }
 
-    private static func testBindsThem() throws {
+    private static func testBindsDatesDataAndURLs() throws {
         let table = try SQLiteTable<Event>(try SQLiteConnection.inMemory(), "events")
         var event = Event(id: 1)
         event.when = Date(timeIntervalSinceReferenceDate: 817_022_296.125)
@@ -183,7 +183,7 @@ extension SQLiteDateTests: SelfTesting {
         }
     }
 
-    private static func testStoresTextAsTheDateThatItIs() throws {
+    private static func testStoresTextOfDatesAsDates() throws {
         for format in formats {
             let table = try SQLiteTable<Event>(
                 try SQLiteConnection.inMemory(), "events", options: SQLiteTableOptions(dateFormat: format))

@@ -39,10 +39,10 @@ enum SQLiteNumberTests {
 extension SQLiteNumberTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testStoresNumbersInTablesOfNoType": testStoresNumbersInTablesOfNoType,
-            "testStoresTheNumberOrRefuses": testStoresTheNumberOrRefuses,
-            "testReadsBoundNumbersAsBuildersDo": testReadsBoundNumbersAsBuildersDo,
-            "testWritesMessagesAsValuesWouldBe": testWritesMessagesAsValuesWouldBe,
+            "testStoresNumbersInUntypedColumns": testStoresNumbersInUntypedColumns,
+            "testStoresNumbersExactlyOrRefuses": testStoresNumbersExactlyOrRefuses,
+            "testReadsBoundNumbersLikeBuilders": testReadsBoundNumbersLikeBuilders,
+            "testWritesNumberMessagesLikeValues": testWritesNumberMessagesLikeValues,
         ]
     }
 
@@ -78,7 +78,7 @@ extension SQLiteNumberTests: SelfTesting {
         try sink.endArray()
     }
 
-    private static func testWritesMessagesAsValuesWouldBe() throws {
+    private static func testWritesNumberMessagesLikeValues() throws {
         try checkWriter(OfReal.self)
         try checkWriter(OfFloat.self)
         try checkWriter(OfSmall.self)
@@ -122,7 +122,7 @@ extension SQLiteNumberTests: SelfTesting {
         }
     }
 
-    private static func testStoresNumbersInTablesOfNoType() throws {
+    private static func testStoresNumbersInUntypedColumns() throws {
         let connection = try SQLiteTableWriterTests.connection()
         var writer = try SQLiteTableWriter(connection, table: "t")
         try write([("a", "9007199254740993.0"), ("b", "4.00000000000000000000001")], to: &writer)
@@ -134,7 +134,7 @@ extension SQLiteNumberTests: SelfTesting {
         do { return try body() } catch let error as StreamError where error.kind == .unrepresentable { return nil }
     }
 
-    private static func testStoresTheNumberOrRefuses() throws {
+    private static func testStoresNumbersExactlyOrRefuses() throws {
         for type in ["", "INTEGER", "NUMERIC", "REAL", "TEXT", "BLOB"] {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute("CREATE TABLE t (a \(type))")
@@ -167,7 +167,7 @@ extension SQLiteNumberTests: SelfTesting {
         }
     }
 
-    private static func testReadsBoundNumbersAsBuildersDo() throws {
+    private static func testReadsBoundNumbersLikeBuilders() throws {
         func check<Row: StreamObject & Equatable>(_ type: Row.Type) throws {
             let table = try SQLiteTable<Row>(try SQLiteConnection.inMemory(), "t")
             for text in NumberSamples.spellings {

@@ -174,14 +174,14 @@ extension SQLiteValue: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testIsMadeOfSwiftValues": testIsMadeOfSwiftValues,
-            "testRefusesWhatSQLiteDoesNotHave": testRefusesWhatSQLiteDoesNotHave,
+            "testConvertsSwiftValues": testConvertsSwiftValues,
+            "testRefusesUnsupportedValues": testRefusesUnsupportedValues,
         ]
     }
 
     private enum Color: String, SQLiteBindable { case red }
 
-    private static func testIsMadeOfSwiftValues() throws {
+    private static func testConvertsSwiftValues() throws {
         let rows: [(any SQLiteBindable, SQLiteValue)] = [
             (Int8.min, -128), (UInt64(Int64.max), .integer(.max)), (Float(0.5), 0.5), (true, 1), ("é", "é"),
             ([UInt8](), .blob([])), (Color.red, "red"), (Int?.none, .null), (Int?.some(1), 1),
@@ -190,7 +190,7 @@ extension SQLiteValue: SelfTesting {
         for (value, expected) in rows { expectEqual(try value.sqliteValue, expected, "\(value)") }
     }
 
-    private static func testRefusesWhatSQLiteDoesNotHave() {
+    private static func testRefusesUnsupportedValues() {
         for value: any SQLiteBindable in [UInt64.max, Double.nan, Float.nan] {
             let error = expectThrows(SQLiteError.self, "\(value)") { _ = try value.sqliteValue }
             expectEqual(error?.code, .mismatch, "code for \(value)")

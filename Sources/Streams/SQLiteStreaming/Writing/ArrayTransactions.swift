@@ -65,9 +65,9 @@ extension ArrayTransactions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNestsTransactions": testNestsTransactions,
-            "testBeginsNothingForNothing": testBeginsNothingForNothing,
+            "testEmptyArraysBeginNoTransaction": testEmptyArraysBeginNoTransaction,
             "testKeepsInterleavedArraysApart": testKeepsInterleavedArraysApart,
-            "testNoticesThatOthersEndIt": testNoticesThatOthersEndIt,
+            "testDetectsEndedTransaction": testDetectsEndedTransaction,
         ]
     }
 
@@ -93,7 +93,7 @@ extension ArrayTransactions: SelfTesting {
         }
     }
 
-    private static func testBeginsNothingForNothing() throws {
+    private static func testEmptyArraysBeginNoTransaction() throws {
         let connection = try SQLiteConnection.inMemory()
         var arrays = ArrayTransactions(connection)
         arrays.open()
@@ -155,7 +155,7 @@ extension ArrayTransactions: SelfTesting {
         }
     }
 
-    private static func testNoticesThatOthersEndIt() throws {
+    private static func testDetectsEndedTransaction() throws {
         for end in ["COMMIT", "ROLLBACK"] {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute("CREATE TABLE t (a)")

@@ -35,22 +35,22 @@ extension SQLiteTableWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testInsertsArraysAndSingleRows": testInsertsArraysAndSingleRows,
-            "testGivesMissingKeysTheirDefaults": testGivesMissingKeysTheirDefaults,
-            "testIsOneTransactionForEachOuterArray": testIsOneTransactionForEachOuterArray,
-            "testUndoesAllArraysAtAnError": testUndoesAllArraysAtAnError,
-            "testUndoesWhatIsGivenUp": testUndoesWhatIsGivenUp,
-            "testUndoesAtOnceWhatTheSenderAbandons": testUndoesAtOnceWhatTheSenderAbandons,
-            "testReportsWhatStays": testReportsWhatStays,
+            "testMissingKeysGetDefaults": testMissingKeysGetDefaults,
+            "testUsesOneTransactionPerOuterArray": testUsesOneTransactionPerOuterArray,
+            "testErrorsRollBackAllArrays": testErrorsRollBackAllArrays,
+            "testRollsBackIncompleteArrays": testRollsBackIncompleteArrays,
+            "testRollsBackImmediatelyIfCancelled": testRollsBackImmediatelyIfCancelled,
+            "testReportsCommittedRows": testReportsCommittedRows,
             "testStaysInAnOpenTransaction": testStaysInAnOpenTransaction,
-            "testRefusesWhatIsNoRow": testRefusesWhatIsNoRow,
-            "testIgnoresUnknownMembersWhenTold": testIgnoresUnknownMembersWhenTold,
-            "testHoldsBatchesOfEverySize": testHoldsBatchesOfEverySize,
+            "testRefusesInvalidRows": testRefusesInvalidRows,
+            "testIgnoresUnknownMembersIfAsked": testIgnoresUnknownMembersIfAsked,
+            "testWritesBatchesOfEverySize": testWritesBatchesOfEverySize,
             "testCopiesBetweenDatabases": testCopiesBetweenDatabases,
-            "testStoresDatesAsTold": testStoresDatesAsTold,
+            "testFollowsDateFormat": testFollowsDateFormat,
             "testReportsALockedDatabase": testReportsALockedDatabase,
             "testReportsAFullDatabase": testReportsAFullDatabase,
             "testKeepsEveryValueOrRefusesIt": testKeepsEveryValueOrRefusesIt,
-            "testReportsTheFirstRowThatIsRefused": testReportsTheFirstRowThatIsRefused,
+            "testReportsFirstRefusedRow": testReportsFirstRefusedRow,
         ]
     }
 
@@ -69,7 +69,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         expectEqual(writer.report.changedRowCount, 3, "rows that were inserted, each at once")
     }
 
-    private static func testGivesMissingKeysTheirDefaults() throws {
+    private static func testMissingKeysGetDefaults() throws {
         expectEqual(
             try write([
                 ["a": 1, "b": "x"], ["a": 2], ["b": Int?.none as Any, "a": 3] as [String: Any], [:] as [String: Any],
@@ -78,7 +78,7 @@ extension SQLiteTableWriterTests: SelfTesting {
             ]), "1:1:x 2:2:default 3:3:- 4:-:default 5:-:y 6:4:z", "rows")
     }
 
-    private static func testIsOneTransactionForEachOuterArray() throws {
+    private static func testUsesOneTransactionPerOuterArray() throws {
         let file = try TemporaryDatabase()
         let first = try file.open()
         try first.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
@@ -98,7 +98,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         try writer.finish()
     }
 
-    private static func testUndoesAllArraysAtAnError() throws {
+    private static func testErrorsRollBackAllArrays() throws {
         for path in SQLiteInsertPath.allCases {
             for batch in [1, 3, 1_000] {
                 let connection = try connection()
@@ -123,7 +123,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         }
     }
 
-    private static func testUndoesWhatIsGivenUp() throws {
+    private static func testRollsBackIncompleteArrays() throws {
         let connection = try connection()
         do {
             var writer = try SQLiteTableWriter(connection, table: "t", options: SQLiteTableOptions(batchRowCount: 1))
@@ -141,7 +141,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         expectEqual(try rows(connection), "", "rows after an unfinished array")
     }
 
-    private static func testUndoesAtOnceWhatTheSenderAbandons() throws {
+    private static func testRollsBackImmediatelyIfCancelled() throws {
         let ended = StreamError(.invalidSyntax, "expected a value, found ']'")
         for (script, kept) in [
             ("[ { key \"a\" integer 1 }", ""), ("[ { key \"a\" integer 1 } { key \"a\"", ""),
@@ -171,7 +171,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         }
     }
 
-    private static func testReportsWhatStays() throws {
+    private static func testReportsCommittedRows() throws {
         let row = "{ key \"a\" null } "
         for (script, rowCount) in [
             ("[ \(row)\(row)", 0), ("[ \(row)[ \(row)] \(row)", 0), ("[ \(row)\(row)] [ \(row)\(row)", 2),
@@ -213,7 +213,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         expectEqual(try rows(connection), "1:1:1", "rows")
     }
 
-    private static func testRefusesWhatIsNoRow() {
+    private static func testRefusesInvalidRows() {
         let rows: [(Any, StreamError.Kind, String)] = [
             ([1], .typeMismatch, "$[0]: expected a dictionary of columns, found integer 1"),
             ("x", .typeMismatch, "$: expected a dictionary of columns, found string \"x\""),
@@ -237,14 +237,14 @@ extension SQLiteTableWriterTests: SelfTesting {
         }
     }
 
-    private static func testIgnoresUnknownMembersWhenTold() throws {
+    private static func testIgnoresUnknownMembersIfAsked() throws {
         let value: [Any] = [
             ["a": 1, "b": 1, "c": [["d": 1], [] as [Any]] as [Any]], ["c": 5, "a": 2, "b": 2, "e": Int?.none as Any],
         ]
         expectEqual(try write(value, SQLiteTableOptions(unknownMembers: .ignore)), "1:1:1 2:2:2", "rows")
     }
 
-    private static func testHoldsBatchesOfEverySize() throws {
+    private static func testWritesBatchesOfEverySize() throws {
         let rows = (0..<300).map {
             ["id": $0 + 1, "a": "Wert \($0) " + String(repeating: "é", count: $0 % 50), "b": $0] as [String: Any]
         }
@@ -283,7 +283,7 @@ extension SQLiteTableWriterTests: SelfTesting {
             try target.value("SELECT count(*) FROM t NATURAL JOIN u WHERE t.a IS NOT NULL"), 2_250, "equal rows")
     }
 
-    private static func testStoresDatesAsTold() throws {
+    private static func testFollowsDateFormat() throws {
         for (format, expected) in [
             (SQLiteDateFormat.text, SQLiteValue.text("2001-01-01 00:00:01.500")), (.secondsSince1970, 978_307_201.5),
             (.secondsSince2001, 1.5),
@@ -400,7 +400,7 @@ extension SQLiteTableWriterTests: SelfTesting {
         }
     }
 
-    private static func testReportsTheFirstRowThatIsRefused() throws {
+    private static func testReportsFirstRefusedRow() throws {
         for batch in [1, 3, 8, 1_000] {
             let connection = try connection()
             var writer = try SQLiteTableWriter(

@@ -10,12 +10,12 @@ enum ImportChangeTests {}
 extension ImportChangeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWritesTheSameByEveryWay": testWritesTheSameByEveryWay,
-            "testChoosesTheWay": testChoosesTheWay,
+            "testEveryPathWritesSameRows": testEveryPathWritesSameRows,
+            "testChoosesImportPath": testChoosesImportPath,
             "testKeepsTheOrderOfUniqueValues": testKeepsTheOrderOfUniqueValues,
-            "testRefusesForeignKeysThatLeadNowhere": testRefusesForeignKeysThatLeadNowhere,
-            "testLooksPastTablesWithNamesOfPragmas": testLooksPastTablesWithNamesOfPragmas,
-            "testTellsRowsApartAsTheIndexDoes": testTellsRowsApartAsTheIndexDoes,
+            "testRefusesDanglingForeignKeys": testRefusesDanglingForeignKeys,
+            "testIgnoresTablesNamedLikePragmas": testIgnoresTablesNamedLikePragmas,
+            "testDistinguishesRowsByCollationOfIndex": testDistinguishesRowsByCollationOfIndex,
         ]
     }
 
@@ -77,7 +77,7 @@ extension ImportChangeTests: SelfTesting {
     }
 
     /// Keys that are equal by the collation of their column but not by that of the index.
-    private static func testTellsRowsApartAsTheIndexDoes() throws {
+    private static func testDistinguishesRowsByCollationOfIndex() throws {
         let table = ImportTable("t", uniqueKey: ["k"], columns: [.text("k"), .integer("v"), .integer("w")])
         let records: ImportSample = [["k": "x", "v": 1, "w": 1], ["k": "X", "v": 2, "w": 2]]
         for more in ["", "CREATE INDEX i ON t (v)", "CREATE TRIGGER a AFTER DELETE ON t BEGIN SELECT 1; END"] {
@@ -105,7 +105,7 @@ extension ImportChangeTests: SelfTesting {
         expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "x|0|0", "the row of another key")
     }
 
-    private static func testWritesTheSameByEveryWay() throws {
+    private static func testEveryPathWritesSameRows() throws {
         for batchSize in [7, 256] {
             var expected: [String] = []
             for (index, schema) in schemas.enumerated() {
@@ -129,7 +129,7 @@ extension ImportChangeTests: SelfTesting {
         }
     }
 
-    private static func testChoosesTheWay() throws {
+    private static func testChoosesImportPath() throws {
         let ways = [
             (true, false), (true, true), (true, false), (false, false), (false, false), (true, false), (false, false),
         ]
@@ -157,7 +157,7 @@ extension ImportChangeTests: SelfTesting {
         expectEqual(try ImportFixture.rows("SELECT id, u, b FROM item", connection), "1|y|1 2|z|3", "rows")
     }
 
-    private static func testRefusesForeignKeysThatLeadNowhere() throws {
+    private static func testRefusesDanglingForeignKeys() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file, schemas[1])
         _ = try ImportFixture.run([["id": 1, "a": "x", "ref": 1], ["id": 2, "a": "x", "ref": 2]], table, connection)
@@ -171,7 +171,7 @@ extension ImportChangeTests: SelfTesting {
         expectEqual(try ImportFixture.rows("SELECT id, a, ref FROM item", connection), "1|x|1 2|y|3 3|-|1", "rows")
     }
 
-    private static func testLooksPastTablesWithNamesOfPragmas() throws {
+    private static func testIgnoresTablesNamedLikePragmas() throws {
         for (_, creation) in SQLiteColumn.shadowsOfPragmas {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute(

@@ -11,16 +11,16 @@ extension ImportFailureTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNamesRecordAndKey": testNamesRecordAndKey,
-            "testLeavesOutBadRecordsWhole": testLeavesOutBadRecordsWhole,
-            "testNamesRecordsThatTheDatabaseRefuses": testNamesRecordsThatTheDatabaseRefuses,
+            "testSkipsInvalidRecordsCompletely": testSkipsInvalidRecordsCompletely,
+            "testNamesRecordsRefusedByTheDatabase": testNamesRecordsRefusedByTheDatabase,
             "testReportsAFullDatabase": testReportsAFullDatabase,
             "testKeepsEarlierBatches": testKeepsEarlierBatches,
-            "testIsPartOfTheCallersTransaction": testIsPartOfTheCallersTransaction,
+            "testRunsWithinCallersTransaction": testRunsWithinCallersTransaction,
             "testReportsLocks": testReportsLocks,
-            "testGoesOnAfterAnInterruptedRun": testGoesOnAfterAnInterruptedRun,
-            "testAdaptsBatches": testAdaptsBatches,
+            "testContinuesAfterAnInterruptedRun": testContinuesAfterAnInterruptedRun,
+            "testAdaptsBatchSize": testAdaptsBatchSize,
             "testRefusesMisuse": testRefusesMisuse,
-            "testBoundsMemory": testBoundsMemory,
+            "testLimitsMemory": testLimitsMemory,
         ]
     }
 
@@ -85,7 +85,7 @@ extension ImportFailureTests: SelfTesting {
         }
     }
 
-    private static func testLeavesOutBadRecordsWhole() throws {
+    private static func testSkipsInvalidRecordsCompletely() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         let bad: ImportSample = [
@@ -106,7 +106,7 @@ extension ImportFailureTests: SelfTesting {
         expectEqual(try connection.value("SELECT count(*) FROM person"), 2, "people")
     }
 
-    private static func testNamesRecordsThatTheDatabaseRefuses() throws {
+    private static func testNamesRecordsRefusedByTheDatabase() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(
             file,
@@ -175,7 +175,7 @@ extension ImportFailureTests: SelfTesting {
         expectThrows(StreamError.self, "finishing") { try importer.finish() }
     }
 
-    private static func testIsPartOfTheCallersTransaction() throws {
+    private static func testRunsWithinCallersTransaction() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         try connection.begin()
@@ -203,7 +203,7 @@ extension ImportFailureTests: SelfTesting {
         expectEqual(try ImportFixture.run([["id": 1]], ImportFixture.people(), connection).insertedCount, 1, "after it")
     }
 
-    private static func testGoesOnAfterAnInterruptedRun() throws {
+    private static func testContinuesAfterAnInterruptedRun() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         func options(_ fingerprint: String) -> ImportOptions {
@@ -238,7 +238,7 @@ extension ImportFailureTests: SelfTesting {
         expectEqual(try connection.value("SELECT count(*) FROM import_progress"), 0, "progress at the end")
     }
 
-    private static func testAdaptsBatches() throws {
+    private static func testAdaptsBatchSize() throws {
         let file = try TemporaryDatabase()
         let connection = try file.open()
         try connection.execute(ImportFixture.schema)
@@ -295,7 +295,7 @@ extension ImportFailureTests: SelfTesting {
         expectThrows(StreamError.self, "a message after the end") { try importer.beginArray() }
     }
 
-    private static func testBoundsMemory() throws {
+    private static func testLimitsMemory() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         connection.setLimit(.length, to: 100_000)

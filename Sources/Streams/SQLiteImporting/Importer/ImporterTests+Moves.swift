@@ -10,9 +10,9 @@ enum ImportMoveTests {}
 extension ImportMoveTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testTakesRecordsAsOneAfterAnother": testTakesRecordsAsOneAfterAnother,
-            "testMakesAnOrphanInBetween": testMakesAnOrphanInBetween,
-            "testRefusesAnOrphanInBetween": testRefusesAnOrphanInBetween,
+            "testBatchesEqualSingleRecords": testBatchesEqualSingleRecords,
+            "testRecreatesTemporaryOrphans": testRecreatesTemporaryOrphans,
+            "testRefusesTemporaryOrphans": testRefusesTemporaryOrphans,
         ]
     }
 
@@ -98,7 +98,7 @@ extension ImportMoveTests: SelfTesting {
         return results
     }
 
-    private static func testTakesRecordsAsOneAfterAnother() throws {
+    private static func testBatchesEqualSingleRecords() throws {
         let above: [Policy] = [(.replace, .unlink), (.assign, .unlink), (.merge, .unlink)]
         let below: [Policy] = [(.merge, .unlink), (.replace, .unlink), (.assign, .unlink)]
         var seed: UInt64 = 0
@@ -120,7 +120,7 @@ extension ImportMoveTests: SelfTesting {
         }
     }
 
-    private static func testMakesAnOrphanInBetween() throws {
+    private static func testRecreatesTemporaryOrphans() throws {
         for (name, batchSize) in [("one by one", 1), ("one batch", 256)] {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute(schemas[1])
@@ -138,7 +138,7 @@ extension ImportMoveTests: SelfTesting {
         }
     }
 
-    private static func testRefusesAnOrphanInBetween() throws {
+    private static func testRefusesTemporaryOrphans() throws {
         for batchSize in [1, 256] {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute(schemas[1])

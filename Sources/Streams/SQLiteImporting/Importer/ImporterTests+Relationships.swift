@@ -10,29 +10,29 @@ enum ImportRelationshipTests {}
 extension ImportRelationshipTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFollowsPolicies": testFollowsPolicies,
+            "testFollowsRelationshipPolicies": testFollowsRelationshipPolicies,
             "testMovesChildren": testMovesChildren,
-            "testWritesATableInTwoPlacesInOrder": testWritesATableInTwoPlacesInOrder,
-            "testRefusesToDeleteOrphansThatAreReferredTo": testRefusesToDeleteOrphansThatAreReferredTo,
-            "testTellsParentsApartByTheirBytes": testTellsParentsApartByTheirBytes,
-            "testLetsTheLastRepeatedParentDecide": testLetsTheLastRepeatedParentDecide,
+            "testWritesTableUsedTwiceInOrder": testWritesTableUsedTwiceInOrder,
+            "testRefusesToDeleteReferencedOrphans": testRefusesToDeleteReferencedOrphans,
+            "testComparesParentKeysByBytes": testComparesParentKeysByBytes,
+            "testLastRepeatedParentWins": testLastRepeatedParentWins,
             "testRefersToGeneratedKeys": testRefersToGeneratedKeys,
-            "testTakesBareKeys": testTakesBareKeys,
+            "testAcceptsKeysInsteadOfObjects": testAcceptsKeysInsteadOfObjects,
             "testResolvesReferencesWithinABatch": testResolvesReferencesWithinABatch,
             "testWaitsForReferencesAcrossBatches": testWaitsForReferencesAcrossBatches,
-            "testKeepsWhatIsNestedInThoseThatWait": testKeepsWhatIsNestedInThoseThatWait,
-            "testNestsDeeply": testNestsDeeply,
+            "testKeepsRowsNestedInWaitingRecords": testKeepsRowsNestedInWaitingRecords,
+            "testImportsDeepNesting": testImportsDeepNesting,
             "testCreatesTables": testCreatesTables,
             "testRefusesOtherSchemas": testRefusesOtherSchemas,
-            "testTakesNamesOfCollationsInAnyCase": testTakesNamesOfCollationsInAnyCase,
-            "testTellsNamesApartAsSQLiteDoes": testTellsNamesApartAsSQLiteDoes,
-            "testRefusesContradictions": testRefusesContradictions,
+            "testIgnoresCaseOfCollationNames": testIgnoresCaseOfCollationNames,
+            "testComparesNamesLikeSQLite": testComparesNamesLikeSQLite,
+            "testRefusesContradictoryTables": testRefusesContradictoryTables,
         ]
     }
 
     private static let phones = "SELECT number, person_id FROM phone ORDER BY 1"
 
-    private static func testFollowsPolicies() throws {
+    private static func testFollowsRelationshipPolicies() throws {
         typealias Row = (ImportRelationship.Policy, ImportRelationship.OrphanPolicy, ImportSample, String)
         let rows: [Row] = [
             (.merge, .unlink, [["number": "2"], ["number": "4"]], "1|1 2|1 3|2 4|1"),
@@ -83,7 +83,7 @@ extension ImportRelationshipTests: SelfTesting {
     }
 
     /// The same row as a record and within another one: the later one is used, regardless of its place.
-    private static func testWritesATableInTwoPlacesInOrder() throws {
+    private static func testWritesTableUsedTwiceInOrder() throws {
         let boss = ImportTable("P", uniqueKey: ["id"], columns: [.text("id"), .text("name")])
         let table = ImportTable(
             "p", uniqueKey: ["id"], columns: [.text("id"), .text("name")],
@@ -110,7 +110,7 @@ extension ImportRelationshipTests: SelfTesting {
     }
 
     /// An orphan that other rows refer to makes its record fail, even if a later record contains it.
-    private static func testRefusesToDeleteOrphansThatAreReferredTo() throws {
+    private static func testRefusesToDeleteReferencedOrphans() throws {
         let tags = ImportTable("tag", uniqueKey: ["t"], columns: [.text("t")])
         let phones = ImportTable(
             "phone", uniqueKey: ["num"], columns: [.text("num"), .text("kind")],
@@ -150,7 +150,7 @@ extension ImportRelationshipTests: SelfTesting {
     }
 
     /// Keys of parents that are equal by the collation of the foreign key.
-    private static func testTellsParentsApartByTheirBytes() throws {
+    private static func testComparesParentKeysByBytes() throws {
         let policies: [(ImportRelationship.Policy, ImportRelationship.OrphanPolicy, String)] = [
             (.assign, .delete, "1|x|a 3|y|b"), (.assign, .unlink, "1|x|a 2|-|- 3|y|b"),
             (.replace, .unlink, "1|x|a 3|y|b"),
@@ -192,7 +192,7 @@ extension ImportRelationshipTests: SelfTesting {
         }
     }
 
-    private static func testLetsTheLastRepeatedParentDecide() throws {
+    private static func testLastRepeatedParentWins() throws {
         for size in [1, 2, 256] {
             let file = try TemporaryDatabase()
             let connection = try ImportFixture.connection(file)
@@ -241,7 +241,7 @@ extension ImportRelationshipTests: SelfTesting {
             "x|2 x|3 y|1", "pages")
     }
 
-    private static func testTakesBareKeys() throws {
+    private static func testAcceptsKeysInsteadOfObjects() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         let table = ImportFixture.people()
@@ -348,7 +348,7 @@ extension ImportRelationshipTests: SelfTesting {
         expectEqual(results.count, 1, "different results")
     }
 
-    private static func testKeepsWhatIsNestedInThoseThatWait() throws {
+    private static func testKeepsRowsNestedInWaitingRecords() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file, nodeSchema)
         let report = try ImportFixture.run(
@@ -366,7 +366,7 @@ extension ImportRelationshipTests: SelfTesting {
             "1|x|1 2|y|2 3|z|3 4|w|4 9|v|9", "rows")
     }
 
-    private static func testNestsDeeply() throws {
+    private static func testImportsDeepNesting() throws {
         let file = try TemporaryDatabase()
         let connection = try file.open()
         var table = ImportTable("t4", uniqueKey: ["k"], columns: [.text("k")])
@@ -453,7 +453,7 @@ extension ImportRelationshipTests: SelfTesting {
     }
     private static let index = "the table t has no unique index of exactly (k) that compares text by its bytes"
 
-    private static func testTakesNamesOfCollationsInAnyCase() throws {
+    private static func testIgnoresCaseOfCollationNames() throws {
         for schema in [
             "CREATE TABLE t (k TEXT COLLATE binary PRIMARY KEY, v INTEGER)",
             "CREATE TABLE t (k TEXT COLLATE NOCASE, v INTEGER, PRIMARY KEY (k COLLATE Binary)) WITHOUT ROWID",
@@ -468,7 +468,7 @@ extension ImportRelationshipTests: SelfTesting {
         }
     }
 
-    private static func testTellsNamesApartAsSQLiteDoes() throws {
+    private static func testComparesNamesLikeSQLite() throws {
         let table = ImportTable("t", uniqueKey: ["Kä"], columns: [.text("Kä"), .integer("vÄ")])
         let connection = try SQLiteConnection.inMemory()
         // Only ASCII case is ignored.
@@ -485,7 +485,7 @@ extension ImportRelationshipTests: SelfTesting {
         expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "-|a", "rows of another spelling")
     }
 
-    private static func testRefusesContradictions() throws {
+    private static func testRefusesContradictoryTables() throws {
         let child = ImportTable("c", uniqueKey: ["k", "up"], columns: [.text("k")])
         func table(
             key: [String] = ["k"], columns: [ImportColumn] = [.text("k"), .text("v")],

@@ -11,16 +11,16 @@ extension ImporterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testInsertsRelatesAndReports": testInsertsRelatesAndReports,
-            "testWritesNothingTheSecondTime": testWritesNothingTheSecondTime,
-            "testUpdatesWhatDiffersOnly": testUpdatesWhatDiffersOnly,
-            "testSeesEveryDifference": testSeesEveryDifference,
-            "testTellsMissingFromNull": testTellsMissingFromNull,
-            "testTreatsRepeatedRecordsAsOneAfterAnother": testTreatsRepeatedRecordsAsOneAfterAnother,
-            "testGivesOneResultWithEveryBatchSize": testGivesOneResultWithEveryBatchSize,
+            "testRepeatedImportWritesNothing": testRepeatedImportWritesNothing,
+            "testUpdatesOnlyChangedRows": testUpdatesOnlyChangedRows,
+            "testUpdatesEveryKindOfDifference": testUpdatesEveryKindOfDifference,
+            "testDistinguishesMissingFromNull": testDistinguishesMissingFromNull,
+            "testImportsRepeatedRecordsInOrder": testImportsRepeatedRecordsInOrder,
+            "testResultDoesNotDependOnBatchSize": testResultDoesNotDependOnBatchSize,
             "testUsesCompoundKeys": testUsesCompoundKeys,
             "testMapsKeys": testMapsKeys,
             "testConvertsValues": testConvertsValues,
-            "testTakesEveryShapeOfDocument": testTakesEveryShapeOfDocument,
+            "testReadsEveryShapeOfDocument": testReadsEveryShapeOfDocument,
         ]
     }
 
@@ -51,7 +51,7 @@ extension ImporterTests: SelfTesting {
         expectNoThrow("closing") { try connection.close() }
     }
 
-    private static func testWritesNothingTheSecondTime() throws {
+    private static func testRepeatedImportWritesNothing() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         for policy in [ImportRelationship.Policy.merge, .assign, .replace] {
@@ -65,7 +65,7 @@ extension ImporterTests: SelfTesting {
         }
     }
 
-    private static func testUpdatesWhatDiffersOnly() throws {
+    private static func testUpdatesOnlyChangedRows() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         _ = try ImportFixture.run(two, ImportFixture.people(), connection)
@@ -85,7 +85,7 @@ extension ImporterTests: SelfTesting {
         expectEqual(try ImportFixture.rows("SELECT what FROM log", connection), "1", "updated rows")
     }
 
-    private static func testSeesEveryDifference() throws {
+    private static func testUpdatesEveryKindOfDifference() throws {
         for trigger in ["", "CREATE TRIGGER a AFTER DELETE ON t BEGIN SELECT 1; END"] {
             let file = try TemporaryDatabase()
             let connection = try ImportFixture.connection(
@@ -110,7 +110,7 @@ extension ImporterTests: SelfTesting {
         }
     }
 
-    private static func testTellsMissingFromNull() throws {
+    private static func testDistinguishesMissingFromNull() throws {
         let file = try TemporaryDatabase()
         let connection = try ImportFixture.connection(file)
         let table = ImportFixture.people()
@@ -135,7 +135,7 @@ extension ImporterTests: SelfTesting {
         expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "1|a|5|3 2|c|9|4", "parts of rows")
     }
 
-    private static func testTreatsRepeatedRecordsAsOneAfterAnother() throws {
+    private static func testImportsRepeatedRecordsInOrder() throws {
         let records: ImportSample = [
             ["id": 1, "firstName": "a", "phones": [["number": "1"], ["number": "2"]]],
             ["id": 1, "height": 1], ["id": 2, "firstName": "b", "phones": ["2"]],
@@ -156,7 +156,7 @@ extension ImporterTests: SelfTesting {
         }
     }
 
-    private static func testGivesOneResultWithEveryBatchSize() throws {
+    private static func testResultDoesNotDependOnBatchSize() throws {
         // Keys that repeat at distances below and above every batch size, and varying sets of members.
         var records: [ImportSample] = []
         for number in 0..<300 as Range<Int64> {
@@ -282,7 +282,7 @@ extension ImporterTests: SelfTesting {
         }
     }
 
-    private static func testTakesEveryShapeOfDocument() throws {
+    private static func testReadsEveryShapeOfDocument() throws {
         let record: ImportSample = ["id": 1, "firstName": "a"]
         let path = ImportOptions(rootPath: ["data", "people"])
         let rows: [(ImportSample, ImportOptions, String)] = [

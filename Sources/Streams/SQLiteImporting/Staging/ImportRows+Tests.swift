@@ -7,7 +7,7 @@ import SQLiteStreaming
 extension ImportRows: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testArenaKeepsWhatItIsGiven": testArenaKeepsWhatItIsGiven,
+            "testArenaKeepsCopiedBytes": testArenaKeepsCopiedBytes,
             "testKeepsRowsAsItGrows": testKeepsRowsAsItGrows,
             "testFindsEqualKeys": testFindsEqualKeys,
         ]
@@ -18,7 +18,7 @@ extension ImportRows: SelfTesting {
         return StagedCell(bits: UInt64(offset), length: UInt32(bytes.count), tag: tag)
     }
 
-    private static func testArenaKeepsWhatItIsGiven() {
+    private static func testArenaKeepsCopiedBytes() {
         let (arena, other) = (ImportArena(), ImportArena())
         func expectAll(_ cells: [StagedCell], _ when: String) {
             for (index, cell) in cells.enumerated() {

@@ -11,13 +11,13 @@ enum ScalarMessageTests {}
 extension ScalarMessageTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testStagesTheNumberOrRefuses": testStagesTheNumberOrRefuses,
+            "testStagesNumbersExactlyOrRefuses": testStagesNumbersExactlyOrRefuses,
             "testStagesExactIntegers": testStagesExactIntegers,
-            "testStagesTextThatIsANumber": testStagesTextThatIsANumber,
+            "testStagesNumericTextAsReals": testStagesNumericTextAsReals,
         ]
     }
 
-    private static func testStagesTheNumberOrRefuses() {
+    private static func testStagesNumbersExactlyOrRefuses() {
         let arena = ImportArena()
         for text in NumberSamples.spellings {
             func cell(_ type: ImportColumn.ValueType) -> SQLiteValue? {
@@ -64,7 +64,7 @@ extension ScalarMessageTests: SelfTesting {
     }
 
     /// Text in a column of reals must be a number in JSON's spelling; otherwise it is rejected: `007` is a code.
-    private static func testStagesTextThatIsANumber() {
+    private static func testStagesNumericTextAsReals() {
         let arena = ImportArena()
         for (text, expected) in [
             ("1.5", 1.5), ("-2", -2), ("0", 0), ("1e3", 1_000), ("007", nil), ("1.", nil), (".5", nil), ("+1", nil),

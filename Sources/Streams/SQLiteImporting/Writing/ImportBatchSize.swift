@@ -37,9 +37,9 @@ struct ImportBatchSize {
 import InClassTesting
 
 extension ImportBatchSize: SelfTesting {
-    static var testSelectors: TestSelectors { ["testFollowsTheTimes": testFollowsTheTimes] }
+    static var testSelectors: TestSelectors { ["testAdaptsToMeasuredTimes": testAdaptsToMeasuredTimes] }
 
-    private static func testFollowsTheTimes() {
+    private static func testAdaptsToMeasuredTimes() {
         let rows: [(writing: Int64, overhead: Int64, recordCount: Int, expected: Int)] = [
             (10, 1, 1_000, 1_000), (10, 2, 1_000, 2_000), (10, 2, 999, 1_000), (199, 300, 1_000, 2_000),
             (200, 300, 1_000, 1_000), (500, 900, 1_000, 1_000), (501, 900, 1_000, 500),

@@ -69,7 +69,7 @@ import InClassTesting
 
 extension BigNumber: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testConvertsBetweenBases": testConvertsBetweenBases, "testDecrements": testDecrements]
+        ["testConvertsBetweenBases": testConvertsBetweenBases, "testDecrementsAcrossWords": testDecrementsAcrossWords]
     }
 
     private static func number(_ text: String) -> BigNumber { BigNumber(text.utf8.map { $0 - 0x30 }, base: 10) }
@@ -93,7 +93,7 @@ extension BigNumber: SelfTesting {
         }
     }
 
-    private static func testDecrements() {
+    private static func testDecrementsAcrossWords() {
         for (text, less) in [
             ("1", "0"), ("10", "9"), ("18446744073709551616", "18446744073709551615"),
             ("340282366920938463463374607431768211456", "340282366920938463463374607431768211455"),

@@ -7,16 +7,16 @@ import PlistStreaming
 extension CBORReader: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsAndWritesTheExamples": testReadsAndWritesTheExamples,
-            "testReadsWhatTheExamplesLack": testReadsWhatTheExamplesLack,
+            "testRoundTripsExamplesOfRFC8949": testRoundTripsExamplesOfRFC8949,
+            "testReadsItemsBeyondTheExamples": testReadsItemsBeyondTheExamples,
             "testRefusesMalformedItems": testRefusesMalformedItems,
-            "testRefusesWhatMessagesCannotHold": testRefusesWhatMessagesCannotHold,
-            "testRefusesDocumentsThatAreCutOff": testRefusesDocumentsThatAreCutOff,
-            "testBelievesNoLength": testBelievesNoLength,
+            "testRefusesUnrepresentableItems": testRefusesUnrepresentableItems,
+            "testRefusesTruncatedDocuments": testRefusesTruncatedDocuments,
+            "testNeverTrustsDeclaredLengths": testNeverTrustsDeclaredLengths,
             "testRefusesInvalidText": testRefusesInvalidText,
-            "testKeepsItsLimits": testKeepsItsLimits,
-            "testSaysWhereAnErrorIs": testSaysWhereAnErrorIs,
-            "testReadsChangedDocumentsOrRefusesThem": testReadsChangedDocumentsOrRefusesThem,
+            "testEnforcesLimits": testEnforcesLimits,
+            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testSurvivesRandomChanges": testSurvivesRandomChanges,
         ]
     }
 
@@ -108,7 +108,7 @@ extension CBORReader: SelfTesting {
         ]
     }()
 
-    private static func testReadsAndWritesTheExamples() throws {
+    private static func testRoundTripsExamplesOfRFC8949() throws {
         expectEqual(examples.count + 3, 81, "all examples, three of which are refused")
         for (hex, messages, written) in examples {
             expectEqual(try trace(bytes(hex)), messages, hex)
@@ -116,7 +116,7 @@ extension CBORReader: SelfTesting {
         }
     }
 
-    private static func testReadsWhatTheExamplesLack() throws {
+    private static func testReadsItemsBeyondTheExamples() throws {
         let rows = [
             // Integers at the limits of message types.
             ("1b7fffffffffffffff", "integer 9223372036854775807"),
@@ -168,7 +168,7 @@ extension CBORReader: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatMessagesCannotHold() {
+    private static func testRefusesUnrepresentableItems() {
         for hex in [
             "f0", "f8ff", "f820", "e0", "a201020304", "a14100f5", "a180f5", "a1a0f5", "a1c26161f5", "a1f5f5",
             "bff6f5ff",
@@ -178,7 +178,7 @@ extension CBORReader: SelfTesting {
         }
     }
 
-    private static func testRefusesDocumentsThatAreCutOff() {
+    private static func testRefusesTruncatedDocuments() {
         // Every proper prefix of a complete document is incomplete.
         for (hex, _, _) in examples {
             let document = bytes(hex)
@@ -191,7 +191,7 @@ extension CBORReader: SelfTesting {
         }
     }
 
-    private static func testBelievesNoLength() {
+    private static func testNeverTrustsDeclaredLengths() {
         for type in [2, 3, 4, 5] {
             for argument in [
                 "18ff", "19ff", "1901", "1affff", "1affffffff", "1b7fffffffffffffff", "1bffffffffffffffff",
@@ -216,7 +216,7 @@ extension CBORReader: SelfTesting {
         }
     }
 
-    private static func testKeepsItsLimits() throws {
+    private static func testEnforcesLimits() throws {
         let limits = StreamLimits(depth: 2, stringByteCount: 3, numberByteCount: 20, totalByteCount: 16)
         for hex in ["8180", "bf6161a0ff", "63616263", "5f41014102ff", "c24301ffff"] {
             expectNotEqual(try trace(bytes(hex), limits), "", hex)
@@ -242,7 +242,7 @@ extension CBORReader: SelfTesting {
     }
 
     // This test takes longer than others because it reads thousands of documents.
-    private static func testReadsChangedDocumentsOrRefusesThem() throws {
+    private static func testSurvivesRandomChanges() throws {
         var state: UInt64 = 1
         func random(_ count: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -267,7 +267,7 @@ extension CBORReader: SelfTesting {
         expectTrue((1_000..<3_500).contains(readCount), "\(readCount) documents were read")
     }
 
-    private static func testSaysWhereAnErrorIs() {
+    private static func testReportsPlaceOfErrors() {
         let rows = [
             ("83010262c328", "expected text in UTF-8, found other bytes at byte 3"),
             ("a1616118", "expected 1 bytes of a number, found the end of the input at byte 3"),

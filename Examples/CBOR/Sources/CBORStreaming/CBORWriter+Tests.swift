@@ -10,10 +10,10 @@ extension CBORWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testWritesRealsInTheirShortestForm": testWritesRealsInTheirShortestForm,
-            "testReadsBackEveryShortReal": testReadsBackEveryShortReal,
+            "testRoundTripsEveryHalfPrecisionReal": testRoundTripsEveryHalfPrecisionReal,
             "testWritesNumbersExactly": testWritesNumbersExactly,
             "testWritesDatesExactly": testWritesDatesExactly,
-            "testRefusesWhatItsReaderRefuses": testRefusesWhatItsReaderRefuses,
+            "testRefusesSameValuesAsReader": testRefusesSameValuesAsReader,
             "testRefusesMisuse": testRefusesMisuse,
         ]
     }
@@ -50,7 +50,7 @@ extension CBORWriterTests: SelfTesting {
         }
     }
 
-    private static func testReadsBackEveryShortReal() throws {
+    private static func testRoundTripsEveryHalfPrecisionReal() throws {
         var failed: [UInt16] = []
         for bits in UInt16.min...UInt16.max {
             let value = HalfReal.value(bits)
@@ -96,7 +96,7 @@ extension CBORWriterTests: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatItsReaderRefuses() throws {
+    private static func testRefusesSameValuesAsReader() throws {
         let limits = StreamLimits(depth: 1, stringByteCount: 3, numberByteCount: 20)
         let rows: [(name: String, send: (inout CBORWriter) throws(StreamError) -> Void)] = [
             (

@@ -9,15 +9,15 @@ import JSONStreaming
 extension Measurement: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsWhatItWritesOfEverySource": testReadsWhatItWritesOfEverySource,
+            "testReadsItsOwnOutputFromEverySource": testReadsItsOwnOutputFromEverySource,
             "testReadsAndWritesCodableTypes": testReadsAndWritesCodableTypes,
             "testReadsRecordsOneByOne": testReadsRecordsOneByOne,
             "testBuildsTreesAndColumns": testBuildsTreesAndColumns,
             "testKeepsEveryValueOfOtherFormats": testKeepsEveryValueOfOtherFormats,
-            "testIsNoText": testIsNoText,
+            "testRefusesToEncodeText": testRefusesToEncodeText,
             "testReadsChunksOfAnySize": testReadsChunksOfAnySize,
-            "testCollectsNoMoreThanItsLimit": testCollectsNoMoreThanItsLimit,
-            "testNamesTheValueThatDoesNotFit": testNamesTheValueThatDoesNotFit,
+            "testEnforcesLimitOnCollectedBytes": testEnforcesLimitOnCollectedBytes,
+            "testReportsPathOfInvalidValues": testReportsPathOfInvalidValues,
         ]
     }
 
@@ -35,7 +35,7 @@ extension Measurement: SelfTesting {
         return found == measurements
     }
 
-    private static func testReadsWhatItWritesOfEverySource() throws {
+    private static func testReadsItsOwnOutputFromEverySource() throws {
         let data = try CBOR.encode(measurements)
         let path = try temporaryDirectory() + "/measurements.cbor"
         try CBOR.write(measurements, to: .file(path))
@@ -148,7 +148,7 @@ extension Measurement: SelfTesting {
         }
     }
 
-    private static func testIsNoText() throws {
+    private static func testRefusesToEncodeText() throws {
         // The bytes of the first text are ASCII.
         for text in ["a", "größer"] {
             let bound = expectThrows(StreamError.self, text) { _ = try CBOR.encodeToString(text) }
@@ -192,7 +192,7 @@ extension Measurement: SelfTesting {
         }
     }
 
-    private static func testCollectsNoMoreThanItsLimit() throws {
+    private static func testEnforcesLimitOnCollectedBytes() throws {
         let format = CBOR(limits: StreamLimits(totalByteCount: 4))
         let path = try temporaryDirectory() + "/limit.cbor"
         try [UInt8]([0x83, 1, 2, 3]).writeFile(path)
@@ -208,7 +208,7 @@ extension Measurement: SelfTesting {
         for error in [file, memory, chunks] { expectEqual(error?.kind, .limitExceeded, "kind of \(error as Any)") }
     }
 
-    private static func testNamesTheValueThatDoesNotFit() throws {
+    private static func testReportsPathOfInvalidValues() throws {
         var document: [UInt8] = []
         try CBOR().write(JSON().document("[{\"id\":1},{\"id\":\"x\"}]"), to: &document)
         let error = expectThrows(StreamError.self, "text as an integer") {

@@ -12,13 +12,13 @@ enum TaskAnswerTests {}
 extension TaskAnswerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsWhatTheClientHas": testKnowsWhatTheClientHas,
-            "testChangesOnlyWhatTheClientKnows": testChangesOnlyWhatTheClientKnows,
-            "testRefusesLongBodies": testRefusesLongBodies, "testGivesNoIDTwice": testGivesNoIDTwice,
+            "testAnswers304ForKnownVersions": testAnswers304ForKnownVersions,
+            "testChangesOnlyKnownVersions": testChangesOnlyKnownVersions,
+            "testRefusesLongBodies": testRefusesLongBodies, "testNeverReusesIDs": testNeverReusesIDs,
             "testKeepsHostileTitles": testKeepsHostileTitles, "testServesThePage": testServesThePage,
-        ] + .each("testReads", reads, check) + .each("testWrites", writes, check)
-            + .each("testRefusesBodies", bodies, check) + .each("testRefuses", refusals, check)
-            + .each("testKnowsItsNames", names, testKnowsItsNames)
+        ] + .each("testAnswersReads", reads, check) + .each("testAnswersWrites", writes, check)
+            + .each("testRefusesInvalidBodies", bodies, check) + .each("testRefusesInvalidRequests", refusals, check)
+            + .each("testRefusesOtherHostNames", names, testRefusesOtherHostNames)
     }
 
     /// A request and its expected response: a status, an optional field, the body, and all tasks afterwards if they changed.
@@ -183,7 +183,7 @@ extension TaskAnswerTests: SelfTesting {
 
     private static func text(_ table: TaskTable) throws -> ByteBuffer { try Representation(of: try table.all()).bytes }
 
-    private static func testKnowsWhatTheClientHas() throws {
+    private static func testAnswers304ForKnownVersions() throws {
         let table = try scene()
         for path in ["/", "/tasks", "/tasks/2"] {
             let tag = try requireNotNil(
@@ -206,7 +206,7 @@ extension TaskAnswerTests: SelfTesting {
         expectTrue(try answer(request("GET /tasks"), table).fields[.eTag] != before, "another entity tag")
     }
 
-    private static func testChangesOnlyWhatTheClientKnows() throws {
+    private static func testChangesOnlyKnownVersions() throws {
         let table = try scene()
         let known = try requireNotNil(try answer(request("GET /tasks/1"), table).fields[.eTag], "entity tag")
         let change = #"{"title":"b"}"#
@@ -243,7 +243,7 @@ extension TaskAnswerTests: SelfTesting {
         ("localhost.example.com", false), ("127.0.0.1.example.com", false), ("", false), (":8080", false),
     ]
 
-    private static func testKnowsItsNames(_ row: (host: String, isServed: Bool)) throws {
+    private static func testRefusesOtherHostNames(_ row: (host: String, isServed: Bool)) throws {
         let table = try scene()
         for isLocal in [true, false] {
             var head = request("GET /tasks/1").head
@@ -271,7 +271,7 @@ extension TaskAnswerTests: SelfTesting {
         expectEqual(try answer(long, table).status.code, 404, "status of another path")
     }
 
-    private static func testGivesNoIDTwice() throws {
+    private static func testNeverReusesIDs() throws {
         let table = try scene()
         expectEqual(try answer(request("DELETE /tasks/2"), table).status.code, 204, "status")
         let new = request("POST /tasks", #"{"title":"c"}"#, [.contentType: "application/json"])

@@ -82,7 +82,7 @@ import InClassTesting
 extension TaskPath: SelfTesting {
     static var testSelectors: TestSelectors {
         .each(
-            "testReads",
+            "testParsesTargets",
             [
                 ("/", .page), ("/?", .page), ("/tasks", .list), ("/tasks/", .list), ("/tasks?", .list),
                 ("/t%61sks", .list), ("/%74%41sks", nil), ("/tasks/7", .task(id: 7)), ("/tasks/%37", .task(id: 7)),
@@ -92,15 +92,18 @@ extension TaskPath: SelfTesting {
                 ("/tasks/+7", nil), ("/tasks/07", nil), ("/tasks/9223372036854775808", nil), ("/tasks/7?a=b", nil),
                 ("/tasks?a", nil), ("/tasks%2F7", nil), ("/tasks/7%00", nil), ("/tasks/%C3%A4", nil),
                 ("/tasks/%D9%A7", nil), ("/Tasks", nil), ("/tasks/7;v=1", nil), ("/tasks/1%27%20OR%201=1", nil),
-            ] as [(String, TaskPath?)], testReads)
-            + .each("testRefuses", ["/tasks/%", "/tasks/%4", "/tasks/%G0", "/tasks/%+1", "/tasks/%FF", "/%C3"]) {
+            ] as [(String, TaskPath?)], testParsesTargets)
+            + .each(
+                "testRefusesInvalidTargets",
+                ["/tasks/%", "/tasks/%4", "/tasks/%G0", "/tasks/%+1", "/tasks/%FF", "/%C3"]
+            ) {
                 target in
                 let refusal = expectThrows(Refusal.self, target) { _ = try TaskPath(target: target) }
                 expectEqual(refusal?.status, .badRequest, "status of \(target)")
             }
     }
 
-    private static func testReads(_ row: (target: String, path: TaskPath?)) {
+    private static func testParsesTargets(_ row: (target: String, path: TaskPath?)) {
         guard let path = row.path else {
             let refusal = expectThrows(Refusal.self, row.target) { _ = try TaskPath(target: row.target) }
             return expectEqual(refusal?.status, .notFound, "status of \(row.target)")

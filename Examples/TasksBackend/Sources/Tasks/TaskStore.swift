@@ -213,15 +213,16 @@ extension TaskStore: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
         [
-            "testAnswersTheSameFromBoth": testAnswersTheSameFromBoth,
-            "testUndoesOneWriteOfMany": testUndoesOneWriteOfMany,
+            "testMemoryAgreesWithDatabase": testMemoryAgreesWithDatabase,
+            "testRollsBackOnlyFailedWrites": testRollsBackOnlyFailedWrites,
             "testFailsWhenClosed": testFailsWhenClosed,
             "testFindsTasksInMemory": testFindsTasksInMemory,
-            "testIsAloneFromTheStart": testIsAloneFromTheStart,
-            "testSaysThatTheDatabaseIsBusy": testSaysThatTheDatabaseIsBusy,
-        ] + .each("testRefusesWhatIsNoFile", ["", ":memory:", "file:tasks"], testRefusesWhatIsNoFile)
-            + .each("testLeavesOtherDatabasesAsTheyAre", others, testLeavesOtherDatabasesAsTheyAre)
-            + .each("testGivesEachWriteItsTask", [Reading.database, .memory], testGivesEachWriteItsTask)
+            "testLocksTheDatabaseAtStart": testLocksTheDatabaseAtStart,
+            "testReportsBusyDatabase": testReportsBusyDatabase,
+        ] + .each("testRefusesPathsWithoutFile", ["", ":memory:", "file:tasks"], testRefusesPathsWithoutFile)
+            + .each("testDoesNotChangeOtherDatabases", others, testDoesNotChangeOtherDatabases)
+            + .each(
+                "testConcurrentWritesGetTheirOwnTask", [Reading.database, .memory], testConcurrentWritesGetTheirOwnTask)
     }
 
     private static func open(_ reading: Reading, _ name: String = "tasks") throws -> TaskStore {
@@ -237,7 +238,7 @@ extension TaskStore: SelfTesting {
         return (answer.status.code, String(buffer: answer.body))
     }
 
-    private static func testAnswersTheSameFromBoth() async throws {
+    private static func testMemoryAgreesWithDatabase() async throws {
         let (stored, kept) = (try open(.database), try open(.memory))
         var seed: UInt64 = 14
         func random(_ count: UInt64) -> Int {
@@ -263,7 +264,7 @@ extension TaskStore: SelfTesting {
         expectTrue(await stored.send(.get, "/tasks").1.utf8.count > 200, "some tasks are left")
     }
 
-    private static func testGivesEachWriteItsTask(_ reading: Reading) async throws {
+    private static func testConcurrentWritesGetTheirOwnTask(_ reading: Reading) async throws {
         let store = try open(reading)
         let answers = await withTaskGroup(of: (Int, Int, String).self) { group in
             for number in 0..<400 {
@@ -285,7 +286,7 @@ extension TaskStore: SelfTesting {
         expectEqual(await store.send(.get, "/tasks").1, try JSON.encodeToString(tasks), "all tasks")
     }
 
-    private static func testUndoesOneWriteOfMany() async throws {
+    private static func testRollsBackOnlyFailedWrites() async throws {
         let store = try open(.database)
         try store.queue.sync {
             try store.writer.table.connection.execute(
@@ -336,7 +337,7 @@ extension TaskStore: SelfTesting {
         }
     }
 
-    private static func testIsAloneFromTheStart() async throws {
+    private static func testLocksTheDatabaseAtStart() async throws {
         let path = try temporaryDirectory() + "/tasks"
         let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
         try TaskStore(path: path, logger: logger).close()
@@ -350,7 +351,7 @@ extension TaskStore: SelfTesting {
         expectEqual(await store.send(.post, "/tasks", #"{"title":"a"}"#).0, 201, "a write")
     }
 
-    private static func testSaysThatTheDatabaseIsBusy() async throws {
+    private static func testReportsBusyDatabase() async throws {
         let store = try open(.database)
         let other = try SQLiteConnection(path: store.path)
         try other.begin(.immediate)
@@ -365,7 +366,7 @@ extension TaskStore: SelfTesting {
         expectEqual(await store.answer(to: TaskRequest(head: head, body: json)).status.code, 201, "afterwards")
     }
 
-    private static func testRefusesWhatIsNoFile(_ path: String) throws {
+    private static func testRefusesPathsWithoutFile(_ path: String) throws {
         let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
         for reading in [Reading.database, .memory] {
             let error = expectThrows(SQLiteError.self, "\(reading)") {
@@ -384,7 +385,7 @@ extension TaskStore: SelfTesting {
         "CREATE TABLE places (a); PRAGMA journal_mode = WAL",
     ]
 
-    private static func testLeavesOtherDatabasesAsTheyAre(_ script: String) throws {
+    private static func testDoesNotChangeOtherDatabases(_ script: String) throws {
         let path = try temporaryDirectory() + "/other"
         let other = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
         try other.execute(script)

@@ -25,7 +25,7 @@ struct TasksBackendTests {
     private let one = #"{"id":1,"title":"Clean Room","done":false}"#
     private var all: String { "[\(one),{\"id\":2,\"title\":\"Grüße 👋\",\"done\":true}]" }
 
-    @Test(arguments: variants) func answersInOrderWhatComesAtOnce(_ words: [String]) throws {
+    @Test(arguments: variants) func answersPipelinedRequestsInOrder(_ words: [String]) throws {
         try withServer(words) { server, connection in
             let head = "HTTP/1.1\r\nHost: localhost\r\n"
             let json = #"{"title":"c"}"#
@@ -47,7 +47,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test(arguments: variants) func readsRequestsInAnyPieces(_ words: [String]) throws {
+    @Test(arguments: variants) func readsRequestsByteByByte(_ words: [String]) throws {
         try withServer(words) { server, connection in
             let json = #"{"title":"in pieces"}"#
             let text =
@@ -66,7 +66,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test func tellsClientsToGoOn() throws {
+    @Test func answersExpectContinue() throws {
         try withServer([]) { server, connection in
             let json = #"{"title":"x"}"#
             let fields = ["Content-Type: application/json", "Expect: 100-continue"]
@@ -81,7 +81,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test(arguments: variants) func hasMannersOnTheWire(_ words: [String]) throws {
+    @Test(arguments: variants) func answersWithStandardStatusCodes(_ words: [String]) throws {
         try withServer(words) { server, connection in
             try connection.request("HEAD /tasks")
             let head = try connection.answer(toHEAD: true)
@@ -112,7 +112,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test(arguments: variants) func refusesWhatIsTooLong(_ words: [String]) throws {
+    @Test(arguments: variants) func refusesTooLongRequests(_ words: [String]) throws {
         try withServer(words) { server, connection in
             let type = "Content-Type: application/json"
             try connection.request("POST /tasks", [type, "Content-Length: 1000000000000"])
@@ -136,7 +136,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test func endsConnectionsThatAreSaidToEnd() throws {
+    @Test func closesConnectionsIfAsked() throws {
         try withServer([]) { server, _ in
             for text in [
                 "GET /tasks/1 HTTP/1.1\r\nHost: localhost\r\nConnection: Close\r\n\r\n",
@@ -164,7 +164,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test func leavesAClientThatReadsNothing() throws {
+    @Test func disconnectsClientsThatStopReading() throws {
         try withServer([]) { server, connection in
             let json = #"{"title":"\#(String(repeating: "x", count: 1_000))"}"#
             for _ in 0..<200 {
@@ -203,7 +203,7 @@ struct TasksBackendTests {
         return titles
     }
 
-    @Test(arguments: variants) func losesNothingThatItAcknowledged(_ words: [String]) throws {
+    @Test(arguments: variants) func keepsAcknowledgedTasksAfterKill(_ words: [String]) throws {
         try RunningServer.inFolder { folder in
             var expected: [Int: String] = [:]
             for round in 0..<4 {
@@ -236,7 +236,7 @@ struct TasksBackendTests {
         case any
     }
 
-    @Test(arguments: variants) func endsWhenItHasAnswered(_ words: [String]) throws {
+    @Test(arguments: variants) func answersOpenRequestsBeforeExit(_ words: [String]) throws {
         try RunningServer.inFolder { folder in
             let server = try RunningServer(words, in: folder)
             let (busy, idle) = (try server.connect(), try server.connect())
@@ -271,7 +271,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test(arguments: variants) func endsAlthoughAClientReadsNothing(_ words: [String]) throws {
+    @Test(arguments: variants) func exitsDespiteClientsThatStopReading(_ words: [String]) throws {
         try withServer(words) { server, connection in
             let json = #"{"title":"\#(String(repeating: "x", count: 1_000))"}"#
             for _ in 0..<200 {
@@ -291,7 +291,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test func servesWithoutItsLog() throws {
+    @Test func servesWithoutWritableLog() throws {
         var logs: [FileHandle] = []
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
@@ -311,7 +311,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test func refusesRequestsWithoutTheirHost() throws {
+    @Test func refusesRequestsWithoutHost() throws {
         try withServer([]) { server, connection in
             let ask = "GET /tasks/1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
             for fields in ["", "A: b\r\n", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n"] {
@@ -327,7 +327,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test func saysWhatItCannotDo() throws {
+    @Test func reportsInvalidArgumentsAndFiles() throws {
         try RunningServer.inFolder { folder in
             for (words, error) in [
                 (["--port"], "--port needs a value"), (["--port", "65536"], "--port needs a number"),
@@ -353,7 +353,7 @@ struct TasksBackendTests {
         }
     }
 
-    @Test func writesALogForPrograms() throws {
+    @Test func writesLogAsJSONLines() throws {
         try withServer(["--log", "debug"]) { server, connection in
             try connection.request("GET /%22?\"")
             #expect(try connection.answer().status == 404)
@@ -368,7 +368,7 @@ struct TasksBackendTests {
     }
 
     #if os(Linux)
-    @Test func isReachedFromThisMachineOnly() throws {
+    @Test func listensOnLoopbackOnly() throws {
         try withServer([]) { server, _ in
             let hexadecimal = String(server.port, radix: 16, uppercase: true)
             let digits = String(repeating: "0", count: 4 - hexadecimal.count) + hexadecimal
@@ -384,7 +384,7 @@ struct TasksBackendTests {
     private static let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    @Test(.enabled(if: browser != nil, "it needs Chromium")) func showsItsTasksInABrowser() throws {
+    @Test(.enabled(if: browser != nil, "it needs Chromium")) func showsTasksInABrowser() throws {
         try withServer([]) { server, connection in
             try connection.request("POST /tasks", json: #"{"title":"<b>bold</b>"}"#)
             #expect(try connection.answer().status == 201)

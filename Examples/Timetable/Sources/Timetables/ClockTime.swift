@@ -62,12 +62,12 @@ import InClassTesting
 extension ClockTime: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testReadsWhatFeedsWrite": testReadsWhatFeedsWrite,
-            "testRefusesOtherText": testRefusesOtherText,
+            "testReadsTimesOfFeeds": testReadsTimesOfFeeds,
+            "testRefusesInvalidText": testRefusesInvalidText,
         ]
     }
 
-    private static func testReadsWhatFeedsWrite() {
+    private static func testReadsTimesOfFeeds() {
         for (text, seconds, written) in [
             ("08:05:09", 29_109, "08:05:09"), ("8:05:09", 29_109, "08:05:09"), ("0:00:00", 0, "00:00:00"),
             ("25:10:59", 90_659, "25:10:59"), ("100:00:00", 360_000, "100:00:00"),
@@ -77,7 +77,7 @@ extension ClockTime: SelfTesting {
         }
     }
 
-    private static func testRefusesOtherText() {
+    private static func testRefusesInvalidText() {
         for text in [
             "", ":", "8", "8:05", "8:5:09", "8:05:9", "8:60:00", "8:05:60", "1000:00:00", "8:05:00 ", "-8:05:00",
         ] {

@@ -8,10 +8,10 @@ import PlistStreaming
 extension Timetable: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testShowsWhatLeavesNext": testShowsWhatLeavesNext,
-            "testAgreesWithASearchOfAllRows": testAgreesWithASearchOfAllRows,
-            "testNamesWhatIsNotThere": testNamesWhatIsNotThere,
-            "testRefusesTwoOfOneIdentifier": testRefusesTwoOfOneIdentifier,
+            "testListsNextDepartures": testListsNextDepartures,
+            "testAgreesWithLinearSearch": testAgreesWithLinearSearch,
+            "testReportsUnknownIdentifiers": testReportsUnknownIdentifiers,
+            "testRefusesDuplicateIdentifiers": testRefusesDuplicateIdentifiers,
         ]
     }
 
@@ -37,7 +37,7 @@ extension Timetable: SelfTesting {
         try [("structures", Timetable(structuresOf: feed)), ("columns", Timetable(columnsOf: feed))]
     }
 
-    private static func testShowsWhatLeavesNext() throws {
+    private static func testListsNextDepartures() throws {
         for (name, timetable) in try ways(small) {
             func board(_ station: String, at text: String, count: Int = 9) throws -> [String] {
                 try timetable.departures(from: station, at: ClockTime(representation: text), count: count)
@@ -57,7 +57,7 @@ extension Timetable: SelfTesting {
         }
     }
 
-    private static func testAgreesWithASearchOfAllRows() throws {
+    private static func testAgreesWithLinearSearch() throws {
         for rowCount in [1, 30, 700] {
             let feed = TransitFeed.make(rowCount)
             for (name, timetable) in try ways(feed) {
@@ -92,7 +92,7 @@ extension Timetable: SelfTesting {
         return found.sorted { ($0.line.time, $0.trip, $0.stop) < ($1.line.time, $1.trip, $1.stop) }.map(\.line)
     }
 
-    private static func testNamesWhatIsNotThere() {
+    private static func testReportsUnknownIdentifiers() {
         var feed = small
         feed.stopTimes = Array("trip_id,stop_id,departure_time\nt1,A1,8:00:00\nt1,Z,8:01:00\n".utf8)
         let words = "expected a stop of the feed, found another identifier"
@@ -106,7 +106,7 @@ extension Timetable: SelfTesting {
         expectThrows(try Timetable(columnsOf: feed), StreamError.self, "columns")
     }
 
-    private static func testRefusesTwoOfOneIdentifier() {
+    private static func testRefusesDuplicateIdentifiers() {
         var feed = small
         feed.stops += Array("B,Another,\n".utf8)
         let error = expectThrows(try Timetable(structuresOf: feed), StreamError.self, "two stops")

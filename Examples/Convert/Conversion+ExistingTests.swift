@@ -99,7 +99,7 @@ extension Conversion {
     }
 
     /// What is added to a column is what comes back, or there is a warning with the place.
-    static func testWarnsOfWhatAColumnMakesOfValues() throws {
+    static func testWarnsAboutValuesChangedByColumns() throws {
         let directory = try temporaryDirectory()
         let (input, database, output) = ("\(directory)/in.json", "\(directory)/t.db", "\(directory)/out.json")
         for type in ["", "INTEGER", "INTEGER PRIMARY KEY", "BOOLEAN", "bool", "REAL", "INT PRIMARY KEY"] {
@@ -121,7 +121,7 @@ extension Conversion {
     }
 
     /// Two columns whose names are the same character, as one and as two code points.
-    static func testTellsColumnsByTheirBytes() throws {
+    static func testComparesColumnNamesByBytes() throws {
         let directory = try temporaryDirectory()
         let (input, database) = ("\(directory)/in.json", "\(directory)/t.db")
         try connection(database, "CREATE TABLE rows (\"e\u{301}\" INTEGER, \"\u{E9}\" TEXT, z)").close()
@@ -143,7 +143,7 @@ extension Conversion {
     }
 
     /// What is written to where it is would be read again.
-    static func testDoesNotReadWhatItWrites() throws {
+    static func testRefusesToOverwriteItsInput() throws {
         let directory = try temporaryDirectory()
         let path = "\(directory)/in"
         try write("1", to: path)
@@ -171,7 +171,7 @@ extension Conversion {
         }
     }
 
-    static func testTakesAnyNameOfATable() throws {
+    static func testAcceptsAnyTableName() throws {
         let directory = try temporaryDirectory()
         let (input, database, output) = ("\(directory)/in.json", "\(directory)/t.db", "\(directory)/out.db")
         let names =
@@ -198,7 +198,7 @@ extension Conversion {
         }
     }
 
-    static func testSaysThatAViewBecomesATable() throws {
+    static func testWarnsIfViewBecomesTable() throws {
         let directory = try temporaryDirectory()
         let (database, output) = ("\(directory)/v.db", "\(directory)/out.db")
         try connection(database, "CREATE TABLE t (a); CREATE VIEW v AS SELECT 5 AS a; CREATE VIEW w AS SELECT 6 AS a")
@@ -219,7 +219,7 @@ extension Conversion {
     }
 
     /// SQLite reads the first statement of what a schema says of a table or an index, and no other.
-    static func testRunsNothingThatASchemaHides() throws {
+    static func testRunsNoHiddenSQLOfSchemas() throws {
         let directory = try temporaryDirectory()
         let (victim, database, output) = ("\(directory)/victim.db", "\(directory)/in.db", "\(directory)/out.db")
         for hidden in ["t", "i"] {
@@ -236,7 +236,7 @@ extension Conversion {
         }
     }
 
-    static func testDestroysNothing() throws {
+    static func testRefusesToReplaceExistingDatabases() throws {
         let directory = try temporaryDirectory()
         for name in ["a.json", "b.json", "text.db"] { try write(#"[{"a":1}]"#, to: "\(directory)/\(name)") }
         try connection("\(directory)/a.db", "CREATE TABLE t (x); INSERT INTO t VALUES (1)").close()
@@ -272,7 +272,7 @@ extension Conversion {
         expectEqual(try text("\(directory)/a.json"), #"[{"a":1}]"#, "text to itself")
     }
 
-    static func testLeavesNothingBesideALoggedDatabase() throws {
+    static func testLeavesNoLogFilesBesideItsInput() throws {
         let directory = try temporaryDirectory()
         func names() -> [String] {
             ["in.db-wal", "in.db-shm"].filter { access("\(directory)/\($0)", F_OK) == 0 }

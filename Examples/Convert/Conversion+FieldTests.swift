@@ -12,9 +12,9 @@ extension ConversionFieldTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testKeepsTheTextOfEveryField": testKeepsTheTextOfEveryField,
-            "testKeepsTheTextOfFieldsByEveryFormat": testKeepsTheTextOfFieldsByEveryFormat,
-            "testWritesNumbersAsTheyAreSpelled": testWritesNumbersAsTheyAreSpelled,
-            "testReadsTheTypesOfColumns": testReadsTheTypesOfColumns,
+            "testKeepsTheTextOfFieldsThroughEveryFormat": testKeepsTheTextOfFieldsThroughEveryFormat,
+            "testKeepsSpellingOfNumbers": testKeepsSpellingOfNumbers,
+            "testFollowsTypesOfColumns": testFollowsTypesOfColumns,
         ]
     }
 
@@ -68,7 +68,7 @@ extension ConversionFieldTests: SelfTesting {
             "\"1\",\"\",a\r\n,1.10,1.10\r\n", "quotes")
     }
 
-    private static func testKeepsTheTextOfFieldsByEveryFormat() throws {
+    private static func testKeepsTheTextOfFieldsThroughEveryFormat() throws {
         for ending in [".json", ".jsonl", ".plist", ".bplist", ".openstep", ".xml", ".db"] {
             let table = table(texts + hashes(300))
             let found = try converted(table, ending, ".csv")
@@ -81,7 +81,7 @@ extension ConversionFieldTests: SelfTesting {
         }
     }
 
-    private static func testWritesNumbersAsTheyAreSpelled() throws {
+    private static func testKeepsSpellingOfNumbers() throws {
         for text in texts where !text.contains(",") {
             let literals = ["[{\"a\":\(text)}]", "[{\"a\":\"\(text)\"}]"]
             // JSON has its own way to spell an exponent.
@@ -97,7 +97,7 @@ extension ConversionFieldTests: SelfTesting {
             #"[{"a":"1.10","b":42,"c":-2.5,"d":18446744073709551615}]"#, "numbers and texts")
     }
 
-    private static func testReadsTheTypesOfColumns() throws {
+    private static func testFollowsTypesOfColumns() throws {
         let text = "sha,price,open,at,n\n0012345,1.10,1,2001-01-01T00:00:01Z,5\n1234567,,,,\"7\"\n"
         let rows: [([String], String)] = [
             (

@@ -10,23 +10,23 @@ enum ConversionFormatTests {}
 extension ConversionFormatTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testIsExactByEveryTwoFormats": testIsExactByEveryTwoFormats,
-            "testKeepsNestedValuesWhereThereAreAny": testKeepsNestedValuesWhereThereAreAny,
-            "testSaysWhatIsNotKept": testSaysWhatIsNotKept,
-            "testKeepsUIDsAndTellsOfDates": testKeepsUIDsAndTellsOfDates,
-            "testKeepsDoublesDoubles": testKeepsDoublesDoubles,
+            "testConvertsExactlyBetweenAllFormats": testConvertsExactlyBetweenAllFormats,
+            "testKeepsNestedValuesIfSupported": testKeepsNestedValuesIfSupported,
+            "testWarnsAboutLostValues": testWarnsAboutLostValues,
+            "testKeepsUIDsAndWarnsAboutDates": testKeepsUIDsAndWarnsAboutDates,
+            "testDoublesStayDoubles": testDoublesStayDoubles,
             "testNamesCommentsOfPropertyLists": testNamesCommentsOfPropertyLists,
-            "testMakesTheTableThatIsAskedFor": testMakesTheTableThatIsAskedFor,
+            "testCreatesOnlyTheRequestedTable": testCreatesOnlyTheRequestedTable,
             "testChoosesColumns": testChoosesColumns,
             "testReadsRecordsWithoutAHeader": testReadsRecordsWithoutAHeader,
-            "testReadsTheRowsOfAStatement": testReadsTheRowsOfAStatement,
-            "testReadsAnyXML": testReadsAnyXML,
-            "testMakesTablesOfRecordsInXML": testMakesTablesOfRecordsInXML,
+            "testConvertsRowsOfAQuery": testConvertsRowsOfAQuery,
+            "testConvertsAnyXML": testConvertsAnyXML,
+            "testConvertsXMLRecordsToTables": testConvertsXMLRecordsToTables,
             "testSelectsRecordsByPath": testSelectsRecordsByPath,
             "testKeepsColumnsOfTablesWithoutRows": testKeepsColumnsOfTablesWithoutRows,
-            "testNamesWhatXMLLoses": testNamesWhatXMLLoses,
-            "testReadsEscapesOfARepresentation": testReadsEscapesOfARepresentation,
-            "testPlacesErrorsInTheirTexts": testPlacesErrorsInTheirTexts,
+            "testWarnsAboutLostPartsOfXML": testWarnsAboutLostPartsOfXML,
+            "testReadsEscapesInXMLRepresentation": testReadsEscapesInXMLRepresentation,
+            "testReportsLocationOfErrors": testReportsLocationOfErrors,
         ]
     }
 
@@ -73,7 +73,7 @@ extension ConversionFormatTests: SelfTesting {
     ]
 
     /// Records with the same members each, and never null: what all formats have.
-    private static func testIsExactByEveryTwoFormats() throws {
+    private static func testConvertsExactlyBetweenAllFormats() throws {
         var random = TestRandom(seed: 12)
         for first in endings {
             for second in endings {
@@ -97,7 +97,7 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
-    private static func testKeepsNestedValuesWhereThereAreAny() throws {
+    private static func testKeepsNestedValuesIfSupported() throws {
         let documents = [
             "{}", "[]", "\"x\"", "[[],{},[[]]]", "{\"a\":{\"b\":[1,\"x\",{\"c\":true}]},\"\":1}",
             "[18446744073709551615]",
@@ -113,7 +113,7 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
-    private static func testSaysWhatIsNotKept() throws {
+    private static func testWarnsAboutLostValues() throws {
         let nulls = try file("in.json", #"[{"a":null,"b":1},{"a":null,"b":null}]"#)
         for ending in ["plist", "bplist", "openstep"] {
             let found = try converted(nulls, to: ending)
@@ -145,7 +145,7 @@ extension ConversionFormatTests: SelfTesting {
     }
 
     /// What a database and a binary property list make of values that other formats do not have.
-    private static func testKeepsUIDsAndTellsOfDates() throws {
+    private static func testKeepsUIDsAndWarnsAboutDates() throws {
         let typed = try file("in.openstep", "({d = <*D2001-01-01 00:00:01 +0000>;})")
         let database = try converted(typed, to: "db")
         expectEqual(database.warnings, ["$[0].d: dates become numbers, seconds since 1970"], "database")
@@ -165,7 +165,7 @@ extension ConversionFormatTests: SelfTesting {
     }
 
     /// What is spelled as a double is one, also where it has no fraction and where no double stands for it.
-    private static func testKeepsDoublesDoubles() throws {
+    private static func testDoublesStayDoubles() throws {
         let input = try file("in.json", "[1.0,1e3,-0.0,1e20,9007199254740993.0,12345678901234567.0]")
         for ending in ["plist", "bplist", "openstep"] {
             let path = "\(try temporaryDirectory())/list.\(ending)"
@@ -208,7 +208,7 @@ extension ConversionFormatTests: SelfTesting {
     // MARK: Columns and rows
 
     /// The table that is asked for is the only one.
-    private static func testMakesTheTableThatIsAskedFor() throws {
+    private static func testCreatesOnlyTheRequestedTable() throws {
         let directory = try temporaryDirectory()
         for (name, text) in [
             ("a.json", #"[{"a":1}]"#), ("b.json", #"{"x":[{"a":1}]}"#), ("c.jsonl", #"{"a":1}"#), ("d.csv", "a\n1\n"),
@@ -274,7 +274,7 @@ extension ConversionFormatTests: SelfTesting {
         expectEqual(try converted(arrays, to: "csv", "--no-header").warnings, [], "asked for")
     }
 
-    private static func testReadsTheRowsOfAStatement() throws {
+    private static func testConvertsRowsOfAQuery() throws {
         let json = try file("in.json", #"[{"a":1,"b":"x"},{"a":2,"b":"x"},{"a":3,"b":"y"}]"#)
         let database = "\(try temporaryDirectory())/in.db"
         try Conversion.run(json, database, "--replace")
@@ -293,7 +293,7 @@ extension ConversionFormatTests: SelfTesting {
 
     // MARK: XML
 
-    private static func testReadsAnyXML() throws {
+    private static func testConvertsAnyXML() throws {
         let people = try file(
             "in.xml", "<people><p id='1'><name>Ada</name></p><p id='2'><name>Bob &amp; C</name></p></people>")
         expectEqual(
@@ -322,7 +322,7 @@ extension ConversionFormatTests: SelfTesting {
     }
 
     /// One record is a table as many are, and so is none.
-    private static func testMakesTablesOfRecordsInXML() throws {
+    private static func testConvertsXMLRecordsToTables() throws {
         let records = ["<p id='1'><n>Ada</n></p>", "<p id='2'><n>Bob</n><n/></p>", "<p id='3'><n>x</n></p>"]
         let lines = [#"{"@id":"1","n":"Ada"}"#, #"{"@id":"2","n":["Bob",""]}"#, #"{"@id":"3","n":"x"}"#]
         for count in 0...3 {
@@ -407,7 +407,7 @@ extension ConversionFormatTests: SelfTesting {
     }
 
     /// What is in a document and in no value is named, once, at the place of the first.
-    private static func testNamesWhatXMLLoses() throws {
+    private static func testWarnsAboutLostPartsOfXML() throws {
         let namespace = "xmlns='http://www.w3.org/2005/xpath-functions'"
         let rows = [
             ("<a>\n<b>x</b></a>", nil), ("<?xml version='1.0'?>\n<a><![CDATA[x]]></a>", nil),
@@ -437,7 +437,7 @@ extension ConversionFormatTests: SelfTesting {
     private static let lost = "what json does not have is left out"
     private static let place = "the place of repeated children and of text among other children"
 
-    private static func testReadsEscapesOfARepresentation() throws {
+    private static func testReadsEscapesInXMLRepresentation() throws {
         let document = #"{"\u0000\\n":"a\u0001\\u0041\uFFFE\"","\\":"\\n"}"#
         let input = try file("in.json", document)
         let steps = [["\(try temporaryDirectory())/a.xml"], ["\(try temporaryDirectory())/out.json"]]
@@ -461,7 +461,7 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
-    private static func testPlacesErrorsInTheirTexts() throws {
+    private static func testReportsLocationOfErrors() throws {
         let rows: [(String, String, String)] = [
             ("in.csv", "a,b\n1,\"x", "in:2:3: error:"), ("in.csv", "a,b\n1,2,3\n", "in:2:"),
             ("in.tsv", "a\tb\nx\"y\t1\n", "in:2:"), ("in.openstep", "{a = b;\n c d;}", "in:2:"),

@@ -12,12 +12,12 @@ enum ConversionLossTests {
 extension ConversionLossTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWarnsOfRepeatedKeys": testWarnsOfRepeatedKeys,
+            "testWarnsAboutRepeatedKeys": testWarnsAboutRepeatedKeys,
             "testKeepsDigitsOrWarns": testKeepsDigitsOrWarns,
-            "testMakesTextOfColumnsOfMixedFields": testMakesTextOfColumnsOfMixedFields,
+            "testColumnsOfMixedFieldsBecomeText": testColumnsOfMixedFieldsBecomeText,
             "testAppendsFieldsByDeclaredTypes": testAppendsFieldsByDeclaredTypes,
             "testReadsUnusualDelimitedText": testReadsUnusualDelimitedText,
-            "testSaysWhatIsExpected": testSaysWhatIsExpected,
+            "testReportsExpectedInput": testReportsExpectedInput,
             "testWarnsThatXMLBecomesOtherXML": testWarnsThatXMLBecomesOtherXML,
         ]
     }
@@ -44,7 +44,7 @@ extension ConversionLossTests: SelfTesting {
         return (ending == "db" ? output : try Conversion.text(output), conversion.warnings.lines)
     }
 
-    private static func testWarnsOfRepeatedKeys() throws {
+    private static func testWarnsAboutRepeatedKeys() throws {
         let text = "[{\"a\":1,\"b\":{\"c\":1}},{\"a\":1,\"b\":{\"c\":2,\"c\":3},\"a\":2}]"
         for ending in ["json", "plist", "openstep", "xml"] {
             let found = try converted("in.json", text, to: ending)
@@ -90,7 +90,7 @@ extension ConversionLossTests: SelfTesting {
     }
 
     /// Text is the type that changes no field, unless all are numbers or all Booleans.
-    private static func testMakesTextOfColumnsOfMixedFields() throws {
+    private static func testColumnsOfMixedFieldsBecomeText() throws {
         let rows = [
             ("00601\n10001\n2.5\n1e+20\n\ntrue", "TEXT '00601','10001','2.5','1e+20',NULL,'true'"),
             ("10001\n0.1\n00601\n7", "TEXT '10001','0.1','00601','7'"), ("1\n2.5\n-0.5", " 1,2.5,-0.5"),
@@ -165,7 +165,7 @@ extension ConversionLossTests: SelfTesting {
         }
     }
 
-    private static func testSaysWhatIsExpected() throws {
+    private static func testReportsExpectedInput() throws {
         let list = try converted("in.plist", "<plist><date>2020-01-01</date></plist>", to: "json")
         let words = "expected a date such as 2001-01-31T12:00:00Z in <date>, found \"2020-01-01\""
         expectTrue(list.notes[0].contains(words), list.notes[0])

@@ -27,7 +27,7 @@ extension Conversion {
     ]
 
     /// Takes longer than other tests, since each case makes files.
-    static func testIsExactForValuesAtRandom() throws {
+    static func testConvertsRandomValuesExactlyOrWarns() throws {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.json"
         var exactCount = 0
@@ -53,7 +53,7 @@ extension Conversion {
         expectGreaterThan(exactCount, 5, "tables that are exact")
     }
 
-    static func testIsExactForTablesAtRandom() throws {
+    static func testConvertsRandomTablesExactlyOrWarns() throws {
         let directory = try temporaryDirectory()
         let values = [
             "NULL", "0", "1", "2", "-0.0", "1.0", "2.5", "9e999", "9007199254740993", "9223372036854775807", "''",

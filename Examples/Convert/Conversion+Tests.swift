@@ -17,23 +17,23 @@ extension Warnings {
 extension Conversion: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testNamesTheTableOfABadRow": testNamesTheTableOfABadRow,
-            "testIsExactRefusedOrWarned": testIsExactRefusedOrWarned,
-            "testConvertsWhatADatabaseHolds": testConvertsWhatADatabaseHolds,
-            "testIsExactForValuesAtRandom": testIsExactForValuesAtRandom,
-            "testIsExactForTablesAtRandom": testIsExactForTablesAtRandom,
+            "testReportsTableOfInvalidRow": testReportsTableOfInvalidRow,
+            "testConvertsExactlyOrWarnsOrRefuses": testConvertsExactlyOrWarnsOrRefuses,
+            "testConvertsContentsOfDatabases": testConvertsContentsOfDatabases,
+            "testConvertsRandomValuesExactlyOrWarns": testConvertsRandomValuesExactlyOrWarns,
+            "testConvertsRandomTablesExactlyOrWarns": testConvertsRandomTablesExactlyOrWarns,
             "testKeepsSchemas": testKeepsSchemas,
-            "testTellsTablesByTheirBytes": testTellsTablesByTheirBytes,
+            "testComparesTableNamesByBytes": testComparesTableNamesByBytes,
             "testAppendsInOneTransaction": testAppendsInOneTransaction,
             "testAppendsExactly": testAppendsExactly,
-            "testWarnsOfWhatAColumnMakesOfValues": testWarnsOfWhatAColumnMakesOfValues,
-            "testTellsColumnsByTheirBytes": testTellsColumnsByTheirBytes,
-            "testDoesNotReadWhatItWrites": testDoesNotReadWhatItWrites,
-            "testTakesAnyNameOfATable": testTakesAnyNameOfATable,
-            "testSaysThatAViewBecomesATable": testSaysThatAViewBecomesATable,
-            "testRunsNothingThatASchemaHides": testRunsNothingThatASchemaHides,
-            "testDestroysNothing": testDestroysNothing,
-            "testLeavesNothingBesideALoggedDatabase": testLeavesNothingBesideALoggedDatabase,
+            "testWarnsAboutValuesChangedByColumns": testWarnsAboutValuesChangedByColumns,
+            "testComparesColumnNamesByBytes": testComparesColumnNamesByBytes,
+            "testRefusesToOverwriteItsInput": testRefusesToOverwriteItsInput,
+            "testAcceptsAnyTableName": testAcceptsAnyTableName,
+            "testWarnsIfViewBecomesTable": testWarnsIfViewBecomesTable,
+            "testRunsNoHiddenSQLOfSchemas": testRunsNoHiddenSQLOfSchemas,
+            "testRefusesToReplaceExistingDatabases": testRefusesToReplaceExistingDatabases,
+            "testLeavesNoLogFilesBesideItsInput": testLeavesNoLogFilesBesideItsInput,
         ]
     }
 
@@ -151,7 +151,7 @@ extension Conversion: SelfTesting {
     ]
 
     /// Takes longer than other tests, since each step makes files.
-    private static func testIsExactRefusedOrWarned() throws {
+    private static func testConvertsExactlyOrWarnsOrRefuses() throws {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.json"
         for (json, expected) in rows {
@@ -242,7 +242,7 @@ extension Conversion: SelfTesting {
         ("CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE TABLE u (b DATETIME); INSERT INTO u VALUES (7)", .exact),
     ]
 
-    private static func testConvertsWhatADatabaseHolds() throws {
+    private static func testConvertsContentsOfDatabases() throws {
         let directory = try temporaryDirectory()
         for (index, (script, expected)) in databases.enumerated() {
             let input = "\(directory)/\(index).db"
@@ -305,7 +305,7 @@ extension Conversion: SelfTesting {
             "the table w refers to tables that are not converted: a b", "a table alone")
     }
 
-    private static func testTellsTablesByTheirBytes() throws {
+    private static func testComparesTableNamesByBytes() throws {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.db"
         // The names of both parents are canonically equivalent, and one is the table's own.
@@ -325,7 +325,7 @@ extension Conversion: SelfTesting {
         }
     }
 
-    private static func testNamesTheTableOfABadRow() throws {
+    private static func testReportsTableOfInvalidRow() throws {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.db"
         try connection(input, "CREATE TABLE a (x); CREATE TABLE b (y); INSERT INTO b VALUES (1), (1e999)").close()

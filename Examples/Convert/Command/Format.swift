@@ -46,9 +46,9 @@ enum Format: String, CaseIterable {
 import InClassTesting
 
 extension Format: SelfTesting {
-    static var testSelectors: TestSelectors { ["testIsKnownByItsEnding": testIsKnownByItsEnding] }
+    static var testSelectors: TestSelectors { ["testDetectsFormatByFileExtension": testDetectsFormatByFileExtension] }
 
-    private static func testIsKnownByItsEnding() {
+    private static func testDetectsFormatByFileExtension() {
         let rows: [(String, Format?)] = [
             ("a.json", .json), ("/tmp/x.y/B.JSON", .json), ("a.jsonl", .jsonLines), ("a.ndjson", .jsonLines),
             ("-", .json), ("a.sqlite", .sqlite), ("a.db", .sqlite), ("a.sqlite3", .sqlite), ("a.csv", .csv),

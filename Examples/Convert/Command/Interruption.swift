@@ -71,7 +71,7 @@ extension Interruption: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRemovesTheUnfinishedFile": testRemovesTheUnfinishedFile,
-            "testIgnoresWhatWasIgnored": testIgnoresWhatWasIgnored,
+            "testKeepsIgnoringIgnoredSignals": testKeepsIgnoringIgnoredSignals,
         ]
     }
 
@@ -105,7 +105,7 @@ extension Interruption: SelfTesting {
         }
     }
 
-    private static func testIgnoresWhatWasIgnored() throws {
+    private static func testKeepsIgnoringIgnoredSignals() throws {
         let directory = try temporaryDirectory()
         expectExit(.exit(7), "a process that was started by nohup") {
             _ = signal(SIGHUP, SIG_IGN)

@@ -51,9 +51,9 @@ final class Progress {
 import InClassTesting
 
 extension Progress: SelfTesting {
-    static var testSelectors: TestSelectors { ["testWordsTheLine": testWordsTheLine] }
+    static var testSelectors: TestSelectors { ["testDescribesProgress": testDescribesProgress] }
 
-    private static func testWordsTheLine() {
+    private static func testDescribesProgress() {
         expectEqual(line(540_000_000, of: 1_200_000_000, after: .seconds(1)), "45 % of 1200 MB, 540 MB/s", "a file")
         expectEqual(line(10_000_000, of: nil, after: .milliseconds(500)), "10 MB, 20 MB/s", "a pipe")
         expectEqual(line(3_000, of: nil, "rows", after: .seconds(2)), "3000 rows, 1500 rows/s", "a table")

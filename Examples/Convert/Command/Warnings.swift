@@ -52,9 +52,9 @@ final class Warnings {
 import InClassTesting
 
 extension Warnings: SelfTesting {
-    static var testSelectors: TestSelectors { ["testSaysEachOnce": testSaysEachOnce] }
+    static var testSelectors: TestSelectors { ["testReportsEachWarningOnce": testReportsEachWarningOnce] }
 
-    private static func testSaysEachOnce() {
+    private static func testReportsEachWarningOnce() {
         let warnings = Warnings()
         warnings.add("a is b", at: StreamPath([.index(1)]))
         warnings.add("c")

@@ -228,12 +228,12 @@ enum DatabaseWriterTests {}
 extension DatabaseWriterTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testMakesTheTypesThatChangeNothing": testMakesTheTypesThatChangeNothing,
-            "testMakesTablesOfADictionary": testMakesTablesOfADictionary,
-            "testRefusesWhatIsNoTable": testRefusesWhatIsNoTable,
-            "testTakesAnyKeyForAName": testTakesAnyKeyForAName,
+            "testChoosesTypesThatKeepValues": testChoosesTypesThatKeepValues,
+            "testCreatesTablesForDictionaryMembers": testCreatesTablesForDictionaryMembers,
+            "testRefusesInvalidTables": testRefusesInvalidTables,
+            "testAcceptsAnyKeyAsColumnName": testAcceptsAnyKeyAsColumnName,
             "testKeepsTheOrderOfRows": testKeepsTheOrderOfRows,
-            "testTakesWideRows": testTakesWideRows,
+            "testWritesWideRowsQuickly": testWritesWideRowsQuickly,
         ]
     }
 
@@ -255,7 +255,7 @@ extension DatabaseWriterTests: SelfTesting {
         return writer.text
     }
 
-    private static func testMakesTheTypesThatChangeNothing() throws {
+    private static func testChoosesTypesThatKeepValues() throws {
         let text =
             #"[{"b":true,"i":1,"r":1.5,"s":"12","m":1},{"m":"x","b":false,"new":"é","i":-2},{"m":2.0,"r":2.0,"n":null}]"#
         let connection = try database(text)
@@ -270,13 +270,13 @@ extension DatabaseWriterTests: SelfTesting {
         expectEqual(try json(nested, "SELECT * FROM rows"), #"[{"a":"[1,{\"x\":null}]","b":"{}"},{"a":7}]"#, "nested")
     }
 
-    private static func testMakesTablesOfADictionary() throws {
+    private static func testCreatesTablesForDictionaryMembers() throws {
         let connection = try database(#"{"a b":[{"x":1}],"empty":[],"c":[{"y":"\""},{"x":2}]}"#)
         expectEqual(try connection.tableNames(), ["a b", "c"], "tables")
         expectEqual(try json(connection, "SELECT * FROM c"), #"[{"y":"\""},{"x":2}]"#, "rows")
     }
 
-    private static func testTakesAnyKeyForAName() throws {
+    private static func testAcceptsAnyKeyAsColumnName() throws {
         // A quote with a combining mark is one character that is not a quote, and yet ends a name in SQL.
         let keys = [
             "a\"", "\"\u{301}); DROP TABLE temp.stage0; --", "x\"\u{20DD} INTEGER, \"y", "]'`--", "", "select",
@@ -301,7 +301,7 @@ extension DatabaseWriterTests: SelfTesting {
     }
 
     /// Takes a minute and more when each key is compared with all others of its row.
-    private static func testTakesWideRows() throws {
+    private static func testWritesWideRowsQuickly() throws {
         let row = "{" + (0..<1_900).map { "\"a key of some length \($0)\":\($0)" }.joined(separator: ",") + "}"
         let connection = try database("[" + Array(repeating: row, count: 20).joined(separator: ",") + "]")
         expectEqual(try connection.value("SELECT sum(\"a key of some length 1899\") FROM rows"), 37_980, "sum")
@@ -312,7 +312,7 @@ extension DatabaseWriterTests: SelfTesting {
         expectEqual(try json(try database(text), "SELECT * FROM rows"), text, "rows with the names of row ids")
     }
 
-    private static func testRefusesWhatIsNoTable() {
+    private static func testRefusesInvalidTables() {
         let limit = 30
         let members = (0...limit).map { "\"k\($0)\":1" }
         let rows = [

@@ -74,10 +74,10 @@ import InClassTesting
 
 extension LeftOutParts: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testNamesEachKindOnce": testNamesEachKindOnce, "testFindsTheLine": testFindsTheLine]
+        ["testListsEachKindOnce": testListsEachKindOnce, "testFindsLineAndColumn": testFindsLineAndColumn]
     }
 
-    private static func testNamesEachKindOnce() {
+    private static func testListsEachKindOnce() {
         var parts = LeftOutParts()
         expectNil(parts.words, "nothing")
         parts.add(.comments, at: XMLSourceRange(byteRange: 7..<9))
@@ -88,7 +88,7 @@ extension LeftOutParts: SelfTesting {
         expectEqual(parts.firstOffset, 7, "the first one")
     }
 
-    private static func testFindsTheLine() throws {
+    private static func testFindsLineAndColumn() throws {
         let path = "\(try temporaryDirectory())/in.xml"
         try Conversion.write("<a>é\n é<!--c--></a>", to: path)
         let position = PartFinder.position(ofPartAt: 9, inFile: path)

@@ -102,12 +102,12 @@ import InClassTesting
 extension MessagePath: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSaysWhereAValueIs": testSaysWhereAValueIs, "testTellsRepeatedKeys": testTellsRepeatedKeys,
+            "testReportsPathOfValues": testReportsPathOfValues, "testDetectsRepeatedKeys": testDetectsRepeatedKeys,
         ]
     }
 
     /// Dictionaries at one depth, one after the other, with the keys that each repeats.
-    private static func testTellsRepeatedKeys() {
+    private static func testDetectsRepeatedKeys() {
         let rows = [
             ("ab", ""), ("ab", ""), ("aa", "a"), ("ab", ""), ("aba", "a"), ("ba", ""), ("bacb", "b"), ("", ""),
             ("bacac", "ac"), ("c", ""), ("cab", ""), ("ccc", "cc"),
@@ -121,7 +121,7 @@ extension MessagePath: SelfTesting {
         }
     }
 
-    private static func testSaysWhereAValueIs() {
+    private static func testReportsPathOfValues() {
         var path = MessagePath()
         func key(_ text: String) { text.withUTF8Span { _ = path.setKey($0) } }
         expectEqual(path.streamPath.description, "$", "the root")

@@ -100,7 +100,7 @@ import InClassTesting
 import JSONStreaming
 
 extension RecordSelection: SelfTesting {
-    static var testSelectors: TestSelectors { ["testSelectsRecords": testSelectsRecords] }
+    static var testSelectors: TestSelectors { ["testSelectsRecordsByPath": testSelectsRecordsByPath] }
 
     /// A sink that is a trace.
     private final class Trace: ValueSink {
@@ -113,7 +113,7 @@ extension RecordSelection: SelfTesting {
         override func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try scalar.send(to: &trace) }
     }
 
-    private static func testSelectsRecords() throws {
+    private static func testSelectsRecordsByPath() throws {
         let rows = [
             (
                 "list", #"{"version":1,"list":[{"a":1},[2],3],"more":{"list":4}}"#,

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func showsProgressWhileADatabaseIsCopied() throws {
+    @Test func showsProgressOfDatabaseCopies() throws {
         try withDirectory { directory in
             let input = directory.appending(path: "in.sqlite").path
             let database = try SQLiteConnection(path: input, options: SQLiteOptions(access: .create))
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
-    func leavesNothingWhenItIsEnded(by signal: Int32) throws {
+    func removesPartialOutputWhenKilled(by signal: Int32) throws {
         try withDirectory { directory in
             try Data("old".utf8).write(to: directory.appending(path: "out.json"))
             let convert = try RunningConvert(["-", "out.json"], in: directory)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGKILL])
-    func leavesDatabasesAsTheyWere(by signal: Int32) throws {
+    func keepsDatabasesUnchangedWhenKilled(by signal: Int32) throws {
         try withDirectory { directory in
             func convert(_ arguments: [String], _ text: String) throws -> Int32 {
                 let convert = try RunningConvert(arguments, in: directory)
@@ -135,7 +135,7 @@ import Testing
 
     /// When the database is opened, SQLite uses the remaining journal to undo its writes before the end of the
     /// transaction.
-    @Test func undoesWhatAnInterruptedAppendWrote() throws {
+    @Test func rollsBackInterruptedAppend() throws {
         try withDirectory { directory in
             let database = directory.appending(path: "out.db")
             let first = try RunningConvert(["-", "out.db"], in: directory)
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func reportsALateErrorAtItsPlace() throws {
+    @Test func reportsPositionOfLateErrors() throws {
         try withDirectory { directory in
             let line = "{\"ä\": [1, 2.5, \"x\"]},\r\n"
             let text = "[\r\n" + String(repeating: line, count: 40_000) + "  \"é\" \"\r\n]"
@@ -196,7 +196,7 @@ import Testing
         "json json", "json jsonl", "csv jsonl", "csv xml", "openstep csv", "openstep plist", "plist openstep",
         "plist json", "xml json",
     ])
-    func takesConstantMemory(formats: String) throws {
+    func usesConstantMemory(formats: String) throws {
         let (format, output) = (
             formats.split(separator: " ")[0].description, formats.split(separator: " ")[1].description
         )

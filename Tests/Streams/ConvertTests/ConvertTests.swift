@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func refusesWhatIsNoDatabaseAndOneThatIsOpen() throws {
+    @Test func refusesOtherFilesAndOpenDatabases() throws {
         try withDirectory { directory in
             for text in ["x", "SQLite format 2", String(repeating: "x", count: 5_000)] {
                 try Data(text.utf8).write(to: directory.appending(path: "bad.db"))
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func reportsBadInputAndLeavesNothing() throws {
+    @Test func reportsBadInputAndWritesNothing() throws {
         try withDirectory { directory in
             try Data("[1,\n  x]".utf8).write(to: directory.appending(path: "bad.json"))
             let outcome = try run(["bad.json", "out.json"], in: directory)
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func leavesNoPartOfADatabase() throws {
+    @Test func failedConversionsLeaveNoDatabase() throws {
         try withDirectory { directory in
             var outcome = try run(["-", "out.db"], input: #"[{"a":1},{"a":"#, in: directory)
             #expect(outcome.status == 1)
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func reportsAFileThatMayGrowNoMore() throws {
+    @Test func reportsExceededFileSizeLimit() throws {
         try withDirectory { directory in
             let row = #"{"a":"some text that is more than the limit, if it comes a thousand times"}"#
             let text = "[" + Array(repeating: row, count: 1_000).joined(separator: ",") + "]"
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func writesToAStreamThatHasAName() throws {
+    @Test func writesToNamedStreams() throws {
         try withDirectory { directory in
             // Equivalent to `(echo before; convert …; echo after) > file`.
             for output in ["/dev/stdout", "/dev/fd/1", "link"] {
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func asksBeforeItTouchesADatabase() throws {
+    @Test func requiresOptionToChangeExistingDatabase() throws {
         try withDirectory { directory in
             #expect(try run(["-", "app.db"], input: #"[{"a":1}]"#, in: directory).status == 0)
             let before = try Data(contentsOf: directory.appending(path: "app.db"))
@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func writesToWhatIsNoFile() throws {
+    @Test func writesToDevices() throws {
         try withDirectory { directory in
             let outcome = try run(["-", "/dev/null", "--to", "json"], input: "[]", in: directory)
             #expect(outcome.status == 0)
@@ -291,7 +291,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "there is no /dev/full"))
-    func reportsAnOutputThatIsFull() throws {
+    func reportsFullOutput() throws {
         try withDirectory { directory in
             let outcome = try run(["-", "/dev/full", "--to", "json"], input: "[]", in: directory)
             #expect(outcome.status == 1)

@@ -39,7 +39,7 @@ struct CSVSpectrumTests {
     }
 
     @Test(arguments: Corpus.names)
-    func readsWhatTheFileMeans(_ name: String) throws {
+    func readsExpectedRecords(_ name: String) throws {
         // This file has quotes in unquoted fields, and its JSON file has a different phone number.
         let isOdd = name == "location_coordinates"
         var options = CSVReaderOptions(bareQuotes: isOdd ? .keep : .reject)
@@ -56,7 +56,7 @@ struct CSVSpectrumTests {
     }
 
     @Test(arguments: Corpus.names)
-    func writesWhatItReads(_ name: String) throws {
+    func roundTripsFiles(_ name: String) throws {
         let options = CSVReaderOptions(bareQuotes: name == "location_coordinates" ? .keep : .reject)
         var writer = CSVWriter()
         try writer.readCSV(Corpus.bytes(name), options: options)
@@ -65,7 +65,7 @@ struct CSVSpectrumTests {
     }
 
     @Test(arguments: Corpus.names)
-    func isTheSameAtEverySplitPoint(_ name: String) throws {
+    func readsSameRecordsAtEverySplit(_ name: String) throws {
         let bytes = try Corpus.bytes(name)
         let options = CSVReaderOptions(bareQuotes: .keep)
         var whole = EventTrace()

@@ -21,7 +21,7 @@ import Testing
 
     // Both tests run in their own process because the peak covers all tests of a process.
 
-    @Test func anOpenQuoteEndsInBoundedMemory() async {
+    @Test func openQuoteStopsInBoundedMemory() async {
         await #expect(processExitsWith: .success) {
             let chunk = [UInt8](repeating: 0x78, count: 1 << 20)
             let options = CSVReaderOptions(limits: StreamLimits(stringByteCount: 8 << 20))
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func moreThanTheBoundIsReadInTheBound() async {
+    @Test func readsLargeInputInBoundedMemory() async {
         await #expect(processExitsWith: .success) {
             var chunk: [UInt8] = []
             for row in 0..<20_000 { chunk += Array("\(row),\"a \"\"name\"\", \(row)\",0.5\r\n".utf8) }
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func aMillionColumnsAreRefused() {
+    @Test func refusesAMillionColumns() {
         let header = [UInt8](repeating: UInt8(ascii: ","), count: 1_000_000)
         let error = #expect(throws: StreamError.self) { try CSV.forEachRow(in: header) { _ in } }
         #expect(error?.kind == .limitExceeded)

@@ -71,7 +71,7 @@ struct PythonTests {
         return try JSONSerialization.jsonObject(with: Python.run(script.joined(separator: "\n"), input))
     }
 
-    @Test func pythonReadsWhatIsWritten() throws {
+    @Test func pythonReadsOurOutput() throws {
         let texts = try Self.tables.enumerated().map { index, table in
             let (dialect, python) = Self.dialect(index)
             var writer = CSVWriter(
@@ -87,7 +87,7 @@ struct PythonTests {
         for (index, table) in Self.tables.enumerated() { #expect(tables[index] == table, "table \(index)") }
     }
 
-    @Test func readsWhatPythonWrites() throws {
+    @Test func readsOutputOfPython() throws {
         let tables = Self.tables.enumerated().map { index, table in
             var python = Self.dialect(index).python
             // For a row with a single empty field, Python writes a pair of quotes, as the package does.

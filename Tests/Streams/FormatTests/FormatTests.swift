@@ -59,7 +59,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
     }
 
     @Test(arguments: formats)
-    func readsWhatItWrites(_ format: any StreamFormat) throws {
+    func readsItsOwnOutput(_ format: any StreamFormat) throws {
         try check(format)
     }
 
@@ -163,7 +163,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
         ("1.5,2,true,", "error"), ("1,x,true,", "error"), ("1,2,yes,", "error"), (",2,true,", "error"),
         ("99999999999999999999,2,true,", "error"), ("1,,true,", "error"), ("1,1e999,true,", "error"),
     ])
-    func textIsWhatTheTypeExpects(_ record: String, _ expected: String) {
+    func convertsTextToExpectedTypes(_ record: String, _ expected: String) {
         let text = "id,ratio,isOpen,count\n\(record)\n"
         #expect((try? CSV.decode([BoundSample].self, from: text)[0].shown) ?? "error" == expected, "bound")
         #expect((try? CSV.decode([CodedSample].self, from: text)[0].shown) ?? "error" == expected, "Codable")
@@ -174,7 +174,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
     @Test(arguments: [
         (" 007 ,+1.50, 1 , ", "7 1.5 true nil"), ("\n-01\n,\t.5,true,1", "error"), ("+-1,1,true,1", "error"),
     ])
-    func elementsMayHaveSpace(_ record: String, _ expected: String) { expectElements(record, expected) }
+    func acceptsSpaceAroundElementValues(_ record: String, _ expected: String) { expectElements(record, expected) }
 
     private func expectElements(_ record: String, _ expected: String) {
         let fields = record.split(separator: ",", omittingEmptySubsequences: false)
@@ -184,7 +184,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
         #expect((try? XML.decode(CodedSample.self, from: xml).shown) ?? "error" == expected, "Codable elements")
     }
 
-    @Test func arraysOfOneElement() throws {
+    @Test func decodesArraysOfOneElement() throws {
         struct Book: Codable, Equatable {
             var title: String
             var author: [String]
@@ -202,7 +202,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
     }
 
     @Test(arguments: formats)
-    func boundWinsOverCodable(_ format: any StreamFormat) throws {
+    func prefersBindingsToCodable(_ format: any StreamFormat) throws {
         try checkDouble(format)
         #expect(try JSON.decode(DoubleStop.self, from: "{\"id\":3}").id == 3, "a static function")
         #expect(try JSON().decode([DoubleStop].self, from: "[{\"id\":3}]").map(\.id) == [3], "a function of JSON")
@@ -256,7 +256,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
     }
 
     @Test(arguments: formats)
-    func readsTheSameAtEverySplitPoint(_ format: any StreamFormat) throws { try checkPushed(format) }
+    func readsSameValuesAtEverySplit(_ format: any StreamFormat) throws { try checkPushed(format) }
 
     private func checkPushed(_ format: some StreamFormat) throws {
         for isBroken in [false, true] {
@@ -284,7 +284,7 @@ struct DoubleStop: StreamObject, Codable, Equatable {
         return lines.text
     }
 
-    @Test func failuresLeaveFilesAsTheyAre() throws {
+    @Test func failedWritesKeepFiles() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "format-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         try JSON.write(["a": 1], to: .file(path))

@@ -24,7 +24,7 @@ import XMLStreaming
         }
     }
 
-    @Test func containersOutliveARecordThatFails() throws {
+    @Test func retainedContainersOutliveFailedRecords() throws {
         let json =
             "[" + (0..<40).map { "{\"id\":\($0),\"name\":\"name of \($0), a longer text\"}" }.joined(separator: ",")
             + "]"
@@ -89,7 +89,7 @@ import XMLStreaming
         #expect(found.map { "\($0.amount)" } == ["123456789.012345", "0.1"])
     }
 
-    @Test func rootsWithoutRecordsAreRefused() {
+    @Test func refusesRootsWithoutRecords() {
         for text in ["1", "\"x\"", "null", "{}", "{\"a\":{\"id\":1}}", "true"] {
             #expect(throws: StreamError.self, "bound, \(text)") { try JSON.decodeEach(Row.self, from: text) { _ in } }
             #expect(throws: StreamError.self, "Codable, \(text)") {
@@ -105,7 +105,7 @@ import XMLStreaming
     }
 
     /// The encoding declared in a document applies to its bytes, not to a string.
-    @Test func stringsAreTextWhateverTheyDeclare() throws {
+    @Test func ignoresEncodingDeclarationsOfStrings() throws {
         struct Named: StreamObject { var name = "" }
         struct CodedNamed: Codable { var name: String }
         for encoding in ["ISO-8859-1", "UTF-16"] {
@@ -135,7 +135,7 @@ import XMLStreaming
     }
 
     /// Keys that occur only once don't slow down the following records.
-    @Test func keysOfRecordsAreForgotten() throws {
+    @Test func decodesManyDifferentKeysQuickly() throws {
         func decode(_ count: Int) throws {
             let text = "[" + (0..<count).map { "{\"key\($0)\":\($0)}" }.joined(separator: ",") + "]"
             var sum = 0
@@ -147,7 +147,7 @@ import XMLStreaming
     }
 
     /// Codable and bound types read empty text and elements with attributes alike.
-    @Test func emptyTextAndAttributes() throws {
+    @Test func bothDecodersAgreeOnEmptyText() throws {
         enum Color: String, Codable, StreamValue { case red }
         struct Coded: Codable {
             var small: Int8?
@@ -174,7 +174,7 @@ import XMLStreaming
         #expect(throws: StreamError.self) { try CSV.decode([[String: Int]].self, from: "a,b\n1,x\n") }
     }
 
-    @Test func linesEndOnce() throws {
+    @Test func refusesInputAfterFinish() throws {
         let lines = MessageLines()
         var reader = JSONLines().pushReader(into: lines)
         try reader.feed("1\n2")

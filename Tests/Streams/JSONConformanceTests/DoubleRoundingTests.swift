@@ -60,7 +60,7 @@ private struct LastNumber: PartialSink {
         }
     }
 
-    @Test func readsMiddlesBetweenDoubles() throws {
+    @Test func roundsMidpointsBetweenDoubles() throws {
         var random = SeededRandom(seed: 2)
         for _ in 0..<max(1, Self.count / 20) {
             let value = randomDouble(&random)
@@ -102,7 +102,7 @@ private struct LastNumber: PartialSink {
     }
 
     /// Reads numbers around the values of floats, their midpoints and whole numbers, as integers, floats and doubles.
-    @Test func readsNumbersOfEachTypeAsIfAlone() throws {
+    @Test func readsNumbersAlikeInEveryContext() throws {
         struct Row: Codable, StreamObject {
             var double = 0.0
             var float: Float? = 0
@@ -130,7 +130,7 @@ private struct LastNumber: PartialSink {
     }
 
     /// Compares integers of up to 64 bits in different spellings with their digits.
-    @Test func readsIntegersOfAnySpelling() throws {
+    @Test func readsIntegersInAnySpelling() throws {
         var random = SeededRandom(seed: 6)
         for _ in 0..<max(1, Self.count / 4) {
             let integer = Int64(bitPattern: random.next()) >> Int64.random(in: 0..<63, using: &random)

@@ -64,7 +64,7 @@ import Testing
         #expect(read("[1", repeating: ",{\"a\":[2]}", to: 8 << 20, "]") == nil)
     }
 
-    @Test func stopsAtTheTotal() {
+    @Test func stopsAtTotalByteLimit() {
         let options = JSONReaderOptions(limits: StreamLimits(totalByteCount: 1_000_000))
         let error = read("[1", repeating: ",1", to: 2 << 20, "]", options: options)
         #expect(error?.kind == .limitExceeded)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func nestsAsDeepAsItMay() {
+    @Test func readsMillionsOfLevels() {
         // Use millions of levels. Each needs one bit of memory, and no recursion.
         let options = JSONReaderOptions(limits: StreamLimits(depth: 1 << 30))
         let error = read("", repeating: "[", to: 4 << 20, "]", options: options)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func acceptsTheUTF8ThatTheStandardLibraryAccepts() {
+    @Test func agreesWithTheStandardLibraryOnUTF8() {
         // Use every pair of bytes, and every beginning of three and four bytes with the values around each boundary.
         let edges: [UInt8] = [0x00, 0x22, 0x5C, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
         var rows: [[UInt8]] = []

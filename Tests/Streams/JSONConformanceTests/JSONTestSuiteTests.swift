@@ -91,7 +91,7 @@ struct JSONTestSuiteTests {
         #expect(Corpus.names.count == 318)
     }
 
-    @Test func decidesEveryFile() throws {
+    @Test func acceptsOrRefusesFilesAsExpected() throws {
         for name in Corpus.names {
             let outcome = Corpus.outcome(try Corpus.bytes(name))
             switch name.prefix(2) {
@@ -108,7 +108,7 @@ struct JSONTestSuiteTests {
         }
     }
 
-    @Test func givesOneOutcomeForEveryDivision() throws {
+    @Test func outcomeDoesNotDependOnDivision() throws {
         for name in Corpus.names {
             let bytes = try Corpus.bytes(name)
             // With spaces after it, the same document also goes through the fast path.
@@ -125,7 +125,7 @@ struct JSONTestSuiteTests {
         }
     }
 
-    @Test func writesWhatItReads() throws {
+    @Test func roundTripsFiles() throws {
         for name in Corpus.names where name.hasPrefix("y_") {
             let bytes = try Corpus.bytes(name)
             for options in [JSONWriterOptions(), .pretty] {
@@ -137,7 +137,7 @@ struct JSONTestSuiteTests {
         }
     }
 
-    @Test func reportsTheEndAtEveryCut() throws {
+    @Test func reportsUnexpectedEndAtEveryCut() throws {
         for name in Corpus.names {
             // A document that is truncated at any byte is never accepted as complete and never causes a crash.
             let bytes = try Corpus.bytes(name)

@@ -80,7 +80,7 @@ import Testing
         return nil
     }
 
-    @Test func makesNoTreeAndNoRowOfATruncatedText() throws {
+    @Test func deliversNothingOfTruncatedText() throws {
         for count in 0..<Self.document.count {
             let text = Array(Self.document.prefix(count))
             var tree = PropertyListBuilder()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func deliversNothingOfAnElementThatIsWrong() throws {
+    @Test func deliversNothingOfInvalidElements() throws {
         let wrong = [
             #"{"id":"#, #"{"id":x}"#, #"{"id":1 "text":""}"#, #"{"id":01}"#, "{\"text\":\"\u{0}\"}",
             #"{"text":"\ud800"}"#,
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func keepsTheLastOfRepeatedNames() throws {
+    @Test func lastOfRepeatedNamesWins() throws {
         let text = #"[{"id":1,"id":2,"text":"a","inner":{"note":"x"},"text":"b","inner":{"numbers":[5]}}]"#
         var builder = try ObjectBuilder<[Record]>()
         try builder.readJSON(text)
@@ -139,7 +139,7 @@ import Testing
         #expect(try JSONStreamDecoder().decode([Codable].self, from: text).map(\.id) == [2])
     }
 
-    @Test func decodesNothingOfBadText() {
+    @Test func decodesNothingOfInvalidText() {
         struct Small: Decodable { var id: Int? }
         for text in ["", "[", "[{}", "[{\"id\":1}", "[{\"id\":1}]x", " \u{FEFF}[]", "[{\"id\":1},]", "[]\0"] {
             #expect(throws: DecodingError.self, "\(text.debugDescription)") {

@@ -35,7 +35,7 @@ import Testing
         return builder.value
     }
 
-    @Test func foundationReadsBinaryThatWeWrite() throws {
+    @Test func foundationReadsOurBinary() throws {
         for (seed, value) in values(PlistValue.Choices()).enumerated() {
             for limit in [0, 1 << 20] {
                 let data = try binary(value, sharedValueLimit: limit)
@@ -53,7 +53,7 @@ import Testing
         try expectEqual(PlistValue(foundation: list), value, "strings")
     }
 
-    @Test func weReadBinaryThatFoundationWrites() throws {
+    @Test func readsBinaryOfFoundation() throws {
         for (seed, value) in values(PlistValue.Choices()).enumerated() {
             let data = try PropertyListSerialization.data(
                 fromPropertyList: value.foundation, format: .binary, options: 0)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func foundationReadsOldTextThatWeWrite() throws {
+    @Test func foundationReadsOurOpenStepText() throws {
         for (seed, value) in values(PlistValue.Choices()).enumerated() {
             let value = value.inOldText
             for layout in [OpenStepPlistWriterOptions.Layout.compact, .pretty(indent: 2)] {
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Reads texts with omitted, doubled or exchanged bytes. If both readers accept a text, their values must be equal.
-    @Test func weReadOldTextAsFoundationDoes() throws {
+    @Test func readsOpenStepTextLikeFoundation() throws {
         var random = SeededRandom(seed: 7)
         let samples = [
             "{ a = b; \"c d\" = (e, \"f\\\"g\", <0fbd 77>); /* h */ i = { j = 'k'; }; } // l\n",
@@ -130,7 +130,7 @@ import Testing
     /// feeds.
     private static let xmlChoices = PlistValue.Choices(dateStep: 1, hasControls: false, hasSpecialReals: false)
 
-    @Test func foundationReadsXMLThatWeWrite() throws {
+    @Test func foundationReadsOurXML() throws {
         for (seed, value) in values(Self.xmlChoices).enumerated() {
             let data = try xml(value)
             let list = try PropertyListSerialization.propertyList(from: data, options: [], format: nil)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func weReadXMLThatFoundationWrites() throws {
+    @Test func readsXMLOfFoundation() throws {
         for (seed, value) in values(Self.xmlChoices).enumerated() {
             let data = try PropertyListSerialization.data(fromPropertyList: value.foundation, format: .xml, options: 0)
             try expectEqual(try readXML(data), value, "seed \(seed)")
@@ -182,7 +182,7 @@ import Testing
     /// Python's datetimes have microseconds.
     private static let pythonChoices = PlistValue.Choices(dateStep: 1 / 64)
 
-    @Test func pythonReadsAndWritesBinaryAsWeDo() throws {
+    @Test func agreesWithPythonOnBinary() throws {
         let values = values(Self.pythonChoices)
         var files: [String: Data] = [:]
         for (seed, value) in values.enumerated() { files["controls-\(seed)"] = try binary(value) }
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func pythonReadsAndWritesXMLAsWeDo() throws {
+    @Test func agreesWithPythonOnXML() throws {
         let choices = PlistValue.Choices(dateStep: 1, hasControls: false)
         let values = values(choices)
         var files: [String: Data] = [:]

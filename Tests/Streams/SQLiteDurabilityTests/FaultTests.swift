@@ -131,7 +131,7 @@ struct BulkRow: StreamObject {
     }
 
     @Test(.enabled(if: SmallDisk.isAvailable, "a read-only file system needs root"))
-    func readOnlyDirectoryIsAnError() throws {
+    func reportsReadOnlyDirectory() throws {
         let disk = try SmallDisk(kibibytes: 512)
         do {
             let connection = try open(disk.path("there.sqlite"))
@@ -150,7 +150,7 @@ struct BulkRow: StreamObject {
     }
 
     @Test(.enabled(if: getuid() != 0, "root may write everywhere"))
-    func directoryWithoutPermissionIsAnError() throws {
+    func reportsMissingPermission() throws {
         let directory = try TemporaryDirectory()
         _ = try open(directory.path("there.sqlite")).run("CREATE TABLE t (a)")
         chmod(directory.url.path, 0o555)
@@ -164,7 +164,7 @@ struct BulkRow: StreamObject {
 
     // MARK: Locks
 
-    @Test func lockOfAnotherProcessIsWaitedForAndReported() throws {
+    @Test func waitsForLocksAndReportsThem() throws {
         let directory = try TemporaryDirectory()
         let input = directory.path("people.json")
         try KillTests.writePeople(64, to: input)
@@ -234,7 +234,7 @@ struct BulkRow: StreamObject {
 
     // MARK: Damage
 
-    @Test func damagedFilesAreErrorsAndNeverCrashes() throws {
+    @Test func reportsDamagedFilesWithoutCrash() throws {
         let directory = try TemporaryDirectory()
         let whole = directory.path("whole.sqlite")
         try KillTests.writePeople(640, to: directory.path("people.json"))
@@ -289,7 +289,7 @@ struct BulkRow: StreamObject {
         ("ALTER TABLE person ADD COLUMN must TEXT NOT NULL DEFAULT 'x'", ""),
         ("CREATE TRIGGER t BEFORE INSERT ON phone BEGIN SELECT RAISE(ABORT, 'not now'); END", "not now"),
     ])
-    func changedSchemaIsAnErrorOrDoesNotMatter(change: String, expected: String) throws {
+    func reportsIncompatibleSchemaChanges(change: String, expected: String) throws {
         let directory = try TemporaryDirectory()
         let connection = try open(directory.path("changed.sqlite"))
         var importer = try Importer(.people, into: connection, options: options(batchSize: 2))
@@ -322,7 +322,7 @@ struct BulkRow: StreamObject {
         ("CREATE TABLE a (b); CREATE TABLE c (d,,)", 38, "near \",\": syntax error"),
         ("SELECT 'größer', 'x", 19, "unrecognized token: \"'x\""),
     ])
-    func wrongSQLIsAnErrorWithItsPlace(sql: String, byteOffset: Int?, message: String) throws {
+    func reportsOffsetOfInvalidSQL(sql: String, byteOffset: Int?, message: String) throws {
         let directory = try TemporaryDirectory()
         let connection = try open(directory.path("script.sqlite"))
         let error = #expect(throws: SQLiteError.self) { try connection.transaction { try connection.execute(sql) } }
@@ -332,7 +332,7 @@ struct BulkRow: StreamObject {
         #expect(try connection.value("SELECT count(*) FROM sqlite_schema") == 0, "statements before it")
     }
 
-    @Test func textWithNULIsAnErrorWithItsPlace() throws {
+    @Test func reportsLocationOfTextWithNUL() throws {
         let directory = try TemporaryDirectory()
         let connection = try open(directory.path("nul.sqlite"))
         var importer = try Importer(.people, into: connection, options: options())
@@ -345,7 +345,7 @@ struct BulkRow: StreamObject {
         #expect(try connection.value("SELECT count(*) FROM person") == 0)
     }
 
-    @Test func blobsBeyondTheLimitAreRefusedUnread() throws {
+    @Test func refusesTooLongBlobsUnread() throws {
         let directory = try TemporaryDirectory()
         let connection = try open(directory.path("blob.sqlite"))
         try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a BLOB)")

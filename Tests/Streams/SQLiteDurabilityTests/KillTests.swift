@@ -93,7 +93,7 @@ import Testing
         return try statement.values()
     }
 
-    @Test(arguments: [true, false]) func killedImportGoesOnToTheWholeResult(keepsProgress: Bool) throws {
+    @Test(arguments: [true, false]) func killedImportContinuesToCompleteResult(keepsProgress: Bool) throws {
         let count = 1_280
         let input = try TemporaryDirectory()
         try Self.writePeople(count, to: input.path("people.json"))

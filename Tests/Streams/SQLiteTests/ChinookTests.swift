@@ -114,7 +114,7 @@ struct ChinookTests {
         #expect(log.names == ["AC/DC", "Accept", "Aerosmith"])
     }
 
-    @Test func checksTypesAgainstItsTables() throws {
+    @Test func checksTypesAgainstTables() throws {
         let connection = try Chinook.open()
         let options = SQLiteTableOptions(primaryKey: ["ArtistId"], missingTable: .reject)
         let artists = try SQLiteTable<Artist>(connection, "artists", options: options)
@@ -135,7 +135,7 @@ struct ChinookTests {
         #expect(write?.code == .readOnly)
     }
 
-    @Test func changesACopy() throws {
+    @Test func writesToACopy() throws {
         try Chinook.withCopy { path in
             let connection = try SQLiteConnection(path: path)
             var writer = try SQLiteTableWriter(connection, table: "artists")

@@ -11,7 +11,7 @@ import Testing
     /// `.ci/run`.
     static let parts = UInt64(ProcessInfo.processInfo.environment["SQLITE_PARTS"] ?? "") ?? 2
 
-    @Test(arguments: Array(0..<parts)) func insertsAsPlainSQL(part: UInt64) throws {
+    @Test(arguments: Array(0..<parts)) func insertsLikePlainSQL(part: UInt64) throws {
         for seed in (100 + part * 20)..<(120 + part * 20) {
             #expect(try InsertAgreement.difference(seed: seed) == nil)
         }

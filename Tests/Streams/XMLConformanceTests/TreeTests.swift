@@ -51,7 +51,7 @@ struct TreeTests {
         return "<\(node.name)\(tag)>" + node.children.map(canonical).joined() + "</\(node.name)>"
     }
 
-    @Test func treesAreWrittenBackByteForByte() throws {
+    @Test func writesUnchangedTreesByteForByte() throws {
         #expect(Self.documents.count > 400, "\(Self.documents.count) documents")
         for (test, bytes, canonical) in Self.documents {
             for (depth, keepsWhitespace) in [(Int.max, true), (1, true), (2, true), (3, true), (.max, false)] {
@@ -67,7 +67,7 @@ struct TreeTests {
         }
     }
 
-    @Test func changedTreesAreWellFormed() throws {
+    @Test func changedTreesStayWellFormed() throws {
         for (test, bytes, _) in Self.documents {
             let lacksValues = try Self.lacksValues(test, bytes)
             for depth in [Int.max, 1] {
@@ -90,7 +90,7 @@ struct TreeTests {
         }
     }
 
-    @Test func whatTheWriterWritesIsTheSameWhenReadAgain() throws {
+    @Test func roundTripsDocuments() throws {
         var refusedCount = 0
         for (test, bytes, canonical) in Self.documents {
             var writer = XMLWriter(options: XMLWriterOptions(checksNamespaces: test.knowsNamespaces))

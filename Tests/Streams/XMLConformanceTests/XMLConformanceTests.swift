@@ -31,7 +31,7 @@ struct XMLConformanceTests {
 
     static func options(_ test: XMLCase) -> XMLReaderOptions { XMLReaderOptions(knowsNamespaces: test.knowsNamespaces) }
 
-    @Test func theSuiteIsThere() {
+    @Test func suiteIsComplete() {
         #expect(XMLCatalog.cases.count > 900)
         for test in XMLCatalog.cases {
             #expect(FileManager.default.isReadableFile(atPath: test.file.path), "\(test.id) at \(test.file.path)")
@@ -39,7 +39,7 @@ struct XMLConformanceTests {
         #expect(Set(Self.decisions.keys).isSubset(of: XMLCatalog.cases.map(\.id)))
     }
 
-    @Test func decidesAsTheSuiteSays() {
+    @Test func acceptsOrRefusesDocumentsAsExpected() {
         for test in XMLCatalog.cases {
             let error = Self.outcome(test.bytes, Self.options(test)).error
             if let decision = Self.decisions[test.id] {
@@ -57,7 +57,7 @@ struct XMLConformanceTests {
         }
     }
 
-    @Test func writesTheOutputs() throws {
+    @Test func writesExpectedOutputs() throws {
         var count = 0
         for test in XMLCatalog.cases where test.type == "valid" && test.entities == "none" {
             guard let output = test.output, Self.decisions[test.id] == nil else { continue }
@@ -77,7 +77,7 @@ struct XMLConformanceTests {
     /// The number of splits of a long document. `XML_SPLITS` sets a larger number, as in the second tier of `.ci/run`.
     private static let splitCount = Int(ProcessInfo.processInfo.environment["XML_SPLITS"] ?? "") ?? 60
 
-    @Test func isTheSameInAnyPieces() {
+    @Test func outcomeDoesNotDependOnSplits() {
         for test in XMLCatalog.cases {
             let (bytes, options) = (test.bytes, Self.options(test))
             let expected = Self.outcome(bytes, options)

@@ -83,7 +83,7 @@ extension CSVLoanTests: SelfTesting {
             "testFillsBoundTypes": testFillsBoundTypes,
             "testReportsValuesThatDoNotFit": testReportsValuesThatDoNotFit,
             "testFillsDefaultsAndClasses": testFillsDefaultsAndClasses,
-            "testHandsOverRecords": testHandsOverRecords,
+            "testDeliversRecords": testDeliversRecords,
             "testForgetsReplacedSink": testForgetsReplacedSink,
             "testFillsDefaultsWithoutMatchingColumns": testFillsDefaultsWithoutMatchingColumns,
         ]
@@ -177,7 +177,7 @@ extension CSVLoanTests: SelfTesting {
         expectEqual(trips[99].name, "trip 99", "a name of an object")
     }
 
-    private static func testHandsOverRecords() throws {
+    private static func testDeliversRecords() throws {
         var sum = 0
         let text = "a,b\n" + (0..<500).map { "\($0),x\n" }.joined()
         var stream = try RecordStream<Line>(depth: 1) { line in sum += line.a }

@@ -222,13 +222,13 @@ import InClassTesting
 extension ContainerLayout: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsLayoutOfContainers": testKnowsLayoutOfContainers,
+            "testRecognizesLayoutOfContainers": testRecognizesLayoutOfContainers,
             "testNeverSharesAContainerInUse": testNeverSharesAContainerInUse,
             "testKeepsContainersThatAreRetained": testKeepsContainersThatAreRetained,
         ]
     }
 
-    private static func testKnowsLayoutOfContainers() { expectTrue(isReference, "the layout of containers") }
+    private static func testRecognizesLayoutOfContainers() { expectTrue(isReference, "the layout of containers") }
 
     @safe
     private final class Box {

@@ -277,7 +277,7 @@ extension EncodedNodesTests: SelfTesting {
         [
             "testSendsChildrenInOrder": testSendsChildrenInOrder,
             "testKeepsTheLastOfEachKey": testKeepsTheLastOfEachKey,
-            "testHoldsTextOfEveryLength": testHoldsTextOfEveryLength,
+            "testStoresTextOfEveryLength": testStoresTextOfEveryLength,
             "testReturnsPathsOfNodes": testReturnsPathsOfNodes,
             "testRemovesChildren": testRemovesChildren,
         ]
@@ -316,7 +316,7 @@ extension EncodedNodesTests: SelfTesting {
         expectEqual(try sent(&nodes), "{ key \"a\" integer 3 key \"b\" integer 2 key \"c\" integer 5 }", "members")
     }
 
-    private static func testHoldsTextOfEveryLength() throws {
+    private static func testStoresTextOfEveryLength() throws {
         for length in [0, 1, 7, 8, 9, 16, 255, 70_000] {
             var nodes = EncodedNodes(keyMapping: .exact)
             let text = String(repeating: "x", count: length)

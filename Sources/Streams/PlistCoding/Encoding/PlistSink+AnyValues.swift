@@ -78,7 +78,7 @@ extension AnyValueTests: SelfTesting {
         [
             "testWritesValuesOfAnyType": testWritesValuesOfAnyType,
             "testWritesTheDigitsOfAFloat": testWritesTheDigitsOfAFloat,
-            "testPassesOnErrorsOfTheSink": testPassesOnErrorsOfTheSink,
+            "testRethrowsErrorsOfTheSink": testRethrowsErrorsOfTheSink,
         ]
     }
 
@@ -108,7 +108,7 @@ extension AnyValueTests: SelfTesting {
         expectEqual(coded.text, "{ key \"k\" real 0.1 }", "by its encoder")
     }
 
-    private static func testPassesOnErrorsOfTheSink() throws {
+    private static func testRethrowsErrorsOfTheSink() throws {
         let error = expectThrows(StreamError.self, "a sink that refuses") {
             var builder = try ObjectBuilder<[Int]>()
             try builder.write(any: [1, "x"] as [Any])

@@ -66,7 +66,7 @@ extension ISO8601Text: SelfTesting {
             "testUsesGregorianCalendarForAllDates": testUsesGregorianCalendarForAllDates,
             "testRefusesInvalidTextsAndDates": testRefusesInvalidTextsAndDates,
             "testFractionsNeverChangeTheDay": testFractionsNeverChangeTheDay,
-            "testReadsTheZonesOfFoundation": testReadsTheZonesOfFoundation,
+            "testReadsTimeZonesLikeFoundation": testReadsTimeZonesLikeFoundation,
             "testReadsOnlyPossibleLeapSeconds": testReadsOnlyPossibleLeapSeconds,
         ]
     }
@@ -159,7 +159,7 @@ extension ISO8601Text: SelfTesting {
         expectEqual(written, "1582-12-27T23:59:59Z", "microseconds before a day")
     }
 
-    private static func testReadsTheZonesOfFoundation() {
+    private static func testReadsTimeZonesLikeFoundation() {
         let rows: [(String, Double)] = [
             ("Z", 0), ("z", 0), ("+01:00", -3_600), ("+0100", -3_600), ("+01", -3_600), ("-01:30", 5_400),
             ("-0130", 5_400), ("+14:00", -50_400), ("-00:00", 0), (".5Z", 0.5), (".5+01:00", -3_599.5),

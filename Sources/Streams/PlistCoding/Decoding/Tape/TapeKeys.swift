@@ -237,7 +237,7 @@ extension TapeKeysTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNumbersKeysInOrder": testNumbersKeysInOrder,
-            "testExpectsTheKeyThatFollowed": testExpectsTheKeyThatFollowed,
+            "testPredictsTheNextKey": testPredictsTheNextKey,
             "testDistinguishesSimilarKeys": testDistinguishesSimilarKeys,
             "testFindsCollidingKeys": testFindsCollidingKeys,
             "testMovesCollidingKeysIntoASet": testMovesCollidingKeysIntoASet,
@@ -263,7 +263,7 @@ extension TapeKeysTests: SelfTesting {
         expectNil(keys.index(of: "none"), "the index of none")
     }
 
-    private static func testExpectsTheKeyThatFollowed() {
+    private static func testPredictsTheNextKey() {
         var keys = TapeKeys()
         func expected(_ name: String, after last: UInt32, isFirst: Bool) -> UInt32 {
             unsafe Array(name.utf8).withUnsafeBytes { unsafe keys.expected($0.bytes, after: last, isFirst: isFirst) }

@@ -376,7 +376,7 @@ extension PropertyBindingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsAndSetsMembers": testReadsAndSetsMembers,
-            "testConvertsAsBuildersDo": testConvertsAsBuildersDo,
+            "testConvertsLikeBuilders": testConvertsLikeBuilders,
             "testFollowsOptionals": testFollowsOptionals,
             "testFollowsObjects": testFollowsObjects,
             "testUsesDeclaredMembers": testUsesDeclaredMembers,
@@ -412,7 +412,7 @@ extension PropertyBindingTests: SelfTesting {
         expectEqual(person.address.street, "a street", "the value itself")
     }
 
-    private static func testConvertsAsBuildersDo() throws {
+    private static func testConvertsLikeBuilders() throws {
         var person = Person()
         let age = try PropertyBinding<Person>("age")
         try age.set(7 as UInt8, of: &person)

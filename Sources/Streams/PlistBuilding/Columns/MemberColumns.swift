@@ -280,7 +280,7 @@ extension MemberColumns: SelfTesting {
             "testFindsKindsAndStorage": testFindsKindsAndStorage,
             "testSendsEveryColumn": testSendsEveryColumn,
             "testSendsACell": testSendsACell,
-            "testSetsAnInteger": testSetsAnInteger,
+            "testSetsIntegersThatFit": testSetsIntegersThatFit,
         ]
     }
 
@@ -357,7 +357,7 @@ extension MemberColumns: SelfTesting {
         expectEqual(error?.kind, .misuse, "kind")
     }
 
-    private static func testSetsAnInteger() throws {
+    private static func testSetsIntegersThatFit() throws {
         var sample = Sample()
         let columns = try MemberColumns(Sample.self, keyMapping: .exact)
         try unsafe withUnsafeMutablePointer(to: &sample) { value in

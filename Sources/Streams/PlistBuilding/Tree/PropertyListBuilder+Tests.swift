@@ -37,7 +37,7 @@ extension PropertyListBuilder {
         expectEqual(nested[1]?["a"]?.integerValue, 2, "the same key in another dictionary")
     }
 
-    static func testHoldsTextOfEveryLength() throws {
+    static func testStoresTextOfEveryLength() throws {
         for length in [0, 1, 7, 8, 9, 15, 16, 255, 256, 65_536, 0xFF_FFFE, 0xFF_FFFF] {
             let text = String(decoding: [UInt8](repeating: 0x78, count: length), as: UTF8.self)
             var builder = PropertyListBuilder()

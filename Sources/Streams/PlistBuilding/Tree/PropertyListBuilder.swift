@@ -332,7 +332,7 @@ extension PropertyListBuilder: SelfTesting {
         [
             "testSendsSameMessagesAsReceived": testSendsSameMessagesAsReceived,
             "testKeepsTheLastOfDuplicateKeys": testKeepsTheLastOfDuplicateKeys,
-            "testHoldsTextOfEveryLength": testHoldsTextOfEveryLength,
+            "testStoresTextOfEveryLength": testStoresTextOfEveryLength,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesDeepNesting": testRefusesDeepNesting,
             "testReturnsNoPartialResult": testReturnsNoPartialResult,

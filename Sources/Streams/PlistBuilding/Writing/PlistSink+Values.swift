@@ -98,7 +98,7 @@ extension StreamEncodableTests: SelfTesting {
             "testWritesTheDigitsOfAFloat": testWritesTheDigitsOfAFloat,
             "testFollowsPolicyForNil": testFollowsPolicyForNil,
             "testWritesMembersOfSubclasses": testWritesMembersOfSubclasses,
-            "testOwnEncoderAlwaysWins": testOwnEncoderAlwaysWins,
+            "testCustomEncoderAlwaysWins": testCustomEncoderAlwaysWins,
             "testRefusesCyclicObjects": testRefusesCyclicObjects,
             "testReportsPathOfErrors": testReportsPathOfErrors,
         ]
@@ -167,7 +167,7 @@ extension StreamEncodableTests: SelfTesting {
         expectEqual(typed.text, "[ { key \"name\" string \"shape\" } \(circle) ]", "as an element")
     }
 
-    private static func testOwnEncoderAlwaysWins() throws {
+    private static func testCustomEncoderAlwaysWins() throws {
         expectEqual(try trace(Written()), "integer 1", "own")
         expectEqual(try trace(AlsoWritten()), "integer 1", "inherited")
         var typed = EventTrace()

@@ -258,7 +258,7 @@ extension ByteOutputTests: SelfTesting {
         [
             "testGrowsInMemory": testGrowsInMemory,
             "testThrowsIfMemoryIsExhausted": testThrowsIfMemoryIsExhausted,
-            "testWritesOutWhenFull": testWritesOutWhenFull,
+            "testWritesBufferWhenFull": testWritesBufferWhenFull,
             "testHoldsBytesInMemoryIfAsked": testHoldsBytesInMemoryIfAsked,
             "testReportsErrorsOfTheDescriptor": testReportsErrorsOfTheDescriptor,
             "testWritesEachByteOnceDespiteErrors": testWritesEachByteOnceDespiteErrors,
@@ -285,7 +285,7 @@ extension ByteOutputTests: SelfTesting {
         expectEqual(output.bytes, Array("aaaa".utf8), "bytes")
     }
 
-    private static func testWritesOutWhenFull() throws {
+    private static func testWritesBufferWhenFull() throws {
         try withPipe { read, write in
             var output = ByteOutput(descriptor: write, bufferByteCount: 64)
             for _ in 0..<100 { try output.append(0x61) }

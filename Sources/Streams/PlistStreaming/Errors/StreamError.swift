@@ -207,7 +207,7 @@ extension StreamError: SelfTesting {
         [
             "testDescribesPathMessageAndPosition": testDescribesPathMessageAndPosition,
             "testKeepsFirstPositionAndPath": testKeepsFirstPositionAndPath,
-            "testDescribesItselfLikeACompiler": testDescribesItselfLikeACompiler,
+            "testDescribesErrorsLikeACompiler": testDescribesErrorsLikeACompiler,
             "testDistinguishesStopRequests": testDistinguishesStopRequests,
             "testWrapsErrorsOfClosures": testWrapsErrorsOfClosures,
             "testAddsPathStepsFromInsideOut": testAddsPathStepsFromInsideOut,
@@ -280,7 +280,7 @@ extension StreamError: SelfTesting {
         expectEqual(stop.cause as? StreamError, ended, "cause of a request to stop another stream")
     }
 
-    private static func testDescribesItselfLikeACompiler() {
+    private static func testDescribesErrorsLikeACompiler() {
         let error = StreamError(.invalidSyntax, "expected a value, found ']'", position: place)
         expectEqual(
             error.compilerDescription(file: "a.json"), "a.json:3:7: error: expected a value, found ']'",

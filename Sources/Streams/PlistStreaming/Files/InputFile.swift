@@ -99,7 +99,7 @@ extension InputFileTests: SelfTesting {
         [
             "testReadsChunksToTheEnd": testReadsChunksToTheEnd,
             "testReportsUnreadableFiles": testReportsUnreadableFiles,
-            "testPassesOnErrorsOfTheClosure": testPassesOnErrorsOfTheClosure,
+            "testRethrowsErrorsOfTheClosure": testRethrowsErrorsOfTheClosure,
         ]
     }
 
@@ -120,7 +120,7 @@ extension InputFileTests: SelfTesting {
         expectEqual(chunks.flatMap { $0 }, Array("0123456789".utf8), "bytes")
     }
 
-    private static func testPassesOnErrorsOfTheClosure() throws {
+    private static func testRethrowsErrorsOfTheClosure() throws {
         let path = try temporaryDirectory() + "/file"
         // SAFETY: the path is a string that outlives the call.
         let descriptor = unsafe open(path, O_CREAT | O_WRONLY, 0o600)

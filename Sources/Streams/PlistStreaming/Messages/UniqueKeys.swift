@@ -105,7 +105,7 @@ extension UniqueKeysTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRefusesARepeatedKey": testRefusesARepeatedKey,
-            "testAllowsTheSameKeyElsewhere": testAllowsTheSameKeyElsewhere,
+            "testAllowsEqualKeysInOtherDictionaries": testAllowsEqualKeysInOtherDictionaries,
         ]
     }
 
@@ -146,7 +146,7 @@ extension UniqueKeysTests: SelfTesting {
         }
     }
 
-    private static func testAllowsTheSameKeyElsewhere() throws {
+    private static func testAllowsEqualKeysInOtherDictionaries() throws {
         expectEqual(
             try send("{a{ab}b{a}}"), "{ key \"a\" { key \"a\" null key \"b\" null } key \"b\" { key \"a\" null } }",
             "trace")

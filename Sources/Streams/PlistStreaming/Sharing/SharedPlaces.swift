@@ -60,7 +60,7 @@ extension SharedPlaces: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testHoldsOneAddressPerPlace": testHoldsOneAddressPerPlace,
-            "testGivesEachAddressToOneThread": testGivesEachAddressToOneThread,
+            "testDeliversEachAddressOnce": testDeliversEachAddressOnce,
         ]
     }
 
@@ -78,7 +78,7 @@ extension SharedPlaces: SelfTesting {
         expectTrue(unsafe places.take(1) == second && places.take(1) == nil, "taken once")
     }
 
-    private static func testGivesEachAddressToOneThread() async throws {
+    private static func testDeliversEachAddressOnce() async throws {
         let places = SharedPlaces()
         defer { places.deallocate() }
         // Each number is put once, and must be found exactly once.

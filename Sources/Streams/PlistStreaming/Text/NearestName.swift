@@ -33,9 +33,9 @@ package enum NearestName {
 import InClassTesting
 
 extension NearestName: SelfTesting {
-    package static var testSelectors: TestSelectors { ["testFindsTheNearest": testFindsTheNearest] }
+    package static var testSelectors: TestSelectors { ["testFindsNearestName": testFindsNearestName] }
 
-    private static func testFindsTheNearest() {
+    private static func testFindsNearestName() {
         let names = ["--from", "--to", "--pretty"]
         for (word, name) in [("--form", "--from"), ("--prety", "--pretty"), ("--tp", "--to"), ("--pretyt", "--pretty")]
         {

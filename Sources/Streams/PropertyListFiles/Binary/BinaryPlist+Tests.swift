@@ -19,7 +19,7 @@ extension BinaryPropertyList: SelfTesting {
             "testWritesKnownBytes": testWritesKnownBytes,
             "testUsesFewestBytes": testUsesFewestBytes,
             "testWritesSharedValuesOnce": testWritesSharedValuesOnce,
-            "testGrowsReferencesAndOffsets": testGrowsReferencesAndOffsets,
+            "testWidensReferencesAndOffsets": testWidensReferencesAndOffsets,
             "testKeepsUIDs": testKeepsUIDs,
             "testRefusesUnrepresentableValues": testRefusesUnrepresentableValues,
             "testRefusesMessagesOutOfOrder": testRefusesMessagesOutOfOrder,
@@ -116,7 +116,7 @@ extension BinaryPropertyList: SelfTesting {
             "[ real 0.0 date 0.0 integer 0 string \"0\" data 30 false ]", "values with like bytes")
     }
 
-    private static func testGrowsReferencesAndOffsets() throws {
+    private static func testWidensReferencesAndOffsets() throws {
         for count in [252, 253, 254, 255, 256, 257, 65_533, 65_534, 65_535, 65_536] {
             var writer = BinaryPlistWriter()
             try writer.beginArray()

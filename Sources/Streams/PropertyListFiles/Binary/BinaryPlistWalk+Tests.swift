@@ -13,7 +13,7 @@ extension BinaryPlistWalkTests: SelfTesting {
             "testReadsEveryIntegerSize": testReadsEveryIntegerSize,
             "testRefusesBadObjects": testRefusesBadObjects,
             "testRefusesBadTrailers": testRefusesBadTrailers,
-            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testReportsLocationOfErrors": testReportsLocationOfErrors,
             "testRefusesTruncatedFiles": testRefusesTruncatedFiles,
             "testSurvivesCorruptedBytes": testSurvivesCorruptedBytes,
             "testRefusesContainersInThemselves": testRefusesContainersInThemselves,
@@ -117,7 +117,7 @@ extension BinaryPlistWalkTests: SelfTesting {
         }
     }
 
-    private static func testReportsPlaceOfErrors() {
+    private static func testReportsLocationOfErrors() {
         let bytes = list([[0xD1, 1, 2], [0x61, 0, 0xFC], [0xA2, 3, 4], [0x09], [0x51, 0x80]])
         var trace = EventTrace()
         let error = expectThrows(StreamError.self, "no ASCII") { try trace.readBinaryPlist(bytes) }

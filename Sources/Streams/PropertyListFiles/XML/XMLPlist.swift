@@ -82,7 +82,7 @@ import InClassTesting
 extension XMLPropertyList: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
-        ["testReadsItsOwnOutput": testReadsItsOwnOutput, "testReportsPlaceOfErrors": testReportsPlaceOfErrors]
+        ["testReadsItsOwnOutput": testReadsItsOwnOutput, "testReportsLocationOfErrors": testReportsLocationOfErrors]
     }
 
     private struct Task: StreamObject, Equatable {
@@ -109,7 +109,7 @@ extension XMLPropertyList: SelfTesting {
         expectEqual(try decode([Task].self, from: .file(path)), tasks, "from a file")
     }
 
-    private static func testReportsPlaceOfErrors() throws {
+    private static func testReportsLocationOfErrors() throws {
         let error = expectThrows(StreamError.self, "another type") {
             _ = try decode([[Int]].self, from: encode([[1], [2]].map { ["a": $0] }))
         }

@@ -18,7 +18,7 @@ extension SQLiteConnection: SelfTesting {
             "testReportsOtherFiles": testReportsOtherFiles,
             "testReportsDamage": testReportsDamage,
             "testEnforcesLimits": testEnforcesLimits,
-            "testIsInterruptedFromAnotherThread": testIsInterruptedFromAnotherThread,
+            "testCanBeInterruptedFromAnotherThread": testCanBeInterruptedFromAnotherThread,
         ]
     }
 
@@ -184,7 +184,7 @@ extension SQLiteConnection: SelfTesting {
         expectEqual(error?.code, .tooBig, "code of a result")
     }
 
-    private static func testIsInterruptedFromAnotherThread() throws {
+    private static func testCanBeInterruptedFromAnotherThread() throws {
         let connection = try SQLiteConnection.inMemory()
         let (interrupter, end) = (connection.interrupter, DispatchSemaphore(value: 0))
         // Neither a task nor a shared queue: with a single processor, these would wait for the statement.

@@ -101,7 +101,7 @@ extension DecodingTests: SelfTesting {
         [
             "testDecodesRowsIntoCodableTypes": testDecodesRowsIntoCodableTypes,
             "testPrefersBindings": testPrefersBindings,
-            "testReportsPlaceOfDecodingErrors": testReportsPlaceOfDecodingErrors,
+            "testReportsLocationOfDecodingErrors": testReportsLocationOfDecodingErrors,
         ]
     }
 
@@ -170,7 +170,7 @@ extension DecodingTests: SelfTesting {
         expectEqual(try albums().fetchCursor("SELECT id FROM albums", as: Bound.self).next()?.id, 1, "by a cursor")
     }
 
-    private static func testReportsPlaceOfDecodingErrors() throws {
+    private static func testReportsLocationOfDecodingErrors() throws {
         let connection = try albums()
         let error = expectThrows(DecodingError.self, "text for an integer") {
             _ = try connection.fetchAll(

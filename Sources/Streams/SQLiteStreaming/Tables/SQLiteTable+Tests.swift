@@ -69,7 +69,7 @@ extension SQLiteTableTests: SelfTesting {
             "testRollsBackAndNamesTheRow": testRollsBackAndNamesTheRow,
             "testNamesTheRowAndColumnOfABadValue": testNamesTheRowAndColumnOfABadValue,
             "testUsesSavepointWithinTransaction": testUsesSavepointWithinTransaction,
-            "testIgnoresReplacesOrUpdates": testIgnoresReplacesOrUpdates,
+            "testFollowsConflictPolicy": testFollowsConflictPolicy,
         ]
     }
 
@@ -294,7 +294,7 @@ extension SQLiteTableTests: SelfTesting {
         expectEqual(try table.count(), 10, "rows after a rollback around it")
     }
 
-    private static func testIgnoresReplacesOrUpdates() throws {
+    private static func testFollowsConflictPolicy() throws {
         for path in SQLiteInsertPath.allCases {
             func titles(_ conflict: SQLiteConflict) throws -> ([String], Int) {
                 let connection = try SQLiteConnection.inMemory()

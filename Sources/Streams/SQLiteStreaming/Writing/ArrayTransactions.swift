@@ -66,7 +66,7 @@ extension ArrayTransactions: SelfTesting {
         [
             "testNestsTransactions": testNestsTransactions,
             "testEmptyArraysBeginNoTransaction": testEmptyArraysBeginNoTransaction,
-            "testKeepsInterleavedArraysApart": testKeepsInterleavedArraysApart,
+            "testSeparatesInterleavedArrays": testSeparatesInterleavedArrays,
             "testDetectsEndedTransaction": testDetectsEndedTransaction,
         ]
     }
@@ -132,7 +132,7 @@ extension ArrayTransactions: SelfTesting {
         return errors
     }
 
-    private static func testKeepsInterleavedArraysApart() throws {
+    private static func testSeparatesInterleavedArrays() throws {
         // The rows at the end, and whether each of the two writers got an error.
         let rows: [(script: String, rows: String, isRefused: [Bool])] = [
             ("(1.1(2.2)2.1)1", "1,2,1", [false, false]), ("(1.1(2.2.2)2)1(2.2)2", "1,2,2,2", [false, false]),

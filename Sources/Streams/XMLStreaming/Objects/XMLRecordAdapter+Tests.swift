@@ -49,7 +49,7 @@ extension XMLRecordAdapterTests: SelfTesting {
             "testFollowsOptions": testFollowsOptions,
             "testRefusesToLoseValues": testRefusesToLoseValues,
             "testDecodesBoundTypes": testDecodesBoundTypes,
-            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testReportsLocationOfErrors": testReportsLocationOfErrors,
             "testStreamsValues": testStreamsValues,
             "testFillsColumns": testFillsColumns,
             "testBuffersOneRecordAtATime": testBuffersOneRecordAtATime,
@@ -220,7 +220,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         expectEqual(try XML.decode(Person?.self, from: "<a><id>3</id></a>")?.id, 3, "an optional")
     }
 
-    private static func testReportsPlaceOfErrors() {
+    private static func testReportsLocationOfErrors() {
         let rows: [(String, StreamError.Kind, String)] = [
             ("<f><item/><item><age>128</age></item></f>", .unrepresentable, "$.item[1].age"),
             ("<f><item><id>x</id></item></f>", .typeMismatch, "$.item[0].id"),

@@ -58,7 +58,7 @@ extension XMLReaderTests: SelfTesting {
             "testReadsAttributes": testReadsAttributes,
             "testReadsNamespaces": testReadsNamespaces,
             "testReadsOtherMarkup": testReadsOtherMarkup,
-            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testReportsLocationOfErrors": testReportsLocationOfErrors,
             "testSkipsUnwantedElements": testSkipsUnwantedElements,
             "testReportsRangesOfMarkup": testReportsRangesOfMarkup,
             "testDistinguishesEmptyElementTags": testDistinguishesEmptyElementTags,
@@ -197,7 +197,7 @@ extension XMLReaderTests: SelfTesting {
         ])
     }
 
-    private static func testReportsPlaceOfErrors() {
+    private static func testReportsLocationOfErrors() {
         expectRows([
             (
                 "<a>\n  <b>\r\n   &x;\n</b></a>",

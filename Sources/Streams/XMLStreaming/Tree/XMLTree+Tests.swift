@@ -10,7 +10,7 @@ extension XMLTreeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNavigatesNodes": testNavigatesNodes,
-            "testFindsPathsAndShowsElements": testFindsPathsAndShowsElements,
+            "testFindsPathsAndDescribesElements": testFindsPathsAndDescribesElements,
             "testReadsEveryEncoding": testReadsEveryEncoding, "testDecodesElements": testDecodesElements,
             "testResolvesNamespaces": testResolvesNamespaces,
             "testWritesUnchangedDocumentsByteForByte": testWritesUnchangedDocumentsByteForByte,
@@ -80,7 +80,7 @@ extension XMLTreeTests: SelfTesting {
         expectEqual(none.root.children.map(\.text), [" "], "white space that is no text between tags")
     }
 
-    private static func testFindsPathsAndShowsElements() throws {
+    private static func testFindsPathsAndDescribesElements() throws {
         let text =
             "<rss><channel><a/></channel><channel><item><t>1</t></item><item><t>2<b/></t><e></e></item></channel></rss>"
         for depth in [Int.max, 1] {

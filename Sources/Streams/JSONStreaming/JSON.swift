@@ -251,7 +251,7 @@ extension JSON: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testReadsFromEverySource": testReadsFromEverySource,
-            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testReportsLocationOfErrors": testReportsLocationOfErrors,
             "testReadsLines": testReadsLines,
             "testReportsLineOfErrors": testReportsLineOfErrors,
             "testRoundTripsValues": testRoundTripsValues,
@@ -351,7 +351,7 @@ extension JSON: SelfTesting {
         expectEqual(named.id, 3, "with options")
     }
 
-    private static func testReportsPlaceOfErrors() {
+    private static func testReportsLocationOfErrors() {
         let rows: [(String, StreamError.Kind, String?, Int?)] = [
             ("[{\"id\":1},\n{\"id\":\"x\"}]", .typeMismatch, "$[1].id", 2),
             ("[{\"id\":1},\n{]", .invalidSyntax, nil, 2), ("[", .unexpectedEnd, nil, 1), ("", .unexpectedEnd, nil, 1),

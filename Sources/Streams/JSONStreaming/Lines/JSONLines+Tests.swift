@@ -54,7 +54,7 @@ extension JSONLinesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsChunksOfAnySize": testReadsChunksOfAnySize,
-            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testReportsLocationOfErrors": testReportsLocationOfErrors,
             "testReadsOnlyNeededChunks": testReadsOnlyNeededChunks,
             "testReadsLargeChunks": testReadsLargeChunks,
             "testRethrowsErrorsOfTheSource": testRethrowsErrorsOfTheSource,
@@ -98,7 +98,7 @@ extension JSONLinesTests: SelfTesting {
         }
     }
 
-    private static func testReportsPlaceOfErrors() async {
+    private static func testReportsLocationOfErrors() async {
         let rows = [
             (
                 "{\"id\":1}\n{\"id\":\"x\"}\n{\"id\":3}\n",

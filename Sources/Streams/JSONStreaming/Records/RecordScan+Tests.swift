@@ -398,7 +398,7 @@ extension RecordScan {
         }
     }
 
-    static func testReportsPlaceOfReceiverErrors() throws {
+    static func testReportsLocationOfReceiverErrors() throws {
         let padding = String(repeating: " ", count: 100)
         for stop in 0..<4 {
             var stream = try RecordStream<Plain> { record throws(StreamError) in

@@ -198,7 +198,7 @@ extension RecordScan: SelfTesting {
             "testReadsManyRecords": testReadsManyRecords,
             "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
             "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
-            "testReportsPlaceOfReceiverErrors": testReportsPlaceOfReceiverErrors,
+            "testReportsLocationOfReceiverErrors": testReportsLocationOfReceiverErrors,
             "testReleasesBuiltValues": testReleasesBuiltValues,
         ]
     }

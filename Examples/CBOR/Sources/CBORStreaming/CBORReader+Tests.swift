@@ -15,7 +15,7 @@ extension CBORReader: SelfTesting {
             "testNeverTrustsDeclaredLengths": testNeverTrustsDeclaredLengths,
             "testRefusesInvalidText": testRefusesInvalidText,
             "testEnforcesLimits": testEnforcesLimits,
-            "testReportsPlaceOfErrors": testReportsPlaceOfErrors,
+            "testReportsLocationOfErrors": testReportsLocationOfErrors,
             "testSurvivesRandomChanges": testSurvivesRandomChanges,
         ]
     }
@@ -267,7 +267,7 @@ extension CBORReader: SelfTesting {
         expectTrue((1_000..<3_500).contains(readCount), "\(readCount) documents were read")
     }
 
-    private static func testReportsPlaceOfErrors() {
+    private static func testReportsLocationOfErrors() {
         let rows = [
             ("83010262c328", "expected text in UTF-8, found other bytes at byte 3"),
             ("a1616118", "expected 1 bytes of a number, found the end of the input at byte 3"),

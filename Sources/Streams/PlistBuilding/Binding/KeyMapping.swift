@@ -65,7 +65,7 @@ public struct KeyMapping: Sendable {
     ///
     /// - Parameters:
     ///   - map: Returns the name in the stream for a property or coding key. It is called once for each property of each type.
-    ///     - inverse: Returns the coding key for a name in the stream. Only decoders call it, and they call it instead of the
+    ///   - inverse: Returns the coding key for a name in the stream. Only decoders call it, and they call it instead of the
     ///     other function.
     public static func custom(
         _ map: @escaping @Sendable (String) -> String, inverse: @escaping @Sendable (String) -> String

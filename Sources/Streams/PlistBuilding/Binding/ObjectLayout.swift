@@ -131,8 +131,8 @@ final class ObjectLayout {
     ///
     /// - Parameters:
     ///   - missing: The members to set. Each of them needs an offset, and only a resettable layout has such members.
-    ///     - base: The start of the members of the value.
-    ///     - initialized: The members with a value, which is deinitialized.
+    ///   - base: The start of the members of the value.
+    ///   - initialized: The members with a value, which is deinitialized.
     func setDefaults(_ missing: UInt64, at base: UnsafeMutableRawPointer, initialized: UInt64) {
         // SAFETY: a new value has a value of the member's type at each offset. Values moved out of it are not deinitialized,
         // and all other values are. No value is moved out of an object, because other code may refer to it.

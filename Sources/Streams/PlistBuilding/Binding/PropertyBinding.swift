@@ -40,7 +40,7 @@ public struct PropertyBinding<Root: StreamObject> {
     ///
     /// - Parameters:
     ///   - path: The name of a member, or several names separated by dots.
-    ///     - keyMapping: The mapping of properties to names.
+    ///   - keyMapping: The mapping of properties to names.
     /// - Throws: A `StreamError` of the kind `unknownMember`, with the nearest name; `misuse` if the type can't be bound.
     /// - Complexity: O(1) for each name.
     public init(_ path: String, keyMapping: KeyMapping = .exact) throws(StreamError) {

@@ -53,8 +53,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// Creates a builder.
     /// - Parameters:
     ///   - columns: The names and types of the columns. If a name is repeated, the first one is used.
-    ///     - depth: The number of containers around each row. A negative number is treated as 0.
-    ///     - depthLimit: The maximum depth. If it is exceeded, `limitExceeded` is thrown.
+    ///   - depth: The number of containers around each row. A negative number is treated as 0.
+    ///   - depthLimit: The maximum depth. If it is exceeded, `limitExceeded` is thrown.
     public init(_ columns: KeyValuePairs<String, ColumnType>, depth: Int = 1, depthLimit: Int = 1_024) {
         self.init(columns: columns.map { ($0, $1) }, depth: depth, depthLimit: depthLimit)
     }

@@ -49,8 +49,8 @@ package struct RowLoan {
     ///
     /// - Parameters:
     ///   - count: The number of columns, which is the same each time.
-    ///     - name: Returns the name of a column in UTF-8.
-    ///     - kind: Returns the kind of the stored cells of a column for the kind of its member, or `none` if only messages can
+    ///   - name: Returns the name of a column in UTF-8.
+    ///   - kind: Returns the kind of the stored cells of a column for the kind of its member, or `none` if only messages can
     ///     store them.
     package mutating func begin(
         _ records: UnsafeMutablePointer<RecordState>, columnCount count: Int,

@@ -31,8 +31,8 @@ extension ObjectBuilder {
     ///
     /// - Parameters:
     ///   - depth: The number of containers around each value. A negative number is treated as 0.
-    ///     - options: The options for unknown and missing members, null and names.
-    ///     - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
+    ///   - options: The options for unknown and missing members, null and names.
+    ///   - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init(
@@ -60,8 +60,8 @@ extension ObjectBuilder {
     ///
     /// - Parameters:
     ///   - depth: The number of containers around each value. A negative number is treated as 0.
-    ///     - options: The options for unknown and missing members, null and names.
-    ///     - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
+    ///   - options: The options for unknown and missing members, null and names.
+    ///   - receive: A closure that gets each value in order. It may throw; `StreamError.stopRequest()` ends the stream.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init<Failure: Error>(
@@ -77,9 +77,9 @@ extension ObjectBuilder {
     ///
     /// - Parameters:
     ///   - depth: The number of containers around each value. A negative number is treated as 0.
-    ///     - options: The options for missing members, null and names.
-    ///     - receiveUnknown: A closure that gets each unknown member before the value that contains it.
-    ///     - receive: A closure that gets each value in order. Both closures may throw any error, as above.
+    ///   - options: The options for missing members, null and names.
+    ///   - receiveUnknown: A closure that gets each unknown member before the value that contains it.
+    ///   - receive: A closure that gets each value in order. Both closures may throw any error, as above.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
     @inlinable
     public init<UnknownFailure: Error, Failure: Error>(

@@ -71,7 +71,7 @@ public struct Importer: PlistSink, ~Copyable {
     public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
     /// Closes a record, and writes the batch if it is full.
     ///
-    /// - Throws: `missingMember` if a required member is absent; `cannotWrite` with the `SQLiteError` as
+    /// - Throws: `missingMember` if a required member is absent; `cannotWrite` with the ``/SQLiteStreaming/SQLiteError`` as
     ///   its cause.
     public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
     /// Begins a member with its key.

@@ -56,17 +56,17 @@ public struct XMLReaderOptions: Sendable {
     ///
     /// - Parameters:
     ///   - encoding: The encoding, which overrides declarations, or nil to use the declared encoding.
-    ///     - limits: The limits of the input. By default, 1,024 levels of elements and 64 MiB for each tag or comment.
-    ///     - knowsNamespaces: A Boolean value that indicates whether prefixes must be declared.
-    ///     - documentTypes: Whether document type declarations are read or rejected.
-    ///     - externalEntities: Whether references to external entities are skipped or rejected.
-    ///     - attributeLimit: The maximum number of attributes in a tag.
-    ///     - nameByteLimit: The maximum length of a name in bytes.
-    ///     - entityLimit: The maximum number of declared entities.
-    ///     - declaredAttributeLimit: The maximum number of declared attributes.
-    ///     - entityDepthLimit: The maximum depth of entity references.
-    ///     - expansionByteLimit: The number of bytes that entities may always expand to.
-    ///     - expansionFactorLimit: The number of additional bytes of entities for each byte of the document.
+    ///   - limits: The limits of the input. By default, 1,024 levels of elements and 64 MiB for each tag or comment.
+    ///   - knowsNamespaces: A Boolean value that indicates whether prefixes must be declared.
+    ///   - documentTypes: Whether document type declarations are read or rejected.
+    ///   - externalEntities: Whether references to external entities are skipped or rejected.
+    ///   - attributeLimit: The maximum number of attributes in a tag.
+    ///   - nameByteLimit: The maximum length of a name in bytes.
+    ///   - entityLimit: The maximum number of declared entities.
+    ///   - declaredAttributeLimit: The maximum number of declared attributes.
+    ///   - entityDepthLimit: The maximum depth of entity references.
+    ///   - expansionByteLimit: The number of bytes that entities may always expand to.
+    ///   - expansionFactorLimit: The number of additional bytes of entities for each byte of the document.
     public init(
         encoding: XMLEncoding? = nil,
         limits: StreamLimits = .standard,

@@ -133,9 +133,9 @@ extension XMLTokenizer {
     ///
     /// - Parameters:
     ///   - text: The text that the offsets of the stops refer to.
-    ///     - start: The offset of `<`.
-    ///     - limit: At least sixteen bytes follow each stop before this offset.
-    ///     - cursor: The index of the stop at `<`.
+    ///   - start: The offset of `<`.
+    ///   - limit: At least sixteen bytes follow each stop before this offset.
+    ///   - cursor: The index of the stop at `<`.
     @usableFromInline @inline(never)
     mutating func plainStartTag(in text: RawSpan, from start: Int, _ limit: Int, _ cursor: Int) -> PlainEnd? {
         let stop = stops.stop(cursor &+ 1)

@@ -117,7 +117,7 @@ struct XMLTokenizer: ~Copyable {
     ///
     /// - Parameters:
     ///   - text: The available text. It may begin at a different position for each call; ``offset`` is relative to it.
-    ///     - isLast: A Boolean value that indicates whether the input ends with this text.
+    ///   - isLast: A Boolean value that indicates whether the input ends with this text.
     @inline(__always)
     mutating func next(in text: RawSpan, isLast: Bool) throws(StreamError) -> XMLToken {
         if phase == .content {

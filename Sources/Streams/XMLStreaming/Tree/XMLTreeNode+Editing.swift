@@ -245,7 +245,7 @@ extension XMLTreeNode {
     ///
     /// - Parameters:
     ///   - name: The qualified name. Its prefix must be declared at this node.
-    ///     - sibling: The child that follows the new element, or nil to add it after the last child.
+    ///   - sibling: The child that follows the new element, or nil to add it after the last child.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for a node that isn't an element, for a removed node, for a
     ///   sibling that isn't a child of this node, and for an undeclared prefix;
     ///   ``/PlistStreaming/StreamError/Kind/unrepresentable`` for an invalid name;

@@ -7,7 +7,7 @@ extension XMLWriter {
     ///
     /// - Parameters:
     ///   - name: The name, with an optional prefix.
-    ///     - attributes: The names and values of the attributes, in order. `xmlns` and `xmlns:p` declare namespaces for the
+    ///   - attributes: The names and values of the attributes, in order. `xmlns` and `xmlns:p` declare namespaces for the
     ///     element and its content.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for a second root or an undeclared prefix; `unrepresentable`,
     ///   `invalidText` and `duplicateKey` for names and values that aren't allowed. Nothing is written in these cases.

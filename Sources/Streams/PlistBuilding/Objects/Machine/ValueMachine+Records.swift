@@ -162,7 +162,7 @@ extension ValueMachine {
     ///
     /// - Parameters:
     ///   - deliver: Receives values that were completed by messages.
-    ///     - deliverRecord: Receives values that a reader has stored itself. Returns false to stop the reader.
+    ///   - deliverRecord: Receives values that a reader has stored itself. Returns false to stop the reader.
     @usableFromInline
     mutating func setDelivery(
         _ deliver: @escaping () throws(StreamError) -> Void, toReaders deliverRecord: @escaping () -> Bool

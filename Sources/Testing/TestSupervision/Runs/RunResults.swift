@@ -20,14 +20,14 @@ final class RunResults {
     private(set) var tally = RunTally()
     /// The literals and goldens that `--accept` may replace.
     private(set) var fixes: [LiteralFix] = []
-    /// The failed comparisons that are not among them.
+    /// The other failed comparisons.
     private(set) var unaccepted: [UnacceptedValue] = []
-    /// The places of expectations, and the golden files, that some test has met.
+    /// The places of passed expectations, and the golden files that matched.
     var met: Set<String> = []
-    /// Which tests have run, by index.
+    /// For each test of the plan, whether it has run.
     private(set) var done: [Bool] = []
     private var failedNames: Set<String> = []
-    /// The tests whose results say more than that they passed.
+    /// The outcomes of all tests that didn't simply pass.
     private var counted: [PlannedTest: (outcome: TestResult.Outcome, isFlaky: Bool)] = [:]
     /// The times of slow tests in nanoseconds, by name.
     private var slowTimes: [String: Int] = [:]
@@ -47,7 +47,7 @@ final class RunResults {
 
     var hasFailures: Bool { !failedNames.isEmpty }
 
-    /// Takes the plan, and reports which of its tests are to have results.
+    /// Takes the plan, and reports the chosen tests.
     func takePlan(_ plan: [PlannedTest], chosen: [Int]) {
         self.plan = plan
         order = chosen
@@ -58,9 +58,9 @@ final class RunResults {
         report(.planned(module: locator.module.module, tests: tests))
     }
 
-    /// Gives the duplicates among the chosen tests their results.
+    /// Fails the duplicates among the chosen tests.
     ///
-    /// - Returns: the others, which are to run.
+    /// - Returns: the other chosen tests.
     func takeDuplicates(among chosen: [Int]) -> [Int] {
         let duplicates = DuplicateEntries.indices(in: plan)
         if duplicates.isEmpty { return chosen }
@@ -73,7 +73,7 @@ final class RunResults {
 
     /// Takes the beginning of a test.
     func takeBeginning(_ index: Int) {
-        // Output that is to be compared tells of beginnings in the order of results.
+        // Stable output contains the beginnings in the order of the results.
         if !options.reportsOnlyNews, !options.isStable { report(.began(plan[index])) }
     }
 
@@ -108,7 +108,7 @@ final class RunResults {
         return result
     }
 
-    /// Has the files of a failed test stay, and says with its last failure where they are.
+    /// Keeps the files of a failed test, and notes their paths at its last failure.
     private func keepFiles(of result: inout TestResult, _ directory: String?) {
         let attached = result.attachments
         result.attachments = []
@@ -176,7 +176,7 @@ final class RunResults {
         tally.add(result)
         if !result.isPlainPass { counted[result.test] = (result.outcome, result.isFlaky) }
         if options.reportsOnlyNews, result.isPlainPass, options.slowMilliseconds == 0 { return }
-        // A second entry of one name has never begun.
+        // A duplicate entry has not begun.
         if options.isStable, !result.issues.contains(where: { $0.kind == .list }) { report(.began(result.test)) }
         report(.ended(result))
         if options.isSlow(nanoseconds: result.nanoseconds) { warnSlow(result) }

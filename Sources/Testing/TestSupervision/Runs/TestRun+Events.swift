@@ -25,12 +25,16 @@ extension TestRun {
         }
     }
 
-    /// Takes the events that a worker has sent, and its end.
+    /// Takes the events that a worker has sent, and its end, and checks its limits.
     func serve(_ session: WorkerSession) throws(RunError) {
         session.receive()
         while let event = try session.nextEvent() { try take(event, of: session) }
-        let state = session.state
-        if let death = session.takeDeath() { take(death, of: session, state) }
+        if let death = session.death() {
+            take(death, of: session)
+            session.state = .dead
+        } else {
+            session.checkLimits()
+        }
     }
 
     private func take(_ event: TestEvent, of session: WorkerSession) throws(RunError) {
@@ -87,9 +91,7 @@ extension TestRun {
     }
 
     /// Takes the end of a worker.
-    ///
-    /// - Parameter state: the state of the worker before its end.
-    private func take(_ death: WorkerDeath, of session: WorkerSession, _ state: WorkerSession.State) {
+    private func take(_ death: WorkerDeath, of session: WorkerSession) {
         if let only = session.only, open[only]?.diagnosis != nil {
             if session.current == nil || death.isInterruption { return conclude(only, nil) }
             return conclude(only, "it fails alone, too", again: death)
@@ -102,14 +104,15 @@ extension TestRun {
         } else if let running = session.current {
             take(death, in: running, of: session)
         } else if announcement == nil || !death.isInterruption {
-            let leaks = state == .closing ? locator.leaks(death) : []
+            let isClosing = session.state == .closing
+            let leaks = isClosing ? locator.leaks(death) : []
             leaks.forEach(results.reportModuleIssue)
-            let isQuiet = death.end == .exited(0) && (state == .closing || rest.isEmpty) && announcement != nil
-            if !leaks.isEmpty || isQuiet && state != .starting { return }
+            let isQuiet = death.end == .exited(0) && session.state != .starting && (isClosing || rest.isEmpty)
+            if !leaks.isEmpty || isQuiet && announcement != nil { return }
             let expected = announcement == nil ? "list of its tests" : "quiet end after the last test"
             results.reportModuleIssue(locator.issue(for: death, expected: expected))
             // The next worker would end in the same way.
-            if session.begunCount == 0, state != .closing { isStopping = true }
+            if session.begunCount == 0, !isClosing { isStopping = true }
         }
     }
 

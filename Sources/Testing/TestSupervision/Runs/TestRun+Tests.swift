@@ -1,5 +1,5 @@
-// The tests of TestRun, and through it those of WorkerSession and Worker: whole runs of test images that are shell
-// scripts, each test of which does one of the things that tests do to their process.
+// The tests of TestRun, which also cover WorkerSession and Worker: whole runs of test images that are shell scripts. Each of
+// their tests changes its process in another way.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -37,15 +37,15 @@ extension TestRun: SelfTesting {
 
     // MARK: Images
 
-    /// A test of an image: its name and what a shell does for it.
+    /// A test of an image: its name and its commands for the shell.
     package typealias Script = (name: String, words: String)
 
     /// Makes an image of such tests of the type `T`.
     ///
     /// - Parameters:
-    ///   - opening: what the worker does before it announces the plan.
-    ///   - commanded: what it does when it is first told to run something.
-    ///   - closing: what it does when nothing more is to be run.
+    ///   - opening: the commands before the announcement of the plan.
+    ///   - commanded: the commands before each part of the plan.
+    ///   - closing: the commands after all tests.
     package static func image(
         _ tests: [Script], opening: String = "", commanded: String = "", closing: String = ""
     ) throws -> ModuleDescription {
@@ -95,11 +95,11 @@ extension TestRun: SelfTesting {
         return module
     }
 
-    /// Runs an image; a line for each event, and one for what it came to unless all tests passed.
+    /// Runs an image and returns a line for each event, and a line with the counts unless all tests passed.
     private static func lines(
         _ module: ModuleDescription, _ change: (inout RunOptions) -> Void = { _ in }
     ) throws -> [String] {
-        // Threads that run tasks block all signals, and whatever they start inherits that.
+        // Threads that run tasks block all signals. Their child processes inherit that.
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &before)
@@ -164,7 +164,7 @@ extension TestRun: SelfTesting {
             try lines(module) { $0.shuffleSeed = 3 }.contains("b failed; got 1; the order was shuffled with seed 3"))
     }
 
-    /// The events of three tests of which the second fails.
+    /// The events of three tests, with a failure of the second.
     private static func afterB(_ result: String) -> [String] {
         ["M: a b c", "a?", "a passed", "b?", result, "c?", "c passed", "3 planned, 2 passed, 1 failed"]
     }
@@ -204,7 +204,7 @@ extension TestRun: SelfTesting {
             ])
     }
 
-    /// An issue without a task is one of the test around its place, whatever is running and whatever that expects.
+    /// An issue without a task belongs to the test around its place, and not to the running test.
     private static func testFindsTheTestsOfStrayIssues() throws {
         func stray(_ index: Int, _ line: Int) -> String {
             "say 'stray\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
@@ -253,7 +253,7 @@ extension TestRun: SelfTesting {
         }
     }
 
-    /// Expects the lines of runs in which something hangs. On a busy machine a short limit also ends what doesn't hang, so
+    /// Expects the lines of runs with a test that hangs. On a busy machine a short limit also ends what doesn't hang, so
     /// the runs are repeated with longer limits.
     private static func expectLines(
         _ expected: (_ image: String, _ limit: Int) -> [String], _ name: String,
@@ -491,7 +491,7 @@ extension TestRun: SelfTesting {
                 ]
             ),
             (try image(tests, closing: "exit 0"), passes),
-            // What it had not begun is run by another.
+            // Another worker runs the rest.
             (
                 try image([("a", "again a || { say 'end\\t0\\t5\\t0'; exit 0; }"), ("b", "")]),
                 passes.dropLast(2) + [
@@ -574,7 +574,7 @@ extension TestRun: SelfTesting {
             module.sources = ["\(module.image).swift"]
             let text = "import InClassTesting\nstruct T: SelfTesting {\n\(row.members)\n}\n"
             try FileAccess.write(Array(text.utf8), to: module.sources[0])
-            // Older than the image, as what is compiled is.
+            // Older than the image, like compiled sources.
             let moment = timeval(tv_sec: 1_000, tv_usec: 0)
             utimes(module.sources[0], [moment, moment])
             let found = try lines(module) { $0.isBuildStep = true }.map {

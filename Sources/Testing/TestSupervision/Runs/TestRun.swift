@@ -41,7 +41,6 @@ package final class TestRun {
     private lazy var lastRun = LastRun(module)
     /// A Boolean value that indicates whether no further tests begin.
     var isStopping = false
-    private var limitsChecked = ContinuousClock.now
     private var lastWake = ContinuousClock.now
     /// The number of waits in a row that were short.
     private var quickWakeCount = 0
@@ -174,17 +173,10 @@ package final class TestRun {
             letEventsGather()
             let mayGrow = busy.count < options.workerCountMax && !queue.isEmpty
             let sessions = sessions
-            let speaking = Worker.wait(
-                for: sessions.map { $0.isOpen ? $0.worker : nil }, milliseconds: min(patience, mayGrow ? 20 : 1000))
-            for index in speaking { try serve(sessions[index]) }
-            if speaking.isEmpty || ContinuousClock.now - limitsChecked > .milliseconds(10) {
-                // The pipe of a worker that has ended may still be open in a process that it has started.
-                for session in sessions where session.state != .dead {
-                    try serve(session)
-                    session.checkLimits()
-                }
-                limitsChecked = ContinuousClock.now
-            }
+            Worker.wait(
+                for: sessions.filter(\.isOpen).map(\.worker), milliseconds: min(patience, mayGrow ? 20 : 1000))
+            // Even without events, a test may have reached its limit, or a worker may have ended.
+            for session in sessions where session.state != .dead { try serve(session) }
         }
     }
 

@@ -1,16 +1,16 @@
-// The temporary directories of a run's tests: where they are, which of them stay, and that nothing else does. Workers
-// make them (InClassTesting's TestDirectory), and remove those of tests that pass.
+// The temporary directories of a run's tests, and which of them are kept. Workers make them with InClassTesting's
+// TestDirectory and remove those of passed tests.
 
 internal import InClassSystem
 
 final class DirectoryKeeper {
-    /// The folder of all of them; it is there when a test has asked for its own.
+    /// The folder of all directories. A worker creates it with the first directory.
     let root: String
     private let keepsFailed: Bool
-    /// The directories that stay.
+    /// The directories that are kept.
     private(set) var kept: [String] = []
 
-    /// Names a folder that is not there, in the folder for temporary files.
+    /// Chooses a new name in the folder for temporary files.
     init(keepsFailed: Bool = true) {
         let folder = Environment.temporaryFolder
         let name = "in-class-tests-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
@@ -20,16 +20,16 @@ final class DirectoryKeeper {
 
     deinit { removeRest() }
 
-    /// Has the directory of a failed test stay, unless it is empty.
+    /// Keeps the directory of a failed test, unless it is empty.
     ///
-    /// - Returns: where it is.
+    /// - Returns: its path.
     func keep(_ path: String) -> String? {
         guard keepsFailed, path.hasPrefix("\(root)/"), rmdir(path) != 0, errno != ENOENT else { return nil }
         kept.append(path)
         return path
     }
 
-    /// Removes all directories that do not stay.
+    /// Removes all other directories.
     func removeRest() {
         guard rmdir(root) != 0, errno != ENOENT else { return }
         for name in FileAccess.names(in: root) where !kept.contains("\(root)/\(name)") {
@@ -38,7 +38,7 @@ final class DirectoryKeeper {
         rmdir(root)
     }
 
-    /// Removes what an earlier run has kept, and the folder around it.
+    /// Removes the directories that an earlier run has kept, and their folder.
     static func remove(_ kept: [String]) {
         for path in kept {
             let folder = FileAccess.directory(of: path)

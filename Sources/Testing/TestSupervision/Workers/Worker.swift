@@ -115,13 +115,9 @@ final class Worker {
     }
 
     /// Waits until one of several workers has sent something or has closed its pipe.
-    ///
-    /// - Returns: the indices of those workers.
-    static func wait(for workers: [Worker?], milliseconds: Int) -> [Int] {
-        // The system ignores negative descriptors.
-        var descriptors = workers.map { pollfd(fd: $0?.events.number ?? -1, events: Int16(POLLIN), revents: 0) }
-        guard poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds)) > 0 else { return [] }
-        return descriptors.indices.filter { descriptors[$0].revents != 0 }
+    static func wait(for workers: [Worker], milliseconds: Int) {
+        var descriptors = workers.map { pollfd(fd: $0.events.number, events: Int16(POLLIN), revents: 0) }
+        poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds))
     }
 
     func send(signal: Int32) {
@@ -159,7 +155,7 @@ extension WorkerTests: SelfTesting {
                 guard case .skip(let reason) = TestEvent(line) else { return fail("line \(found.count) is another") }
                 found.append(reason)
             }
-            _ = Worker.wait(for: [worker], milliseconds: 100)
+            Worker.wait(for: [worker], milliseconds: 100)
         }
         expectEqual(found.count, expected.count, "lines")
         expectTrue(found == expected, "another line than was written")

@@ -228,6 +228,7 @@ final class WorkerSession {
 
     /// Ends the worker if its test takes too long or writes too much.
     func checkLimits() {
+        if state == .dead { return }
         if ending != nil {
             if lastWords != nil || ending?.time.isOver(1000, of: worker.process) ?? true {
                 worker.send(signal: SIGKILL)
@@ -267,14 +268,13 @@ final class WorkerSession {
 
     private var silenceTime: Duration { silenceBegin.map { .now - $0 } ?? .zero }
 
-    /// Ends the session if the process has ended, and describes the end.
+    /// The end of the process, or nil if it has not ended.
     ///
     /// A process that hangs in the system can't be ended.
-    func takeDeath() -> WorkerDeath? {
+    func death() -> WorkerDeath? {
         if isOpen || state == .dead { return nil }
         let isLost = silenceTime > .seconds(5)
         guard let end = worker.reap() ?? (isLost ? .killed(signal: SIGKILL) : nil) else { return nil }
-        state = .dead
         // After the tests, the output may be a long report.
         let countMax = current == nil ? 1 << 20 : options.outputByteCountMax
         let (bytes, omitted) = output(current?.outputStart ?? 0, outputSize, countMax: countMax)

@@ -4,49 +4,39 @@ internal import InClassSystem
 import TestEvents
 
 /// A pattern for names of tests: a POSIX extended regular expression that matches a part of `Type.test`, or a whole name.
-package struct TestPattern: Sendable {
+package final class TestPattern: @unchecked Sendable {
     /// The pattern as in the command line.
     package let text: String
-    /// Nil for a whole name.
-    private let compiled: Compiled?
-
-    /// A pattern that the C library has compiled.
-    private final class Compiled: @unchecked Sendable {
-        // SAFETY: regcomp writes the expression before other code has a reference. Afterwards it is only read.
-        let expression = UnsafeMutablePointer<regex_t>.allocate(capacity: 1)
-        let code: Int32
-
-        init(_ text: String) { code = regcomp(expression, text, REG_EXTENDED | REG_NOSUB) }
-
-        deinit {
-            if code == 0 { regfree(expression) }
-            expression.deallocate()
-        }
-    }
+    /// The compiled pattern, or nil for a whole name.
+    // SAFETY: written by the initializer only.
+    private var expression: UnsafeMutablePointer<regex_t>?
 
     /// Creates a pattern that matches a whole name.
-    package init(exactly name: String) {
-        text = name
-        compiled = nil
-    }
+    package init(exactly name: String) { text = name }
 
     /// Compiles a pattern.
     ///
     /// - Throws: `PatternError` with the message of the C library.
     package init(_ text: String) throws(PatternError) {
         self.text = text
-        let compiled = Compiled(text)
-        self.compiled = compiled
-        guard compiled.code == 0 else {
+        let expression = UnsafeMutablePointer<regex_t>.allocate(capacity: 1)
+        let code = regcomp(expression, text, REG_EXTENDED | REG_NOSUB)
+        guard code == 0 else {
             var message = [CChar](repeating: 0, count: 256)
-            regerror(compiled.code, compiled.expression, &message, message.count)
-            throw PatternError(
-                pattern: text,
-                reason: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+            regerror(code, expression, &message, message.count)
+            expression.deallocate()
+            let bytes = message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            throw PatternError(pattern: text, reason: String(decoding: bytes, as: UTF8.self))
         }
+        self.expression = expression
     }
 
-    var isExact: Bool { compiled == nil }
+    deinit {
+        if let expression { regfree(expression) }
+        expression?.deallocate()
+    }
+
+    var isExact: Bool { expression == nil }
 
     package func matches(_ test: PlannedTest) -> Bool {
         // Swift Testing separates types and tests by a slash.
@@ -55,8 +45,7 @@ package struct TestPattern: Sendable {
     }
 
     func matches(_ name: String) -> Bool {
-        guard let compiled else { return name == text }
-        return regexec(compiled.expression, name, 0, nil, 0) == 0
+        expression.map { regexec($0, name, 0, nil, 0) == 0 } ?? (name == text)
     }
 }
 

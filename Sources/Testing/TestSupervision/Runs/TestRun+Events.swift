@@ -1,4 +1,4 @@
-// The events of workers, and what becomes of their tests: results, retries and diagnoses.
+// Handles the events of workers: results, retries and diagnoses of deaths.
 
 import TestEvents
 

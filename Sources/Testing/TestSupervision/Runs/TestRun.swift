@@ -246,12 +246,5 @@ package final class TestRun {
     /// The worker's name of a test.
     package func workerName(ofTestAt index: Int) -> String { (announcement?.tests ?? plan)[index].name }
 
-    /// The place of the test of this name, `Type.test`.
-    package static func place(ofTestNamed name: String, in module: ModuleDescription) -> SourcePlace? {
-        guard let dot = name.lastIndex(of: ".") else { return nil }
-        let test = PlannedTest(
-            typeName: String(name[..<dot]), testName: String(name[name.index(after: dot)...]), testType: "unit",
-            module: module.module)
-        return SourceScan(sources: module.sources, module: module.module).place(of: test)
-    }
+    package func place(ofTestAt index: Int) -> SourcePlace? { locator.sources.scan.place(of: plan[index]) }
 }

@@ -1,18 +1,18 @@
 // `--debug Type.test`: the debugger on an image, stopped where the test begins.
 
 internal import InClassSystem
+import TestEvents
 import TestSupervision
 
 enum Debugging {
     /// Becomes the debugger; returns only when there is none.
-    static func start(_ test: String, _ module: ModuleDescription, workerName: String) -> ExitStatus {
+    static func start(_ module: ModuleDescription, workerName: String, place: SourcePlace?) -> ExitStatus {
         let debuggers = ["gdb", "lldb"]
         let chosen = Environment.value(of: "IN_CLASS_DEBUGGER").map { [$0] } ?? debuggers
         guard let program = chosen.compactMap(FileAccess.program).first else {
             TestLogger.complain("there is no \(chosen.joined(separator: " or ")) on the PATH")
             return .notRun
         }
-        let place = TestRun.place(ofTestNamed: test, in: module)
         let stop = place.map { "\($0.path):\($0.line)" }
         let image = [module.image, "--in-class-debug", module.module, workerName]
         var words = [program]

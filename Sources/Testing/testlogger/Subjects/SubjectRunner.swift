@@ -107,7 +107,8 @@ final class SubjectRunner {
                 return .notRun
             }
             if let index = run.plan.firstIndex(where: { $0.name == test }) {
-                return Debugging.start(test, module, workerName: run.workerName(ofTestAt: index))
+                return Debugging.start(
+                    module, workerName: run.workerName(ofTestAt: index), place: run.place(ofTestAt: index))
             }
             names += run.plan.map(\.name)
         }

@@ -54,40 +54,10 @@ func recordTooFar<Value: FloatingPoint>(
 /// Expects two values to be equal.
 ///
 /// Pass the actual value first, then the expected value, then a label: "got 4 instead of expected 5 for *count after push*".
-/// The label is evaluated only on failure.
+/// The label is evaluated only on failure. Strings are equal as defined by `==`: by Unicode canonical equivalence.
 @inlinable  // PERF: Expectations/equal; lets an optimised test compare without a generic call.
 public func expectEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
-    line: UInt = #line, column: UInt = #column
-) {
-    if got == expected, !notesWhatIsMet { return }
-    recordUnequal(got, expected, message, file, line, column)
-}
-
-/// Expects two integers to be equal.
-@inlinable  // PERF: Expectations/equal-int; no generic call in a debug build.
-public func expectEqual(
-    _ got: Int, _ expected: Int, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
-    line: UInt = #line, column: UInt = #column
-) {
-    if got == expected, !notesWhatIsMet { return }
-    recordUnequal(got, expected, message, file, line, column)
-}
-
-/// Expects two strings to be equal, as defined by `==`: by Unicode canonical equivalence.
-@inlinable  // PERF: Expectations/equal-string; no generic call in a debug build.
-public func expectEqual(
-    _ got: String, _ expected: String, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
-    line: UInt = #line, column: UInt = #column
-) {
-    if got == expected, !notesWhatIsMet { return }
-    recordUnequal(got, expected, message, file, line, column)
-}
-
-/// Expects two Booleans to be equal.
-@inlinable  // PERF: Expectations/equal-bool; no generic call in a debug build.
-public func expectEqual(
-    _ got: Bool, _ expected: Bool, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
     if got == expected, !notesWhatIsMet { return }

@@ -1,14 +1,14 @@
-// The command: reads the command line, has each subject run, and says by its exit status what came of it.
+// The main program: reads the command line, runs the tests of the modules and determines the exit status.
 //
-// A test's way through this module: TestLogger, CommandLineOptions, SubjectFinder and SubjectRunner before it runs; back in
-// SubjectRunner, which prints, and RequestedReports when it has. *Architecture* describes all steps.
+// A test's way through this module: before it runs, TestLogger, CommandLineOptions, SubjectFinder and SubjectRunner; then
+// SubjectRunner, which prints its result, and RequestedReports. *Architecture* describes all steps.
 
 internal import InClassSystem
 import TestEvents
 import TestReporting
 import TestSupervision
 
-/// The exit statuses, which are never reused for anything else.
+/// The exit statuses. A number is never reused for another meaning.
 enum ExitStatus: Int32 {
     case passed = 0
     case failed = 1
@@ -45,7 +45,7 @@ struct TestLogger {
             }
             _ = isInSandbox  // read before the variable is removed
             Starter.endWithIt()
-            // A debugger takes the place of this process.
+            // A debugger replaces this process.
             if options.debuggedTest == nil { waitForChild(options) }
             Interruption.watchSignals()
             var command = TestLogger(options)
@@ -57,11 +57,11 @@ struct TestLogger {
         }
         if let signal = Interruption.signal { status = 128 + signal }
         fflush(nil)
-        // Without the ceremonies of exit: an instrumented build would leave a profile of this program, too.
+        // An instrumented build would write a profile of this program in `exit`.
         _exit(status)
     }
 
-    /// Goes on in a child process, and reports its end if that is a signal.
+    /// Continues in a child process, and reports a signal that ends it.
     private static func waitForChild(_ options: CommandLineOptions) {
         WaitingParent.fork { signal, name in
             var command = TestLogger(options)
@@ -74,7 +74,7 @@ struct TestLogger {
         }
     }
 
-    /// The release that this is on the way to, by the rules of semver.org.
+    /// The next release, in the form of semver.org.
     private static let version = "1.0.0-dev"
 
     private static let whereHelpIs = "'testlogger --help' lists the options"
@@ -102,7 +102,7 @@ struct TestLogger {
         #endif
     }()
 
-    /// Shows a text on a terminal, in place of the one before.
+    /// Replaces the text of the last line of a terminal.
     static func showProgress(_ text: String) {
         fflush(inclass_stdout())
         if isatty(2) == 1 { fputs("\r\u{1B}[K\(text)", inclass_stderr()) }
@@ -167,13 +167,15 @@ struct TestLogger {
         let status = verdict(runner, runOptions)
         guard options.printsText else { return finish(status) }
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }
-        printSlowest(runner)
+        for result in runner.slowest {
+            print("slowest: \(result.test.name) (\(TerminalText.duration(result.nanoseconds)))")
+        }
         printSummary(runner, nanoseconds)
         if options.run.isAccepting {
             let paths = options.paths(root: SubjectFinder.here.root)
             let unaccepted = runner.unaccepted
             if runner.tally.notRun > 0 || Interruption.reason != nil {
-                // The others may want other values.
+                // The other tests may expect other values.
                 print("nothing is accepted, since not all tests have run to their ends")
             } else if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
                 return .notRun
@@ -186,10 +188,10 @@ struct TestLogger {
         return finish(status)
     }
 
-    /// Lets the build go on if the tests have passed and everything is printed.
+    /// Lets the build continue if the tests have passed and everything is printed.
     private func finish(_ status: ExitStatus) -> ExitStatus {
         if fflush(inclass_stdout()) != 0 || ferror(inclass_stdout()) != 0 {
-            // Diagnostics that nobody reads any more are not lost, unlike reports.
+            // Text without a reader is not an error, unlike an unwritten report.
             let isUnread = options.printsText && write(1, "\n", 1) < 0 && errno == EPIPE
             if !isUnread {
                 Self.complain(SystemError("write the standard output").description)
@@ -199,7 +201,7 @@ struct TestLogger {
         return status == .passed ? createMarker() : status
     }
 
-    /// Says where this program is as long as the link `.build/debug`, which a build makes when it passes, is missing.
+    /// Prints the path of this program if the link `.build/debug` is missing, which a passing build creates.
     private func printProgram() {
         guard options.marker != nil, let place = BuildPlace.ofThisProgram,
             !FileAccess.exists("\(place.scratch)/\(FileAccess.name(of: place.products))"),
@@ -212,7 +214,7 @@ struct TestLogger {
         print("run the failed tests again with \(word) --failed")
     }
 
-    /// Makes a new `.testlogger` an input of the native build's steps, for which the plugin has created an empty file.
+    /// Makes a new `.testlogger` an input of the native build's steps. The plugin has created an empty file for it.
     private func watch(_ package: PackageOptions) {
         guard let marker = options.marker else { return }
         let link = "\(FileAccess.directory(of: FileAccess.directory(of: marker)))/options.docc"
@@ -224,7 +226,7 @@ struct TestLogger {
         modules.lazy.map(\.root).first { !$0.isEmpty } ?? SubjectFinder.here.root
     }
 
-    /// Returns whether a variable of the environment says yes: it is there, and its value is no way to say no.
+    /// Returns whether an environment variable has a value other than a negative word.
     static func isOn(_ variable: String) -> Bool {
         guard let value = Environment.value(of: variable)?.lowercased() else { return false }
         return !["", "0", "false", "no", "off"].contains(value)
@@ -245,40 +247,33 @@ struct TestLogger {
         return modules
     }
 
-    /// Turns what came of all subjects together into one status, and says what is missing in all of them.
+    /// Returns the exit status of the results of all modules, and prints why no test has run.
     private func verdict(_ runner: SubjectRunner, _ runOptions: RunOptions) -> ExitStatus {
         var named = runOptions.choice
-        // What the package chooses need not be in each of its modules.
+        // A test type of `.testlogger` may be missing in some modules.
         if !options.given.contains("--test-type") { named.testTypes = [] }
         let isEmpty = runner.tally.planned == 0
-        // A run that didn't begin has no plan to compare with.
+        // A run that didn't begin has no plan to compare the selection with.
         let isComparable = runner.status != .notRun && !(isEmpty && options.emptyChoice == .pass)
         let mistakes = isComparable ? named.mistakes(in: runner.plan) + runner.lineMistakes : []
         for mistake in mistakes { Self.complain(mistake) }
-        if !runner.goneFailures.isEmpty { complain(ofGone: runner.goneFailures.sorted()) }
+        let gone = runner.goneFailures.sorted()
+        if !gone.isEmpty {
+            let rest = gone.count > 10 ? " and \(gone.count - 10) more" : ""
+            Self.complain(
+                "what failed in the last run is not there any more: \(gone.prefix(10).joined(separator: ", "))\(rest); "
+                    + "a run of all tests forgets it")
+        }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
-        // A shard of some tests, or the tests that failed last, may well be none.
+        // A shard, or the selection of failed tests, may be empty.
         let isPart = options.run.choice.shard != nil && runner.plan.contains(where: runOptions.choice.includes)
         let mayBeEmpty =
             options.emptyChoice.map { $0 == .pass }
             ?? (isPart || options.run.choice.isFailedOnly || options.run.choice.isChangedOnly)
-        if !runner.goneFailures.isEmpty { return .nothingToRun }
+        if !gone.isEmpty { return .nothingToRun }
         if !isEmpty || mayBeEmpty, mistakes.isEmpty { return .passed }
         if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence, severity: nil) } }
         return .nothingToRun
-    }
-
-    private func complain(ofGone names: [String]) {
-        let some = names.prefix(10).joined(separator: ", ")
-        let rest = names.count > 10 ? " and \(names.count - 10) more" : ""
-        Self.complain(
-            "what failed in the last run is not there any more: \(some)\(rest); a run of all tests forgets it")
-    }
-
-    private func printSlowest(_ runner: SubjectRunner) {
-        for result in runner.slowest {
-            print("slowest: \(result.test.name) (\(TerminalText.duration(result.nanoseconds)))")
-        }
     }
 
     private func printSummary(_ runner: SubjectRunner, _ nanoseconds: Int) {
@@ -296,7 +291,7 @@ struct TestLogger {
         print(tally.line(nanoseconds: nanoseconds, isStable: options.run.isStable))
     }
 
-    /// Lets the build go on. Only a missing marker is made: a build does not compile again what has not changed.
+    /// Lets the build continue. An existing marker stays unchanged, so that the build doesn't compile it again.
     private func createMarker() -> ExitStatus {
         guard let marker = options.marker, !FileAccess.exists(marker) else { return .passed }
         do throws(SystemError) { try FileAccess.write([], to: marker) } catch {

@@ -56,29 +56,17 @@ struct GenericParameter: Hashable, Comparable {
 
     /// Reads the mangled forms `x`, `q_`, `q0_`, `qd__`, `qd0_1_`: an empty number before the `_` is 0, `0_` is 1 and so on.
     init?(mangled address: UInt) {
-        var rest = Substring(address.text)
-        guard let first = rest.popFirst() else { return nil }
-        if first == "x" {
-            guard rest.isEmpty else { return nil }
-            return
-        }
-        guard first == "q" else { return nil }
-        func number() -> Int? {
-            let digits = rest.prefix { $0.isNumber }
-            rest = rest.dropFirst(digits.count)
-            guard rest.popFirst() == "_" else { return nil }
-            return digits.isEmpty ? 0 : Int(digits).map { $0 + 1 }
-        }
-        if rest.first == "d" {
-            rest.removeFirst()
-            guard let depth = number(), let index = number() else { return nil }
-            self.depth = depth + 1
-            self.index = index
-        } else {
-            guard let index = number() else { return nil }
-            self.index = index + 1
-        }
-        guard rest.isEmpty else { return nil }
+        let text = address.text
+        if text == "x" { return }
+        let isNested = text.hasPrefix("qd")
+        let parts = text.dropFirst(isNested ? 2 : 1).dropLast().split(
+            separator: "_", omittingEmptySubsequences: false)
+        // The number 0 is empty, so all others are one too small.
+        let numbers = parts.compactMap { $0.isEmpty ? 0 : Int($0).map { $0 + 1 } }
+        guard text.first == "q", text.last == "_", numbers.count == parts.count, parts.count == (isNested ? 2 : 1)
+        else { return nil }
+        depth = isNested ? numbers[0] + 1 : 0
+        index = isNested ? numbers[1] : numbers[0] + 1
     }
 
     static func < (one: Self, other: Self) -> Bool { (one.depth, one.index) < (other.depth, other.index) }

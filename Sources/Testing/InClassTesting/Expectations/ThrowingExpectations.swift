@@ -82,7 +82,7 @@ func checkedError<Failure>(
     return thrown is TestSkipped ? nil : thrown as? Failure
 }
 
-/// Records an issue unless the error is expected. A skip is no issue.
+/// Records an issue unless the error is expected or a skip.
 func check(
     _ thrown: (any Error)?, isExpected: Bool = false, expected: @autoclosure () -> String = "no error",
     _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt

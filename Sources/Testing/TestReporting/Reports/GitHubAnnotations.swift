@@ -59,9 +59,8 @@ package enum GitHubAnnotations {
         for warning in record.warnings {
             warnings.append(Annotation(place: warning.place, message: DiagnosticText.escaped(warning.text)))
         }
-        // Of equal rank in the order of the run.
-        let ranked = errors.enumerated().map { (rank: ($1.rank.kind, $1.rank.index, $0), annotation: $1) }
-        return ranked.sorted { $0.rank < $1.rank }.prefix(countMax).map { line(.error, $0.annotation, paths) }
+        // Annotations of equal rank stay in the order of the run.
+        return errors.sorted { $0.rank < $1.rank }.prefix(countMax).map { line(.error, $0, paths) }
             + warnings.prefix(countMax).map { line(.warning, $0, paths) }
     }
 

@@ -7,38 +7,6 @@ package struct GitHubSummary {
     /// The size of a step's summary that GitHub still accepts, in bytes.
     package static let byteCountMax = 1 << 20
 
-    /// A heading with a table below it, as long as it may become.
-    private struct Section {
-        let title: String
-        let header: String
-        let byteCountMax: Int
-        private(set) var rows = ""
-        private(set) var count = 0
-        private var shownCount = 0
-
-        init(title: String, columns: [String], byteCountMax: Int) {
-            self.title = title
-            self.byteCountMax = byteCountMax
-            header =
-                "| \(columns.joined(separator: " | ")) |\n|\(String(repeating: "--|", count: columns.count))\n"
-        }
-
-        mutating func add(_ cells: [String]) {
-            count += 1
-            guard shownCount == count - 1 else { return }
-            let row = "| \(cells.joined(separator: " | ")) |\n"
-            guard rows.utf8.count + row.utf8.count <= byteCountMax else { return }
-            rows += row
-            shownCount += 1
-        }
-
-        var text: String {
-            guard count > 0 else { return "" }
-            let rest = shownCount < count ? "\nand \(count - shownCount) more\n" : ""
-            return "\n### \(title): \(count)\n\n\(header)\(rows)\(rest)"
-        }
-    }
-
     private let paths: PathStyle
 
     private func text(_ issue: TestIssue) -> String { Self.escaped(DiagnosticText.message(for: issue, of: nil)) }
@@ -59,40 +27,58 @@ package struct GitHubSummary {
         text += record.tally.line(nanoseconds: record.nanoseconds, isStable: isStable)
         if open > 0 { text += "; \(open) without a result" }
         if let reason = record.earlyReason { text += "; ended early: \(escaped(reason))" }
-        return text + "\n" + GitHubSummary(paths: paths).sections(of: record).map(\.text).joined()
+        return text + "\n" + GitHubSummary(paths: paths).sections(of: record)
     }
 
-    private func sections(of record: RunRecord) -> [Section] {
-        // Together they stay below the limit, with the headings.
-        var failures = Section(title: "Failures", columns: ["Test", "Place", "Issue"], byteCountMax: 512 << 10)
-        var flaky = Section(title: "Flaky", columns: ["Test", "Attempts", "Issue"], byteCountMax: 96 << 10)
-        var knownIssues = Section(title: "Known issues", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
-        var skipped = Section(title: "Skipped", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
-        var warnings = Section(title: "Warnings", columns: ["Place", "Warning"], byteCountMax: 96 << 10)
-        for result in record.results {
-            let name = Self.escaped(result.test.name)
-            if result.outcome == .failed {
-                for issue in result.issues.failures { failures.add([name, text(issue.knownPlace), text(issue)]) }
-                if result.issues.failures.isEmpty { failures.add([name, "", "failed without an issue"]) }
-            }
-            if result.isFlaky, let worst = result.earlierAttempts.flatMap(\.issues.failures).worst {
-                flaky.add([name, String(result.earlierAttempts.count + 1), text(worst)])
-            }
-            for issue in result.issues {
-                if let reason = issue.knownReason { knownIssues.add([name, Self.escaped(reason)]) }
-            }
-            if result.outcome == .skipped { skipped.add([name, Self.escaped(result.skipReason ?? "")]) }
+    /// Makes all sections, which together are shorter than GitHub's limit.
+    private func sections(of record: RunRecord) -> String {
+        let results = record.results
+        var failures = results.filter { $0.outcome == .failed }.flatMap { result in
+            let failures = result.issues.failures
+            return failures.isEmpty
+                ? [[name(of: result.test), "", "failed without an issue"]]
+                : failures.map { [name(of: result.test), text($0.knownPlace), text($0)] }
         }
-        for (module, issue) in record.moduleIssues {
-            failures.add([Self.escaped("module \(module)"), text(issue.knownPlace), text(issue)])
+        failures += record.moduleIssues.map { module, issue in
+            [Self.escaped("module \(module)"), text(issue.knownPlace), text(issue)]
         }
-        for test in record.running {
-            failures.add([Self.escaped(test.name), "", Self.escaped(record.reasonForRunning)])
+        failures += record.running.map { [name(of: $0), "", Self.escaped(record.reasonForRunning)] }
+        let flaky = results.filter(\.isFlaky).compactMap { result -> [String]? in
+            guard let worst = result.earlierAttempts.flatMap(\.issues.failures).worst else { return nil }
+            return [name(of: result.test), String(result.earlierAttempts.count + 1), text(worst)]
         }
-        for test in record.waiting { skipped.add([Self.escaped(test.name), Self.escaped(record.reasonForWaiting)]) }
-        for warning in record.warnings { warnings.add([text(warning.place), Self.escaped(warning.text)]) }
-        return [failures, flaky, knownIssues, skipped, warnings]
+        let knownIssues = results.flatMap { result in
+            result.issues.compactMap(\.knownReason).map { [name(of: result.test), Self.escaped($0)] }
+        }
+        let skipped =
+            results.filter { $0.outcome == .skipped }.map { [name(of: $0.test), Self.escaped($0.skipReason ?? "")] }
+            + record.waiting.map { [name(of: $0), Self.escaped(record.reasonForWaiting)] }
+        let warnings = record.warnings.map { [text($0.place), Self.escaped($0.text)] }
+        return section("Failures", ["Test", "Place", "Issue"], failures, byteCountMax: 512 << 10)
+            + section("Flaky", ["Test", "Attempts", "Issue"], flaky)
+            + section("Known issues", ["Test", "Reason"], knownIssues)
+            + section("Skipped", ["Test", "Reason"], skipped) + section("Warnings", ["Place", "Warning"], warnings)
     }
+
+    /// Makes a heading with a table, or nothing if the table has no rows.
+    ///
+    /// - Parameter byteCountMax: The maximum size of the rows in bytes.
+    private func section(_ title: String, _ columns: [String], _ rows: [[String]], byteCountMax: Int = 96 << 10)
+        -> String
+    {
+        if rows.isEmpty { return "" }
+        func line(_ cells: [String]) -> String { "| \(cells.joined(separator: " | ")) |\n" }
+        var byteCount = 0
+        let shown = rows.map(line).prefix { row in
+            byteCount += row.utf8.count
+            return byteCount <= byteCountMax
+        }
+        let rest = shown.count < rows.count ? "\nand \(rows.count - shown.count) more\n" : ""
+        return "\n### \(title): \(rows.count)\n\n\(line(columns))|\(String(repeating: "--|", count: columns.count))\n"
+            + shown.joined() + rest
+    }
+
+    private func name(of test: PlannedTest) -> String { Self.escaped(test.name) }
 
     /// Makes a text stand for itself in a cell of a table, on one line and not longer than people read.
     static func escaped(_ text: String) -> String {

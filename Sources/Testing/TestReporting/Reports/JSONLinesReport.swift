@@ -37,128 +37,95 @@ package struct JSONLinesReport {
         self.isStable = isStable
     }
 
-    /// The lines that an event is told by, without their newlines.
+    /// Returns the lines of an event without their newlines.
     package func lines(for event: RunEvent) -> [String] {
         switch event {
         case .planned(let module, let tests):
-            var json = Self.object("plan")
-            json.add("module", module)
-            json.add("tests", tests.map { Self.add($0, to: JSONObject()) })
-            return [json.text]
+            return [line("plan", ["module": module, "tests": tests.map(Self.object)])]
         case .began(let test):
-            return [Self.object("started", test).text]
+            return [line("started", Self.object(test))]
         case .ended(let result):
             return lines(for: result)
         case .failedLate(let test, let issue):
-            var json = Self.object("finished", test)
-            json.add("outcome", TestResult.Outcome.failed.rawValue)
-            return [line(for: issue) { $0 = Self.add(test, to: $0) }, json.text]
+            let outcome: JSONObject = ["outcome": TestResult.Outcome.failed.rawValue]
+            return [line(for: issue, of: Self.object(test)), line("finished", Self.object(test), outcome)]
         case .moduleIssue(let module, let issue):
-            return [line(for: issue) { $0.add("module", module) }]
+            return [line(for: issue, of: ["module": module])]
         case .warning(let warning):
-            var json = Self.object("warning")
-            json.add("text", warning.text)
-            add(warning.place, to: &json)
-            if let fixIt = warning.fixIt {
-                var replacement = object(fixIt.start)
-                replacement.add("text", fixIt.text)
-                json.add("fixIt", replacement)
-            }
-            return [json.text]
+            let fixIt = warning.fixIt.map { JSONObject(joining: [object($0.start), ["text": $0.text]]) }
+            return [line("warning", ["text": warning.text], object(warning.place), ["fixIt": fixIt])]
         }
     }
 
-    /// The last line.
+    /// Returns the last line.
     package func summary(of record: RunRecord) -> String {
         let tally = record.tally
-        var json = Self.object("summary")
-        json.add("planned", tally.planned)
-        json.add("passed", tally.passed)
-        json.add("failed", tally.failed)
-        json.add("skipped", tally.skipped)
-        json.add("aborted", record.running.count)
-        json.add("notRun", record.waiting.count)
-        json.add("flaky", tally.flaky)
-        json.add("knownIssues", tally.knownIssues)
-        json.add("moduleIssues", tally.moduleIssues)
-        json.add("warnings", tally.warnings)
-        if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(record.nanoseconds)) }
-        if let reason = record.earlyReason { json.add("endedEarly", reason) }
-        return json.text
+        return line(
+            "summary",
+            [
+                "planned": tally.planned, "passed": tally.passed, "failed": tally.failed, "skipped": tally.skipped,
+                "aborted": record.running.count, "notRun": record.waiting.count, "flaky": tally.flaky,
+                "knownIssues": tally.knownIssues, "moduleIssues": tally.moduleIssues, "warnings": tally.warnings,
+                "milliseconds": milliseconds(record.nanoseconds), "endedEarly": record.earlyReason,
+            ])
     }
 
     private func lines(for result: TestResult) -> [String] {
         let attempts = result.earlierAttempts + [result]
-        var lines: [String] = []
-        for (index, attempt) in attempts.enumerated() {
-            func addSubject(_ json: inout JSONObject) {
-                json = Self.add(result.test, to: json)
-                if attempts.count > 1 { json.add("attempt", index + 1) }
-            }
-            for issue in attempt.issues { lines.append(line(for: issue, addSubject)) }
+        let isRepeated = attempts.count > 1
+        return attempts.enumerated().flatMap { index, attempt in
+            let attemptNumber: JSONObject = ["attempt": isRepeated ? index + 1 : nil]
+            let subject = JSONObject(joining: [Self.object(result.test), attemptNumber])
+            var lines = attempt.issues.map { line(for: $0, of: subject) }
             if !attempt.output.isEmpty {
-                var json = Self.object("output")
-                addSubject(&json)
                 let text = String(decoding: attempt.output, as: UTF8.self)
-                json.add("text", text)
-                if !text.utf8.elementsEqual(attempt.output) { json.add("isRepaired", true) }
-                if attempt.omittedOutputCount > 0 { json.add("omittedByteCount", attempt.omittedOutputCount) }
-                lines.append(json.text)
+                let isRepaired = !text.utf8.elementsEqual(attempt.output)
+                let omittedCount = attempt.omittedOutputCount
+                let output: JSONObject = [
+                    "text": text, "isRepaired": isRepaired ? true : nil,
+                    "omittedByteCount": omittedCount > 0 ? omittedCount : nil,
+                ]
+                lines.append(line("output", subject, output))
             }
-            var json = Self.object("finished")
-            addSubject(&json)
-            if attempts.count > 1 { json.add("isFinal", index == attempts.count - 1) }
-            json.add("outcome", attempt.outcome.rawValue)
-            if attempt.outcome == .skipped, let reason = result.skipReason { json.add("skipReason", reason) }
-            if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(attempt.nanoseconds)) }
-            if !attempt.attachments.isEmpty { json.add("attachments", attempt.attachments) }
-            lines.append(json.text)
+            let end: JSONObject = [
+                "isFinal": isRepeated ? index == attempts.count - 1 : nil, "outcome": attempt.outcome.rawValue,
+                "skipReason": attempt.outcome == .skipped ? result.skipReason : nil,
+                "milliseconds": milliseconds(attempt.nanoseconds),
+                "attachments": attempt.attachments.isEmpty ? nil : attempt.attachments,
+            ]
+            return lines + [line("finished", subject, end)]
         }
-        return lines
     }
 
-    private func line(for issue: TestIssue, _ addSubject: (inout JSONObject) -> Void) -> String {
+    private func line(for issue: TestIssue, of subject: JSONObject) -> String {
         let isEndOfProcess = [.crash, .exit, .timeout].contains(issue.kind)
-        var json = Self.object(isEndOfProcess ? "crashed" : "issue")
-        addSubject(&json)
-        json.add("kind", issue.kind.rawValue)
-        if let signal = issue.signal { json.add("signal", signal) }
-        json.add("got", issue.got)
-        json.add("expected", issue.expected)
-        if !issue.message.isEmpty { json.add("message", issue.message) }
-        if let place = issue.knownPlace { add(place, to: &json) }
-        if !issue.notes.isEmpty { json.add("notes", issue.notes) }
-        if !issue.callers.isEmpty { json.add("callers", issue.callers.map(object)) }
-        if let reason = issue.knownReason { json.add("knownReason", reason) }
-        return json.text
+        return line(
+            isEndOfProcess ? "crashed" : "issue", subject,
+            [
+                "kind": issue.kind.rawValue, "signal": issue.signal, "got": issue.got, "expected": issue.expected,
+                "message": issue.message.isEmpty ? nil : issue.message,
+            ], issue.knownPlace.map(object) ?? [:],
+            [
+                "notes": issue.notes.isEmpty ? nil : issue.notes,
+                "callers": issue.callers.isEmpty ? nil : issue.callers.map(object), "knownReason": issue.knownReason,
+            ])
     }
 
-    private static func object(_ event: String, _ test: PlannedTest? = nil) -> JSONObject {
-        var json = JSONObject()
-        json.add("version", version)
-        json.add("event", event)
-        return test.map { add($0, to: json) } ?? json
+    private func line(_ event: String, _ parts: JSONObject...) -> String {
+        JSONObject(joining: [["version": Self.version, "event": event]] + parts).json
     }
 
-    private static func add(_ test: PlannedTest, to json: JSONObject) -> JSONObject {
-        var json = json
-        json.add("module", test.module)
-        json.add("type", test.typeName)
-        json.add("test", test.testName)
-        json.add("list", test.testType)
-        return json
+    /// Returns milliseconds with six decimal places, or nil for stable output.
+    private func milliseconds(_ nanoseconds: Int) -> JSONNumber? {
+        isStable ? nil : JSONNumber(json: DecimalText.milliseconds(nanoseconds))
+    }
+
+    private static func object(_ test: PlannedTest) -> JSONObject {
+        ["module": test.module, "type": test.typeName, "test": test.testName, "list": test.testType]
     }
 
     private func object(_ place: SourcePlace) -> JSONObject {
-        var json = JSONObject()
-        add(place, to: &json)
-        return json
-    }
-
-    private func add(_ place: SourcePlace, to json: inout JSONObject) {
-        json.add("file", paths.text(place.path))
-        json.add("line", place.line)
-        json.add("column", place.column)
+        ["file": paths.text(place.path), "line": place.line, "column": place.column]
     }
 }
 

@@ -1,36 +1,46 @@
-// A small writer of JSON objects. It is the tester's own: the package's JSON modules are tested with it.
+// A small writer of JSON. It doesn't use the package's JSON modules, because these are tested with it.
 
-struct JSONObject: Sendable {
-    private var members = ""
+/// A value that can be written as JSON.
+protocol JSONValue {
+    var json: String { get }
+}
 
-    /// The object as text, on one line.
-    var text: String { "{\(members)}" }
+extension Int: JSONValue {
+    var json: String { "\(self)" }
+}
 
-    mutating func add(_ name: String, _ value: String) { add(name, raw: Self.quoted(value)) }
+extension Bool: JSONValue {
+    var json: String { "\(self)" }
+}
 
-    mutating func add(_ name: String, _ value: Int) { add(name, raw: String(value)) }
+extension String: JSONValue {
+    var json: String { JSONObject.quoted(self) }
+}
 
-    mutating func add(_ name: String, _ value: Bool) { add(name, raw: value ? "true" : "false") }
+extension Array: JSONValue where Element: JSONValue {
+    var json: String { "[\(map(\.json).joined(separator: ","))]" }
+}
 
-    mutating func add(_ name: String, _ value: JSONObject) { add(name, raw: value.text) }
+/// A number in JSON's form.
+struct JSONNumber: JSONValue {
+    let json: String
+}
 
-    mutating func add(_ name: String, _ values: [JSONObject]) {
-        add(name, raw: "[" + values.map(\.text).joined(separator: ",") + "]")
+/// An object. Members without a value are left out.
+struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
+    private let members: [String]
+
+    init(dictionaryLiteral elements: (String, (any JSONValue)?)...) {
+        members = elements.compactMap { name, value in value.map { "\(name.json):\($0.json)" } }
     }
 
-    mutating func add(_ name: String, _ values: [String]) {
-        add(name, raw: "[" + values.map(Self.quoted).joined(separator: ",") + "]")
-    }
+    /// Creates an object with the members of several objects.
+    init(joining objects: [JSONObject]) { members = objects.flatMap(\.members) }
 
-    /// Adds a member whose value is JSON already.
-    mutating func add(_ name: String, raw value: String) {
-        if !members.isEmpty { members += "," }
-        members += Self.quoted(name)
-        members += ":"
-        members += value
-    }
+    /// The object on one line.
+    var json: String { "{\(members.joined(separator: ","))}" }
 
-    /// A string literal that JSON and YAML read alike: what is not printable is written as an escape.
+    /// Returns a string literal that is also valid in YAML. Characters that aren't printable are escaped.
     // SPEC: RFC 8259 section 7; YAML 1.2.2, 5.1 and 7.3.1.
     static func quoted(_ text: String) -> String {
         let escaped = text.replacingScalars { scalar in
@@ -67,19 +77,14 @@ extension JSONObject: SelfTesting {
     ]
 
     private static func testWritesEveryKindOfValue() {
-        var inner = JSONObject()
-        expectEqual(inner.text, "{}")
-        inner.add("n", -1)
-        var json = JSONObject()
-        json.add("s\"", "v")
-        json.add("b", true)
-        json.add("o", inner)
-        json.add("a", [inner, inner])
-        json.add("t", [] as [String])
-        json.add("u", ["x", "y"])
-        json.add("r", raw: "1.5")
+        let inner: JSONObject = ["n": -1, "nothing": nil]
+        expectEqual(JSONObject(joining: []).json, "{}")
+        let outer: JSONObject = [
+            "s\"": "v", "b": true, "o": inner, "a": [inner, inner], "t": [] as [String], "u": ["x", "y"],
+        ]
         expectEqual(
-            json.text, #"{"s\"":"v","b":true,"o":{"n":-1},"a":[{"n":-1},{"n":-1}],"t":[],"u":["x","y"],"r":1.5}"#)
+            JSONObject(joining: [outer, ["r": JSONNumber(json: "1.5")]]).json,
+            #"{"s\"":"v","b":true,"o":{"n":-1},"a":[{"n":-1},{"n":-1}],"t":[],"u":["x","y"],"r":1.5}"#)
     }
 }
 #endif

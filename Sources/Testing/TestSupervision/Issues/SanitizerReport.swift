@@ -1,5 +1,5 @@
-// What a sanitizer has written before it ended a process, or about what was left when the tests were over; and the
-// options by which it says so in time.
+// Reads the report of a sanitizer that has ended a process, and the leaks that were found after the tests. Also contains the
+// options that make a sanitizer end the process at the first error.
 
 import TestEvents
 
@@ -50,7 +50,7 @@ struct SanitizerReport: Equatable {
                 leaks[leaks.count - 1].report.places.append(place)
             }
         }
-        // What only a leaked object refers to is gone with that; without any, objects refer to each other.
+        // Indirect leaks belong to a direct leak. If there are only indirect leaks, objects refer to each other.
         let direct = leaks.filter(\.isDirect)
         return (direct.isEmpty ? leaks : direct).map(\.report)
     }
@@ -81,16 +81,16 @@ struct SanitizerReport: Equatable {
 
     // MARK: Options
 
-    /// What the environment of a worker adds to that of this process, when its image has a sanitizer in it.
+    /// Returns the variables to add to the environment of a worker whose image contains a sanitizer.
     ///
-    /// A race or undefined behaviour ends the process like a crash, so that the test it happened in is known. Leaks are
-    /// looked for when the tests are over, by the worker: a child that a test has forked knows nothing of them.
+    /// A race or undefined behaviour ends the process like a crash, so that its test is known. The worker searches for leaks
+    /// after the tests. A child that a test has forked doesn't.
     static func environment(_ module: ModuleDescription, inherited: (String) -> String?) -> [String: String] {
         guard let words = sanitizers(of: module.image), !words.isEmpty else { return [:] }
         let path = FileAccess.program(named: "llvm-symbolizer", beside: module.clang)
         let forced = [
             "address": ("ASAN_OPTIONS", "leak_check_at_exit=0"),
-            // What a test expects to exit is forked, and may start threads.
+            // A child of an exit expectation may start threads.
             "thread": ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0:die_after_fork=0"),
             "undefined": ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1"),
         ]
@@ -120,10 +120,10 @@ struct SanitizerReport: Equatable {
 }
 
 extension Substring {
-    /// Returns the text after another one, or nil if the other one doesn't occur.
+    /// Returns the rest after the first occurrence of a text.
     fileprivate func part(behind text: String) -> Substring? { firstRange(of: text).map { self[$0.upperBound...] } }
 
-    /// Returns the text before another one, or nil if the other one doesn't occur.
+    /// Returns the beginning before the first occurrence of a text.
     fileprivate func part(before text: String) -> Substring? { firstRange(of: text).map { self[..<$0.lowerBound] } }
 }
 

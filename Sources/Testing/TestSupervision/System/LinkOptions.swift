@@ -1,4 +1,4 @@
-// The options by which clang links an image, but for its objects and what those ask for.
+// The options of clang that link an image, without its objects and their autolink options.
 //
 // Sources, for Linux: what `swiftc -v` gives the linker. For macOS: what SwiftPM and the driver give it there, which are
 // swift-driver's DarwinToolchain+LinkerSupport.swift (SDK, `-L` of the toolchain and of the SDK for libraries that are
@@ -32,7 +32,7 @@ struct LinkOptions {
         }
     }
 
-    /// What a module says of itself: where its libraries are, and which.
+    /// The words for a module: its libraries and their folders.
     func words(for module: ModuleDescription) -> [String] {
         var words: [String] = []
         for path in module.searchPaths {
@@ -47,30 +47,23 @@ struct LinkOptions {
         return words
     }
 
-    /// What objects ask for that were compiled so.
+    /// The words for instrumented objects.
     func words(for instrumentation: Set<Instrumentation>) -> [String] {
-        var words: [String] = []
-        for kind in Instrumentation.allCases where instrumentation.contains(kind) {
-            switch kind {
-            case .address: words.append("-fsanitize=address")
-            case .thread:
-                words.append("-fsanitize=thread")
-                // Its runtime watches the queues of Dispatch, whoever uses them; on macOS they are in the system's
-                // library.
-                if system == .linux { words += ["-ldispatch", "-lBlocksRuntime"] }
-            case .undefined: words.append("-fsanitize=undefined")
-            case .profile: words.append("-fprofile-instr-generate")
-            }
+        Instrumentation.allCases.filter(instrumentation.contains).flatMap { kind in
+            // The thread sanitizer's runtime watches the queues of Dispatch, which is part of macOS's library.
+            [kind.rawValue] + (kind == .thread && system == .linux ? ["-ldispatch", "-lBlocksRuntime"] : [])
         }
-        return words
     }
 }
 
-/// What a compiler has added to an object, for which the linker must add a library.
-enum Instrumentation: CaseIterable {
-    case address, thread, undefined, profile
+/// The instrumentation of an object, and the option that links its library.
+enum Instrumentation: String, CaseIterable {
+    case address = "-fsanitize=address"
+    case thread = "-fsanitize=thread"
+    case undefined = "-fsanitize=undefined"
+    case profile = "-fprofile-instr-generate"
 
-    /// What an object has of these: sanitizers are known by the functions that they call, coverage by the section of
+    /// Returns the instrumentation of an object. Sanitizers are found by the functions that they call, coverage by the section of
     /// its counts (`__llvm_prf_cnts` in both formats, llvm/include/llvm/ProfileData/InstrProfData.inc).
     static func found(in object: ObjectFile) -> Set<Instrumentation> {
         var found: Set<Instrumentation> = []

@@ -1,4 +1,4 @@
-// The words of the command line and what they mean.
+// The options of a command, read from the command line and from `.testlogger`.
 
 internal import InClassSystem
 import TestEvents
@@ -33,68 +33,66 @@ enum EmptyChoice: String, CaseIterable {
     case pass, fail
 }
 
-/// When the severity of a diagnostic is coloured.
+/// The condition for coloured severities of diagnostics.
 enum ColourChoice: String, CaseIterable {
-    /// On a terminal, unless `NO_COLOR` says otherwise.
+    /// On a terminal, unless `NO_COLOR` is set.
     case automatic = "auto"
     case always, never
 }
 
 struct CommandLineOptions {
-    /// Modules, descriptions, objects and images, as they were written.
+    /// The words for modules, descriptions, objects and images.
     var subjects: [String] = []
-    /// Everything else, as it was written: options and their values.
+    /// All other words: options, their values, and places in sources.
     var optionWords: [String] = []
-    /// Places in the sources whose tests are to run.
+    /// The places in the sources whose tests are to run.
     var lines: [ChosenLine] = []
-    /// Whole sources, of which mutants are to be made.
+    /// The sources to create mutants of.
     var sources: [String] = []
-    /// What each run is asked to do; `runOptions` completes it.
+    /// The options of each run. `runOptions` completes them.
     var run = RunOptions()
     var filters: [String] = []
     var exclusions: [String] = []
-    /// Filters and exclusions are whole names.
+    /// A Boolean value that indicates whether filters and exclusions are whole names.
     var isExact = false
-    /// What a choice without any test ends with; nil for what is usual.
+    /// The result of a run without tests, or nil for the usual result.
     var emptyChoice: EmptyChoice?
     var verbosity = Verbosity.summary
-    /// How many workers may run at once; 0 for as many as there are processors.
+    /// The maximum number of workers, or 0 for the number of processors.
     var jobCount = 0
     var failsOnFlaky = false
+    /// The maximum number of runs.
     var repetitionCount = 1
-    /// Repeat until a test fails, or so often at the most.
     var isUntilFailure = false
-    /// Try small changes of the sources instead of the sources themselves.
     var isMutating = false
-    /// How long that may take.
+    /// The time limit for all mutants.
     var budgetSeconds = 300
-    /// Run again whenever a source is saved.
     var isWatching = false
-    /// What follows `--shuffle` and isn't a seed: a subject, or a mistake.
+    /// The word after `--shuffle` if it isn't a seed: a subject or a mistake.
     private(set) var wordAfterShuffle: String?
     var wantsHelp = false
     var wantsVersion = false
     var colour: ColourChoice? = .automatic
-    /// Where reports go; `standardOutput` means in place of the text.
+    /// The paths of reports. `standardOutput` replaces the text.
     var junitPath: String?
     var jsonPath: String?
-    /// Print annotations for GitHub's pages, also elsewhere.
+    /// A Boolean value that indicates whether annotations for GitHub are printed outside of GitHub Actions, too.
     var isOnGitHub = false
-    /// Add unlisted tests to their lists.
+    /// A Boolean value that indicates whether unlisted tests are added to their lists.
     var fixesLists = false
     /// The test to start a debugger on.
     var debuggedTest: String?
-    /// The file that a build waits for: created when the tests pass, so that the build goes on.
+    /// The file that a build waits for. It is created when the tests have passed.
     var marker: String?
-    /// The path that stands for the standard output.
+    /// The path for the standard output.
     static let standardOutput = "-"
 
-    /// A Boolean value that indicates whether people read the output: no report is printed in place of it.
+    /// A Boolean value that indicates whether text is printed, because no report is printed.
     var printsText: Bool { jsonPath != Self.standardOutput && junitPath != Self.standardOutput }
 
-    /// The options that were given, by the last of their names.
+    /// The names of all options on the command line.
     private(set) var given: Set<String> = []
-    /// What the package's file has chosen.
+    /// The choices of `.testlogger`.
     private(set) var packageChoices: [PackageChoice] = []
 
     /// Reads the words after the program's name.
@@ -103,15 +101,10 @@ struct CommandLineOptions {
         var isEndOfOptions = false
         while let word = rest.popFirst() {
             guard word.hasPrefix("-"), word != "-", !isEndOfOptions else {
-                if let line = ChosenLine(word) {
-                    lines.append(line)
-                    optionWords.append(word)
-                } else if word.hasSuffix(".swift") {
-                    sources.append(word)
-                    optionWords.append(word)
-                } else {
-                    subjects.append(word)
-                }
+                let line = ChosenLine(word)
+                let isSource = line != nil || word.hasSuffix(".swift")
+                if let line { lines.append(line) } else if isSource { sources.append(word) }
+                if isSource { optionWords.append(word) } else { subjects.append(word) }
                 continue
             }
             if word == "--" {
@@ -139,28 +132,26 @@ struct CommandLineOptions {
         try checkCombinations()
     }
 
-    /// Which options make no sense with which others.
+    /// The options that can't be combined with another option, and the end of the message.
+    private static let conflicts: [(option: String, others: [String], reason: String)] = [
+        ("--list", ["--junit", "--json", "--accept", "--fix-lists", "--coverage", "--watch"], ", which runs nothing"),
+        // A literal may be right for one of the excluded tests.
+        ("--accept", ["--failed", "--changed", "--shard"], ""),
+        (
+            "--fix-lists", ["--filter", "--skip", "--test-type", "--failed", "--changed", "--shard"],
+            ", which checks all lists"
+        ),
+        (
+            "--mutants",
+            [
+                "--list", "--failed", "--repeat", "--until-failure", "--watch", "--accept", "--fix-lists", "--debug",
+                "--no-capture", "--coverage", "--junit", "--json", "--github",
+            ], ""
+        ),
+    ]
+
     private func checkCombinations() throws(UsageError) {
-        let rows = [
-            (
-                "--list", ["--junit", "--json", "--accept", "--fix-lists", "--coverage", "--watch"],
-                ", which runs nothing"
-            ),
-            // Among what they leave out may be what a literal is right for.
-            ("--accept", ["--failed", "--changed", "--shard"], ""),
-            (
-                "--fix-lists", ["--filter", "--skip", "--test-type", "--failed", "--changed", "--shard"],
-                ", which checks all lists"
-            ),
-            (
-                "--mutants",
-                [
-                    "--list", "--failed", "--repeat", "--until-failure", "--watch", "--accept", "--fix-lists",
-                    "--debug", "--no-capture", "--coverage", "--junit", "--json", "--github",
-                ], ""
-            ),
-        ]
-        for (option, others, reason) in rows where given.contains(option) {
+        for (option, others, reason) in Self.conflicts where given.contains(option) {
             guard let other = others.first(where: given.contains) else { continue }
             throw UsageError(description: "option '\(other)' does not go with '\(option)'\(reason)")
         }
@@ -201,7 +192,9 @@ struct CommandLineOptions {
                 // An option that the command line overrides is checked, too.
                 var changed = self
                 try option.set(&changed, line.value, as: line.name)
-                if option.name == "--skip" { try Self.checkPattern(line.value ?? "") }
+                do throws(PatternError) {
+                    if option.name == "--skip" { _ = try TestPattern(line.value ?? "") }
+                } catch { throw UsageError(description: error.description) }
                 if given.contains(option.name) { continue }
                 self = changed
                 if ["--test-type", "--skip"].contains(option.name), let value = line.value {
@@ -214,34 +207,33 @@ struct CommandLineOptions {
         }
     }
 
-    private static func checkPattern(_ text: String) throws(UsageError) {
-        do throws(PatternError) { _ = try TestPattern(text) } catch { throw UsageError(description: error.description) }
+    private static func patterns(_ texts: [String], areExact: Bool) throws(PatternError)
+        -> [TestPattern]
+    {
+        var patterns: [TestPattern] = []
+        for text in texts { patterns.append(areExact ? TestPattern(exactly: text) : try TestPattern(text)) }
+        return patterns
     }
 
-    /// What each run is asked to do, the package's options included.
+    /// Returns the options of each run, including the options of the package.
     func runOptions() throws(PatternError) -> RunOptions {
-        func patterns(_ texts: [String], areExact: Bool) throws(PatternError) -> [TestPattern] {
-            var patterns: [TestPattern] = []
-            for text in texts { patterns.append(areExact ? TestPattern(exactly: text) : try TestPattern(text)) }
-            return patterns
-        }
         var run = run
-        run.choice.filters = try patterns(filters, areExact: isExact)
-        // Those of the package are patterns whatever the command line's are.
-        run.choice.exclusions = try patterns(exclusions, areExact: isExact && given.contains("--skip"))
+        run.choice.filters = try Self.patterns(filters, areExact: isExact)
+        // Exclusions of the package are always regular expressions.
+        run.choice.exclusions = try Self.patterns(exclusions, areExact: isExact && given.contains("--skip"))
         run.choice.isUsual = given.isDisjoint(with: ["--test-type", "--skip"])
         run.choice.lines = lines
-        // What is accepted is what all tests want.
+        // Only a value that all tests expect is accepted.
         if run.isAccepting { run.stopsAtFirstFailure = false }
         run.isBuildStep = marker != nil
         let processors = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        // A build's step leaves half of the machine to the compiler, which works beside it.
+        // A build step leaves half of the processors to the compiler.
         let usual = run.isBuildStep ? max(1, processors / 2) : processors
         run.workerCountMax = run.leavesOutput ? 1 : jobCount > 0 ? jobCount : usual
         return run
     }
 
-    /// How paths are printed that belong to a package in this folder.
+    /// Returns the form of paths that belong to a package in this folder.
     func paths(root: String, isRelative: Bool? = nil) -> PathStyle {
         PathStyle(root: root, isRelative: isRelative ?? run.isStable)
     }

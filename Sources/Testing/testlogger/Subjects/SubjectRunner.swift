@@ -1,4 +1,4 @@
-// Links and runs one subject after another, prints what TerminalText makes of it, and adds up what came of them.
+// Links and runs one module after another, prints their events in the form of TerminalText, and adds up the results.
 
 internal import InClassSystem
 import TestEvents
@@ -9,28 +9,27 @@ final class SubjectRunner {
     private let options: CommandLineOptions
     private(set) var status = ExitStatus.passed
     private(set) var tally = RunTally()
-    /// All tests of all subjects, selected or not.
+    /// All tests of all modules, selected or not.
     private(set) var plan: [PlannedTest] = []
-    /// What failed in the last run and is in no list any more.
+    /// The tests that failed in the last run and are in no list any more.
     private(set) var goneFailures: Set<String> = []
-    /// What is wrong with the lines that were chosen.
+    /// The errors of the selected lines.
     private(set) var lineMistakes: [String] = []
-    /// What to say, in whole lines, if no subject has anything to run.
+    /// The lines to print if no module has a test to run.
     private(set) var absences: [String] = []
-    /// The slowest of the tests that took longer than `--slow` says, slowest first.
+    /// The slowest tests that took longer than the limit of `--slow`, slowest first.
     private(set) var slowest: [TestResult] = []
-    /// The literals and goldens that could be accepted, twice and with different values what must stay.
+    /// The fixes of literals and goldens, followed by the unchanged values that other tests expect.
     var fixes: [LiteralFix] { found + found.compactMap { $0.kept(if: met) } }
     private var found: [LiteralFix] = []
-    /// What must stay for some test of any subject.
+    /// The places of passed comparisons of all modules.
     private var met: Set<String> = []
-    /// What could not.
+    /// The failed comparisons that `--accept` can't fix.
     private(set) var unaccepted: [UnacceptedValue] = []
-    /// What adds unlisted tests to their lists.
+    /// The fixes that add unlisted tests to their lists.
     private(set) var listFixes: [SourceFixIt] = []
-    /// The names of the tests that were skipped.
     private var skippedTests: Set<String> = []
-    /// Images that have been linked already, in an earlier repetition.
+    /// The images that an earlier repetition has linked.
     private var linkedImages: Set<String> = []
 
     private let reports: RequestedReports
@@ -40,7 +39,7 @@ final class SubjectRunner {
         reports = RequestedReports(options, root: SubjectFinder.here.root)
     }
 
-    /// Writes the reports, however far the run has come.
+    /// Writes the reports, also of a run that ended early.
     func finishReports(earlyReason: String?, nanoseconds: Int) {
         if options.run.isListing { return }
         do throws(SystemError) { try reports.finish(earlyReason: earlyReason, nanoseconds: nanoseconds) } catch {
@@ -63,7 +62,7 @@ final class SubjectRunner {
         }
     }
 
-    /// Says what to do about the tests of a module that can't run, of an executable only in a build.
+    /// Prints the advice for a module whose tests can't run. Returns true if there is some.
     private func advise(_ module: ModuleDescription) -> Bool {
         let isError = module.advice.contains(": error: ")
         guard !module.advice.isEmpty, !isError || options.marker != nil else { return false }
@@ -82,7 +81,7 @@ final class SubjectRunner {
         var runOptions = runOptions
         runOptions.choice.names = skippedBefore
         test(module, runOptions)
-        // A build doesn't know what a skipped test waits for.
+        // The reason for a skip is unknown to the build.
         if !skippedTests.isEmpty { Self.runAgainInNextBuild(options) }
         // Modules with warnings run again, so that the warnings are repeated.
         if status == .passed, tally.warnings == 0, tally.flaky == 0, tally.planned > 0 {
@@ -90,7 +89,7 @@ final class SubjectRunner {
         }
     }
 
-    /// Makes the next build take this step again: a description that is newer is an input that has changed.
+    /// Makes the next build run this step again, because a newer description is a changed input.
     static func runAgainInNextBuild(_ options: CommandLineOptions) {
         for path in options.subjects { utimes(path, nil) }
     }
@@ -122,7 +121,7 @@ final class SubjectRunner {
 
     /// Links the image of a module unless an earlier repetition has linked it.
     ///
-    /// - Returns: false if there is no image to run.
+    /// - Returns: false if the image can't be run.
     private func link(_ module: ModuleDescription) -> Bool {
         if linkedImages.contains(module.image) { return true }
         do throws(LinkError) {
@@ -187,7 +186,7 @@ final class SubjectRunner {
                 listFixes.append(fix)
             }
             show(event, on: terminal)
-            // Between what the tests print, and before a test can end this process.
+            // In the order of the tests' own output, and before a test can end this process.
             if options.run.leavesOutput || event.isFailure { fflush(inclass_stdout()) }
         }
         if options.run.leavesProfiles { CoverageReport(module).begin() }
@@ -202,7 +201,7 @@ final class SubjectRunner {
             if options.run.leavesProfiles { printCoverage(module) }
             tally = tally + result
             if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }
-            // What was not run has not passed.
+            // A test that didn't run hasn't passed.
             if Interruption.signal != nil { return add(.notRun) }
             if result.planned == 0 {
                 noteAbsence(module, run.plan, paths)
@@ -215,7 +214,7 @@ final class SubjectRunner {
         }
     }
 
-    /// Gives an event to the reports, and to the terminal what it shows of it.
+    /// Adds an event to the reports and prints its lines.
     private func show(_ event: RunEvent, on terminal: TerminalText) {
         if !options.run.isListing { reports.add(event) }
         if options.printsText { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
@@ -243,7 +242,7 @@ final class SubjectRunner {
     private func noteAbsence(_ module: ModuleDescription, _ plan: [PlannedTest], _ paths: PathStyle) {
         let name = name(of: module)
         let text = DiagnosticText(paths: paths)
-        // A build goes on, but not in silence: its steps know one module each, and others may have what is chosen.
+        // A build step only warns, because each step knows one module, and another module may have the selected tests.
         if let (place, what) = options.packageChoices.obstacle(in: plan, of: name, chosen: options.run.choice.testTypes)
         {
             absences.append(text.line(.error, at: place, what))
@@ -268,7 +267,7 @@ final class SubjectRunner {
 }
 
 extension CommandLineOptions {
-    /// What a terminal shows of a run.
+    /// Returns the printer of events.
     func terminal(_ paths: PathStyle) -> TerminalText {
         TerminalText(
             paths: paths, verbosity: verbosity, isStable: run.isStable, isColoured: isColoured,

@@ -1,30 +1,29 @@
-// A run as GitHub Actions shows it beside the changed lines: a few annotations, the worst first. The page that lists
-// everything is made by GitHubSummary.
+// Writes a few annotations of a run, which GitHub Actions shows at the changed lines. GitHubSummary lists all issues.
 
 import TestEvents
 
-/// Makes workflow commands of issues and warnings.
+/// The workflow commands for issues and warnings.
 ///
-/// GitHub shows 10 errors and 10 warnings of a step and drops the rest, so no more are made, when the run is over:
-/// crashes before timeouts, thrown errors and expectations, and the first issue of every test before any second one.
+/// GitHub shows 10 errors and 10 warnings of a step, so no more are written. Crashes come before timeouts, thrown errors and
+/// expectations, and the first issue of every test comes before all second issues.
 // SPEC: actions/runner, ActionCommand.cs (escapes) and ExecutionContext.cs (limits).
 package enum GitHubAnnotations {
-    /// How many annotations of one severity GitHub shows for a step.
+    /// The maximum number of annotations with one severity.
     package static let countMax = 10
-    /// How many UTF-16 units of a message GitHub keeps.
+    /// The maximum length of a message in UTF-16 units.
     package static let messageLengthMax = 4096
 
     private struct Annotation {
         var place: SourcePlace?
         var title = ""
         var message: String
-        /// The lowest comes first.
+        /// The order of annotations, lowest first.
         var rank = (kind: 0, index: 0)
     }
 
-    /// Makes the lines of a step's output that are its annotations.
+    /// Returns the annotations as lines for the output of a step.
     ///
-    /// - Parameter paths: best relative to the checkout.
+    /// - Parameter paths: The form of paths, which should be relative to the checkout.
     package static func lines(of record: RunRecord, _ paths: PathStyle) -> [String] {
         func annotation(_ issue: TestIssue, title: String, of test: PlannedTest?, index: Int = 0) -> Annotation {
             let notes = issue.notes.map(DiagnosticText.escaped)
@@ -78,7 +77,7 @@ package enum GitHubAnnotations {
         return "::\(severity.rawValue)\(text.isEmpty ? "" : " \(text)")::\(message)"
     }
 
-    /// Escapes what would end a workflow command or one of its properties.
+    /// Escapes the characters that would end a workflow command or a property.
     static func escaped(_ text: String, isProperty: Bool = false) -> String {
         text.replacingScalars { scalar in
             switch scalar {
@@ -105,10 +104,10 @@ package enum GitHubAnnotations {
         return kept + "…"
     }
 
-    /// Wraps lines for the step's output in which something could act as a workflow command; leaves all others alone.
+    /// Turns off workflow commands for lines that could contain one.
     ///
-    /// - Parameter token: what ends the wrapping; best a random text. If a line holds it, a longer one is taken.
-    // SPEC: actions/runner, ActionCommand.cs: `::` at the start of a line but for spaces, or `##[` anywhere in it.
+    /// - Parameter token: A random text for turning them on again. It is extended if a line contains it.
+    // SPEC: actions/runner, ActionCommand.cs: `::` after spaces at the start of a line, or `##[` anywhere in it.
     package static func guarded(_ lines: [String], token: String) -> [String] {
         guard lines.contains(where: { $0.drop { $0 == " " || $0 == "\t" }.hasPrefix("::") || contains($0, "##[") })
         else {
@@ -119,7 +118,7 @@ package enum GitHubAnnotations {
         return ["::stop-commands::\(free)"] + lines + ["::\(free)::"]
     }
 
-    /// Returns whether a line holds a text, whatever characters its ends are parts of.
+    /// Returns whether a line contains a text, also if the text begins or ends inside a character.
     private static func contains(_ line: String, _ text: String) -> Bool { line.utf8.contains(text.utf8) }
 }
 

@@ -1,10 +1,10 @@
-// A run as a page of Markdown, for GitHub's step summary or a comment.
+// Writes a page of Markdown about a run, for GitHub's step summary or a comment.
 
 import TestEvents
 
-/// Makes a Markdown page that says what a run came to and lists everything a person may want to look at.
+/// A Markdown page with the result of a run and its failures, flaky tests, known issues, skipped tests and warnings.
 package struct GitHubSummary {
-    /// The size of a step's summary that GitHub still accepts, in bytes.
+    /// The maximum size of a step's summary in bytes.
     package static let byteCountMax = 1 << 20
 
     private let paths: PathStyle
@@ -15,11 +15,11 @@ package struct GitHubSummary {
         place.map { Self.escaped(paths.text($0)) } ?? ""
     }
 
-    /// Makes the page, which is shorter than GitHub's limit.
+    /// Returns the page, which is shorter than GitHub's limit.
     ///
     /// - Parameters:
-    ///   - paths: best relative to the checkout.
-    ///   - isStable: leave out times, so that two runs print the same.
+    ///   - paths: The form of paths, which should be relative to the checkout.
+    ///   - isStable: A Boolean value that indicates whether times are left out.
     package static func text(of record: RunRecord, _ paths: PathStyle, isStable: Bool = false) -> String {
         let isRed = record.tally.isRed || !record.running.isEmpty || record.earlyReason != nil
         let open = record.running.count + record.waiting.count
@@ -80,7 +80,7 @@ package struct GitHubSummary {
 
     private func name(of test: PlannedTest) -> String { Self.escaped(test.name) }
 
-    /// Makes a text stand for itself in a cell of a table, on one line and not longer than people read.
+    /// Escapes a text for the cell of a table, on one line and with a limited length.
     static func escaped(_ text: String) -> String {
         DiagnosticText.escaped(GitHubAnnotations.cut(text, to: 1000)).replacingScalars { scalar in
             switch scalar {

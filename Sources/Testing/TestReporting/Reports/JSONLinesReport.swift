@@ -1,28 +1,28 @@
-// A run as JSON lines, for programs: every event as one object on a line of its own.
+// Writes a run as JSON lines for programs, with one object for each event.
 
 import TestEvents
 
 /// Writes each event as a line of JSON when it happens.
 ///
-/// Every line is an object with `version` (1) and `event`. Events about a test have `module`, `type`, `test` and `list`;
-/// those about a module have `module` only. Readers skip members and events that they do not know; a change that they
-/// could not skip raises the version. Lines and columns count from 1, columns in bytes of UTF-8; times are omitted from
-/// stable output.
+/// Every line is an object with `version` (1) and `event`. Events about a test have `module`, `type`, `test` and `list`.
+/// Events about a module have only `module`. Readers skip unknown members and events. Any other change raises the version.
+/// Lines and columns are counted from 1, and columns in bytes of UTF-8. Stable output has no times.
 ///
 /// - `plan`: `module`, `tests`: the selected tests in the order they run.
 /// - `started`: a test begins.
-/// - `issue`: `kind` (`expectation`, `thrownError`, `list`), `got`, `expected`; if there are any, `message`,
-///   `notes`, `callers` (places, innermost first), `file`, `line`, `column`, and `knownReason` for what was expected to fail.
-/// - `crashed`: an issue that ended the process. `kind` is `crash`, `exit` or `timeout`; `signal` is its name if known.
-/// - `output`: `text`, what a failed test and its children wrote; `omittedByteCount`, what is left out before it;
-///   `isRepaired` (true) if it was no valid UTF-8.
+/// - `issue`: `kind` (`expectation`, `thrownError`, `list`), `got` and `expected`. If there are any, `message`, `notes`,
+///   `callers` (places, innermost first), `file`, `line`, `column`, and `knownReason` for a known issue.
+/// - `crashed`: an issue that ended the process. `kind` is `crash`, `exit` or `timeout`. If it is known, `signal` is the
+///   name of the signal.
+/// - `output`: `text`, the output of a failed test and its children, and `omittedByteCount`, the number of bytes left out
+///   before it. `isRepaired` is true if the output wasn't valid UTF-8.
 /// - `finished`: `outcome` (`passed`, `failed`, `skipped`), `milliseconds`, `skipReason`, and `attachments`, the paths of
-///   the files that a failed test has attached. Of a test that was run again,
-///   the events of each attempt have `attempt` (from 1), and `finished` has `isFinal`.
+///   the files that a failed test has attached. If a test was run again, the events of each attempt have `attempt` (from 1),
+///   and `finished` has `isFinal`.
 /// - `warning`: `text`, `file`, `line`, `column`, and `fixIt` with a place and the `text` to insert.
 /// - `summary`: always the last line. `planned` is the sum of `passed`, `failed`, `skipped`, `aborted` (begun, without a
-///   result) and `notRun`; `flaky` are among the passed. `knownIssues`, `moduleIssues`, `warnings`; `milliseconds` of the
-///   whole run; `endedEarly` with the reason if it was cut short.
+///   result) and `notRun`. `flaky` tests are among the passed tests. Other counts are `knownIssues`, `moduleIssues` and
+///   `warnings`. `milliseconds` is the time of the whole run, and `endedEarly` the reason for an early end.
 package struct JSONLinesReport {
     package static let version = 1
 
@@ -31,7 +31,7 @@ package struct JSONLinesReport {
 
     /// Creates a report.
     ///
-    /// - Parameter isStable: leave out times, so that two runs print the same.
+    /// - Parameter isStable: A Boolean value that indicates whether times are left out.
     package init(paths: PathStyle = PathStyle(), isStable: Bool = false) {
         self.paths = paths
         self.isStable = isStable

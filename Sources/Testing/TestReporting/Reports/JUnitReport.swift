@@ -10,15 +10,15 @@ import TestEvents
 /// Surefire's form: `flakyFailure` and `flakyError` before a success; `rerunFailure` and `rerunError` after a failure.
 package struct JUnitReport {
     package struct Options: Sendable {
-        /// How paths are written; relative to the repository is what readers make links of.
+        /// The form of paths. Readers create links from paths that are relative to the repository.
         package var paths = PathStyle()
-        /// Properties of the run, such as its seed; repeated in every suite.
+        /// Properties of the run, such as its seed, for every suite.
         package var properties: [(name: String, value: String)] = []
-        /// When the run began, in ISO 8601; left out when nil.
+        /// The beginning of the run in ISO 8601.
         package var timestamp: String?
-        /// Leave out times, so that two runs print the same.
+        /// A Boolean value that indicates whether times are left out.
         package var isStable = false
-        /// The size of the report in bytes after which captured output is left out. GitLab refuses more than 30 MB.
+        /// The maximum size of the report in bytes. Further captured output is left out. GitLab refuses more than 30 MB.
         package var byteCountMax = 24 << 20
         /// The maximum size in bytes of the lines about one test's issues.
         package var issueByteCountMax = 64 << 10
@@ -41,7 +41,7 @@ package struct JUnitReport {
     private let options: Options
     private var suites: [Suite] = []
     private var indices: [String: Int] = [:]
-    /// How much has been written of issues and output.
+    /// The size of all issues and output so far.
     private var byteCount = 0
 
     private init(_ options: Options) { self.options = options }
@@ -90,7 +90,7 @@ package struct JUnitReport {
 
     /// Adds a case to a suite.
     ///
-    /// - Parameter attempt: what stands for the test, if it was run.
+    /// - Parameter attempt: The result to report, or nil for a test that didn't run.
     private mutating func add(
         _ name: String, of test: PlannedTest? = nil, to suiteName: String, _ attempt: TestResult?,
         _ elements: [XMLElement], isRun: Bool = true
@@ -118,7 +118,7 @@ package struct JUnitReport {
                 ], children: children.isEmpty ? nil : children))
     }
 
-    /// A name that no other case has, because GitLab keeps only one of each name.
+    /// Returns a unique name, because GitLab keeps only one case of each name.
     private mutating func uniqueName(_ anyName: String, of test: PlannedTest?, in suite: Int) -> String {
         let name = XMLElement.allowed(anyName)
         if suites[suite].names.insert(name).inserted { return name }
@@ -140,10 +140,10 @@ package struct JUnitReport {
         return [XMLElement("properties", children: children)]
     }
 
-    /// One element with all issues of an attempt: readers show the first of several and forget the rest.
+    /// Returns one element with all issues of an attempt, because readers show only the first element.
     ///
-    /// A failure is an expectation that was not met; anything else is an error. With a prefix it is in Surefire's form,
-    /// which has the stack trace in an element of its own.
+    /// A failed expectation is a failure. All other issues are errors. With a prefix, the element has Surefire's form with a
+    /// separate element for the stack trace.
     private mutating func problem(_ attempt: TestResult, of test: PlannedTest?, prefix: String = "") -> XMLElement {
         let failures = attempt.issues.failures
         let worst = failures.worst
@@ -159,7 +159,7 @@ package struct JUnitReport {
             children: [XMLElement("stackTrace", content: body)] + output(attempt))
     }
 
-    /// The lines of all issues, as a terminal shows them.
+    /// Returns the lines of all issues, as in a terminal.
     private func body(of failures: [TestIssue], _ test: PlannedTest?) -> String {
         let text = DiagnosticText(paths: options.paths)
         var body = ""
@@ -199,7 +199,7 @@ package struct JUnitReport {
         var elements: [XMLElement] = []
         for (index, suite) in suites.enumerated() {
             var children = properties(options.properties) + suite.cases
-            // No element is made for what fails nothing; people find it where the readers show the suite's errors.
+            // JUnit has no element for warnings. Readers show this element with the suite's errors.
             if index == suites.count - 1, !warnings.isEmpty {
                 let text = DiagnosticText(paths: options.paths)
                 let lines = warnings.flatMap { text.lines(for: $0).prefix(1) }

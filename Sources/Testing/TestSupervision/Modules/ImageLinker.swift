@@ -1,15 +1,15 @@
-// Links a module's objects into a test image: an ordinary executable whose main function is InClassTesting's, so that
-// debuggers, sanitizers and coverage tools need to know nothing about it.
+// Links a module's objects into a test image: an ordinary executable with InClassTesting's main function, so that debuggers,
+// sanitizers and coverage tools work as usual.
 
 internal import InClassSystem
 
-/// Why an image could not be made.
+/// The reason why an image can't be linked.
 package enum LinkError: Error, CustomStringConvertible {
-    /// A part of the toolchain is missing, or the objects are for another machine: nobody can run the tests here.
+    /// The tests can't run on this machine: a part of the toolchain is missing, or the objects are for another machine.
     case obstacle(String)
-    /// Something went wrong that ought not to.
+    /// An unexpected error.
     case failed(String)
-    /// The linker refused, for reasons in its own words.
+    /// The linker failed with this output.
     case refused(String)
 
     package var description: String {
@@ -21,9 +21,9 @@ package enum LinkError: Error, CustomStringConvertible {
 
 package enum LinkOutcome: Equatable, Sendable {
     case linked
-    /// The image was newer than all of its objects.
+    /// The image is newer than all its objects.
     case upToDate
-    /// The objects hold no InClassTesting: a release build without `IN_CLASS_TESTS`.
+    /// The objects don't contain InClassTesting, as in a release build without `IN_CLASS_TESTS`.
     case compiledOut
 }
 
@@ -38,7 +38,7 @@ package struct ImageLinker {
         self.system = system
     }
 
-    /// Makes the image, unless it is there and newer than all of its parts.
+    /// Links the image unless it is newer than all its parts.
     package func link() throws(LinkError) -> LinkOutcome {
         if !description.obstacle.isEmpty { throw .obstacle(description.obstacle) }
         if !description.unsupported.isEmpty { throw .failed(description.unsupported) }
@@ -68,7 +68,7 @@ package struct ImageLinker {
         return .linked
     }
 
-    /// Reads an object, and tells what cannot be linked here from what cannot be linked at all.
+    /// Reads an object. An object of another machine is an obstacle.
     private func object(at path: String) throws(LinkError) -> ObjectFile {
         let bytes: [UInt8]
         do throws(SystemError) { bytes = try FileAccess.contents(of: path) } catch {
@@ -89,13 +89,11 @@ package struct ImageLinker {
     private func clangPath() throws(LinkError) -> String {
         if FileAccess.isExecutable(description.clang) { return description.clang }
         if !description.clang.isEmpty { throw .obstacle("there is no clang at \(description.clang)") }
-        // The toolchain's own first: the system's clang does not find Swift's libraries.
-        let beside = FileAccess.program(named: "swift").flatMap(FileAccess.realPath)
-            .map { "\(FileAccess.directory(of: $0))/clang" }
-        guard
-            let clang = [beside, FileAccess.program(named: "clang")].compactMap(\.self).first(
-                where: FileAccess.isExecutable)
-        else { throw .obstacle("there is no clang beside 'swift' or on the PATH") }
+        // The toolchain's clang comes first, because the system's clang doesn't find Swift's libraries.
+        let swift = FileAccess.program(named: "swift").flatMap(FileAccess.realPath) ?? ""
+        guard let clang = FileAccess.program(named: "clang", beside: swift) else {
+            throw .obstacle("there is no clang beside 'swift' or on the PATH")
+        }
         return clang
     }
 
@@ -116,8 +114,8 @@ package struct ImageLinker {
         return (objects + description.libraryFiles).allSatisfy { (FileAccess.modificationTime(of: $0) ?? .max) < image }
     }
 
-    /// One word a line, quoted as response files are: a backslash before anything special. Behind them an empty line, so
-    /// that it is no beginning of that of more words.
+    /// Returns the words with the quotes and escapes of response files, one per line. An empty line at the end distinguishes
+    /// them from the beginning of more words.
     private func responseFile(_ objects: [String], _ words: [String]) -> String {
         var text = ""
         for word in objects + words.dropFirst() {
@@ -156,15 +154,14 @@ package struct ImageLinker {
         linkBundles()
     }
 
-    /// Tells a linker that is not there from one that refuses.
+    /// Throws an obstacle if there is no linker.
     private func checkLinker(_ clang: String) throws(LinkError) {
-        let folder = FileAccess.directory(of: FileAccess.realPath(clang) ?? clang)
         let linker = system.linker
-        if FileAccess.isExecutable("\(folder)/\(linker)") || FileAccess.program(named: linker) != nil { return }
+        if FileAccess.program(named: linker, beside: FileAccess.realPath(clang) ?? clang) != nil { return }
         throw .obstacle("there is no \(linker) beside \(clang) or on the PATH")
     }
 
-    /// Puts the built resource bundles beside the image, where generated accessors look for them.
+    /// Creates links to the built resource bundles in the folder of the image, where generated accessors expect them.
     private func linkBundles() {
         guard !description.bundleFolder.isEmpty else { return }
         let folder = FileAccess.directory(of: description.image)

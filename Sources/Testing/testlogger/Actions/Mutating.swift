@@ -1,5 +1,5 @@
-// `--mutants`: tries small changes of the sources, and names those that no test has noticed. Here is what is chosen and
-// printed; how a change is tried is MutantTrials' business.
+// `--mutants`: tries small changes of the sources, and prints the changes that no test has noticed. This file selects mutants
+// and prints results. MutantTrials tries the mutants.
 
 import TestEvents
 import TestReporting
@@ -8,9 +8,9 @@ import TestSupervision
 final class Mutating {
     private let options: CommandLineOptions
     private let runOptions: RunOptions
-    /// The lines that were named, and the sources, whose line is 0.
+    /// The selected lines, and the selected sources with the line 0.
     private let places: [ChosenLine]
-    /// How many mutants came to what, and how many there are.
+    /// The number of mutants with each outcome, and of all mutants.
     private var counts: [MutantOutcome: Int] = [:]
     private var total = 0
 
@@ -18,7 +18,7 @@ final class Mutating {
         self.options = options
         places = options.lines + options.sources.map { ChosenLine(path: $0, line: 0) }
         var runOptions = runOptions
-        // What is chosen is mutants, and tests whatever the mutants are.
+        // Lines, changes and shards select mutants, not tests.
         runOptions.choice.lines = []
         runOptions.choice.isChangedOnly = false
         runOptions.choice.shard = nil
@@ -26,7 +26,7 @@ final class Mutating {
         self.runOptions = runOptions
     }
 
-    /// Tries the mutants of the chosen sources, or of all, and prints those that no test has noticed.
+    /// Tries the mutants of the selected sources, or of all sources, and prints the mutants that no test has noticed.
     func run(_ modules: [ModuleDescription]) -> ExitStatus {
         let modules = modules.filter { !chosenSources($0).isEmpty }
         if modules.isEmpty {
@@ -35,7 +35,7 @@ final class Mutating {
         }
         let start = ContinuousClock.now
         for (index, module) in modules.enumerated() where Interruption.signal == nil {
-            // What one module leaves of its part the others have.
+            // The remaining time is divided among the remaining modules.
             let left = Duration.seconds(options.budgetSeconds) - (ContinuousClock.now - start)
             do { try run(module, until: .now + left / (modules.count - index)) } catch {
                 complain(error, module)
@@ -94,7 +94,7 @@ final class Mutating {
             TestLogger.complain(
                 "tests of module '\(module.module)' fail when others run first, without a mutant", severity: "warning")
         }
-        // A part of the lines or of the tests is no trial of a source.
+        // A source has been tried only with all its lines and all tests.
         let parts: Set<String> = ["--shard", "--filter", "--skip", "--test-type"]
         if !options.lines.isEmpty || !options.given.isDisjoint(with: parts) { return }
         tried.insert(sources.filter { source in !untried.contains { $0.place.path == source } })

@@ -5,7 +5,7 @@ import TestSupervision
 
 /// An option of the command line.
 struct CommandLineOption {
-    /// Sets a value, or returns what was expected instead, with the allowed words if there are only a few.
+    /// Sets a value. For an invalid text, returns a description of valid texts, and the valid words if there are only a few.
     typealias Setter = (inout CommandLineOptions, String) -> (expected: String, words: [String])?
 
     /// The names and the value, as in the help.
@@ -28,7 +28,7 @@ struct CommandLineOption {
     /// The name that identifies the option.
     var name: String { names.last ?? "" }
 
-    /// The name of the value, or nil if the option has none.
+    /// The name of the value, or nil for an option without a value.
     var value: String? { words.last.flatMap { $0.hasPrefix("-") ? nil : $0 } }
 
     var isValueOptional: Bool { value?.hasPrefix("[") ?? false }
@@ -46,7 +46,7 @@ struct CommandLineOption {
     ///
     /// - Parameters:
     ///   - text: The value, or nil if the option was given without one.
-    ///   - name: The name by which the option was given.
+    ///   - name: The name on the command line.
     func set(_ options: inout CommandLineOptions, _ text: String?, as name: String) throws(UsageError) {
         if let value, text == nil, !isValueOptional {
             throw UsageError(description: "option '\(name)' expects \(value) after it")

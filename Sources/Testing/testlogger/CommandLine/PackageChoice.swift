@@ -1,20 +1,20 @@
-// What a package's file chooses of the tests of every run, and what it thereby leaves out. A choice that is a mistake
-// turns off tests for good, and whoever made it sees nothing but builds that pass.
+// Checks the test types and exclusions of `.testlogger`. A mistake there would turn off tests in every run, and the builds
+// would still pass.
 
 import TestEvents
 import TestSupervision
 
-/// A test type or an exclusion that stands in `.testlogger`.
+/// A test type or an exclusion in `.testlogger`.
 struct PackageChoice: Equatable {
     /// The option's name.
     var name: String
     var value: String
-    /// Where the value is.
+    /// The place of the value.
     var place: SourcePlace
 }
 
 extension [PackageChoice] {
-    /// Finds the first choice that leaves none of a module's tests, with a sentence that says so.
+    /// Returns the place of the first choice that excludes all tests of a module, and a message.
     func obstacle(in plan: [PlannedTest], of module: String, chosen types: [String]) -> (SourcePlace, String)? {
         if isEmpty || plan.isEmpty { return nil }
         let what = plan.count == 1 ? "the only test" : "none of the \(plan.count) tests"
@@ -33,14 +33,15 @@ extension [PackageChoice] {
         return nil
     }
 
-    /// Finds the test types that a module does not have, but nearly: what is chosen need not be in each module.
+    /// Returns warnings about unknown test types that are similar to a test type of the module. Other unknown test types may
+    /// belong to other modules.
     func misspeltTypes(in plan: [PlannedTest], of module: String) -> [(SourcePlace, String)] {
         if isEmpty { return [] }
         let types = filter { $0.name == "--test-type" }
         let known = Set(plan.map(\.testType))
         let others = known.subtracting(types.map(\.value)).sorted()
         return types.compactMap { type in
-            // To a word of three letters almost any other is near.
+            // Almost all short words are similar.
             guard type.value.utf8.count > 3, !known.contains(type.value) else { return nil }
             let near = suggestion(for: type.value, among: others)
             return near.isEmpty ? nil : (type.place, "\(module) has no test type '\(type.value)'\(near)")

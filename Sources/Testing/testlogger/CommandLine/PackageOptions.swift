@@ -14,7 +14,7 @@ import TestSupervision
 struct PackageOptions: Equatable {
     struct Line: Equatable {
         var name: String
-        /// The value, or nil if the line has none.
+        /// The value, or nil for a line without a value.
         var value: String?
         var number: Int
         /// The columns of the option and of its value, in bytes from 1.

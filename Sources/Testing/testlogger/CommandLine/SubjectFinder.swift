@@ -4,7 +4,7 @@ internal import InClassSystem
 import TestSupervision
 
 extension ModuleDescription {
-    /// A Boolean value that indicates whether the module is a finished image, of which only the path is known.
+    /// A Boolean value that indicates whether the module is a finished image without a description.
     var isImage: Bool { module.isEmpty && objects.isEmpty }
 }
 
@@ -168,7 +168,7 @@ extension SubjectFinder: SelfTesting {
             }
     }
 
-    /// A package in which the modules `Apple` and `Pear` have been built, in a folder of its own.
+    /// Creates a package whose modules `Apple` and `Pear` have been built.
     private static func package() throws -> String {
         let root = FileAccess.realPath(try temporaryDirectory()) ?? ""
         for path in ["Sources", descriptions] { try FileAccess.makeFolder("\(root)/\(path)") }
@@ -247,7 +247,7 @@ extension SubjectFinder: SelfTesting {
         mkdir(other, 0o755)
         try describe("Pear", "target\tother", in: other)
         let folder = "\(root)/\(descriptions)"
-        // What was written last counts, an image that was linked or a description.
+        // The newest description or image counts.
         let steps: [(path: String, second: Int, target: String)] = [
             ("\(folder)/Pear.inclass", 1_000, "other"), ("\(other)/Pear.inclass", 500, ""),
             ("\(other)/Pear.img", 2_000, "other"), ("\(folder)/Pear.img", 3_000, ""),

@@ -62,7 +62,7 @@ struct ManifestPlan {
         """
     }
 
-    /// The elements to add to array arguments of targets, or of the package if there is no name of a target.
+    /// The elements to add to array arguments of targets. A missing name stands for the package.
     private var additions: [(element: String, label: String, target: String?)] {
         var additions: [(element: String, label: String, target: String?)] = []
         if !target.hasLibrary { additions.append((product, "dependencies", target.name)) }

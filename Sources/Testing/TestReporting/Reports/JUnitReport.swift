@@ -66,26 +66,24 @@ package struct JUnitReport {
         let test = entry.test
         let suite = test.module.isEmpty ? test.typeName : "\(test.module).\(test.typeName)"
         guard let result = entry.result else {
-            let element =
-                entry.hasBegun
-                ? XMLElement("error", [("message", record.reasonForRunning), ("type", "aborted")])
-                : XMLElement("skipped", [("message", record.reasonForWaiting)])
+            let (name, reason) =
+                entry.hasBegun ? ("error", record.reasonForRunning) : ("skipped", record.reasonForWaiting)
+            let element = XMLElement(name, [("message", reason), ("type", entry.hasBegun ? "aborted" : nil)])
             return add(test.testName, of: test, to: suite, nil, [element], isRun: entry.hasBegun)
         }
         let failed = (result.earlierAttempts + [result]).filter { $0.outcome == .failed }
+        var attempt = result
+        let elements: [XMLElement]
         switch result.outcome {
         case .failed:
-            // Surefire's order: the first failure is the test's, the others are reruns.
-            let first = failed.first ?? result
-            let element = problem(first, of: test)
-            let reruns = failed.dropFirst().map { problem($0, of: test, prefix: "rerun") }
-            add(test.testName, of: test, to: suite, first, [element] + reruns)
-        case .skipped:
-            let element = XMLElement("skipped", [("message", result.skipReason)])
-            add(test.testName, of: test, to: suite, result, [element])
-        case .passed:
-            add(test.testName, of: test, to: suite, result, failed.map { problem($0, of: test, prefix: "flaky") })
+            // Surefire's order: the first failure represents the test, and the others are reruns.
+            attempt = failed.first ?? result
+            elements =
+                [problem(attempt, of: test)] + failed.dropFirst().map { problem($0, of: test, prefix: "rerun") }
+        case .skipped: elements = [XMLElement("skipped", [("message", result.skipReason)])]
+        case .passed: elements = failed.map { problem($0, of: test, prefix: "flaky") }
         }
+        add(test.testName, of: test, to: suite, attempt, elements)
     }
 
     /// Adds a case to a suite.
@@ -121,13 +119,12 @@ package struct JUnitReport {
     /// Returns a unique name, because GitLab keeps only one case of each name.
     private mutating func uniqueName(_ anyName: String, of test: PlannedTest?, in suite: Int) -> String {
         let name = XMLElement.allowed(anyName)
-        if suites[suite].names.insert(name).inserted { return name }
-        let base = XMLElement.allowed("\(name) (\(test?.testType ?? "again"))")
-        var unique = base
-        var number = 1
+        var unique = name
+        var number = 0
         while !suites[suite].names.insert(unique).inserted {
             number += 1
-            unique = "\(base) \(number)"
+            let base = XMLElement.allowed("\(name) (\(test?.testType ?? "again"))")
+            unique = number == 1 ? base : "\(base) \(number)"
         }
         return unique
     }

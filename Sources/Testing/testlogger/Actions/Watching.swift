@@ -8,7 +8,7 @@ struct Watching {
 
     /// Runs now and after each save that builds, until a signal comes.
     ///
-    /// Only the targets of the tested modules are built, so the build's own step of running tests is not waited for.
+    /// Only the targets of the tested modules are built, without the build step that runs the tests.
     func loop(_ run: () -> Void) {
         var sources = linkedSources
         var seen = times(of: sources)
@@ -19,7 +19,7 @@ struct Watching {
             usleep(50_000)
             let now = times(of: sources)
             if now == seen { continue }
-            // An editor may write in several steps; what comes during the build is built next.
+            // An editor may write in several steps. A change during the build starts the next build.
             seen = now
             if build() {
                 count += 1
@@ -35,16 +35,15 @@ struct Watching {
         }
     }
 
-    /// The sources of the modules and of what they are linked with.
+    /// The sources of the modules and of their linked modules.
     private var linkedSources: Set<String> { Set(modules.flatMap(\.linkedSources)) }
 
     private func times(of sources: Set<String>) -> [String: Int] {
-        var times: [String: Int] = [:]
-        for source in sources { times[source] = FileAccess.modificationTime(of: source) }
-        return times
+        let times = sources.compactMap { source in FileAccess.modificationTime(of: source).map { (source, $0) } }
+        return Dictionary(times, uniquingKeysWith: { $1 })
     }
 
-    /// Builds the modules' targets; prints what the compiler says when it fails.
+    /// Builds the modules' targets. Prints the compiler's output after a failure.
     private func build() -> Bool {
         for module in modules {
             let place = BuildPlace(products: module.bundleFolder)?.options ?? []

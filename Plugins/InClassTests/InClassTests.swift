@@ -31,20 +31,17 @@ struct InClassTests: BuildToolPlugin {
             if isOwn, !layout.isSwiftBuild, !tested.isMacro {
                 // The native build system can't run a target's tests before it has built the target.
                 if packages.isReachedByPlugin(tested) { continue }
-                module.advice = packages.adviceToMovePlugin(from: tested)
+                module.hasPlugin = true
             }
             try module.writeDescription()
             // An empty source, because the build must wait for an output. Swift Build doesn't need it for a target's own
             // tests, and would compile it before they run.
-            let ending = module.advice == nil ? "Tested" : "Listed"
-            let marker = module.folder.appending(path: "\(tested.moduleName)\(ending).swift")
-            let inputs =
-                module.advice == nil
-                ? module.objects + module.binaryLibraries + module.resources : module.sources
+            let isRun = module.advice == nil
+            let marker = module.folder.appending(path: "\(tested.moduleName)\(isRun ? "Tested" : "Listed").swift")
+            let inputs = isRun ? module.objects + module.binaryLibraries + module.resources : module.sources
             commands.append(
                 .buildCommand(
-                    displayName: module.advice == nil
-                        ? "Testing \(tested.moduleName)" : "Looking for tests in \(tested.moduleName)",
+                    displayName: "\(isRun ? "Testing" : "Looking for tests in") \(tested.moduleName)",
                     executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
                     environment: layout.isSwiftBuild ? variables : [:],
@@ -58,15 +55,10 @@ struct InClassTests: BuildToolPlugin {
 extension Package {
     /// The names of the programs that `swift run` and `swift package` can run in this package.
     fileprivate var programs: [String] {
-        var names = ["plugin", "testlogger"]
-        var packages = [self]
-        var seen: Set<String> = []
-        while let package = packages.popLast() {
-            guard seen.insert(package.id).inserted else { continue }
-            names += package.products.filter { $0 is ExecutableProduct }.map(\.name)
-            names += package.targets.filter { ($0 as? any SourceModuleTarget)?.kind == .executable }.map(\.name)
-            packages += package.dependencies.map(\.package)
-        }
-        return names
+        ["plugin", "testlogger"]
+            + closure().flatMap { package in
+                package.products.filter { $0 is ExecutableProduct }.map(\.name)
+                    + package.targets.filter { ($0 as? any SourceModuleTarget)?.kind == .executable }.map(\.name)
+            }
     }
 }

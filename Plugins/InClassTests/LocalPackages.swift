@@ -11,19 +11,11 @@ struct LocalPackages {
     private let owners: [String: Package]
 
     init(root: Package) {
-        var all: [Package] = []
-        var seen: Set<String> = []
-        func visit(_ package: Package) {
-            guard seen.insert(package.id).inserted else { return }
-            all.append(package)
-            for dependency in package.dependencies {
-                // The package of InClassTesting is a tool, even as a local dependency.
-                guard case .local = dependency.package.origin, !dependency.package.isTester else { continue }
-                visit(dependency.package)
-            }
+        all = root.closure { package in
+            // The package of InClassTesting is a tool, even as a local dependency.
+            if case .local = package.origin { return !package.isTester }
+            return false
         }
-        visit(root)
-        self.all = all
         owners = Dictionary(
             all.flatMap { package in package.targets.map { ($0.id, package) } }, uniquingKeysWith: { first, _ in first }
         )
@@ -107,6 +99,11 @@ extension LocalPackages {
 extension Package {
     /// A Boolean value that indicates whether this is the package of InClassTesting and of these plugins.
     var isTester: Bool { targets.contains { $0.isTestingLibrary } }
+
+    /// Returns the package and its included dependencies at any depth, with the package first.
+    func closure(_ isIncluded: (Package) -> Bool = { _ in true }) -> [Package] {
+        reachable(from: self, id: \.id) { $0.dependencies.map(\.package).filter(isIncluded) }
+    }
 }
 
 extension Target {
@@ -115,17 +112,9 @@ extension Target {
 
     var isMacro: Bool { (self as? any SourceModuleTarget)?.kind == .macro }
 
-    /// Returns the target and its dependencies at any depth in a stable order, with the target first.
+    /// Returns the target and its dependencies at any depth, with the target first.
     func closure(_ dependencies: (any Target) -> [any Target]) -> [any Target] {
-        var found: [any Target] = []
-        var seen: Set<String> = []
-        func visit(_ target: any Target) {
-            guard seen.insert(target.id).inserted else { return }
-            found.append(target)
-            dependencies(target).forEach(visit)
-        }
-        visit(self)
-        return found
+        reachable(from: self, id: \.id, dependencies)
     }
 
     /// The direct dependencies, including the targets of products.
@@ -138,4 +127,17 @@ extension Target {
             }
         }
     }
+}
+
+/// Returns a node of a graph and all nodes that it leads to, each once and in a stable order.
+private func reachable<Node>(from start: Node, id: (Node) -> String, _ next: (Node) -> [Node]) -> [Node] {
+    var found: [Node] = []
+    var seen: Set<String> = []
+    func visit(_ node: Node) {
+        guard seen.insert(id(node)).inserted else { return }
+        found.append(node)
+        next(node).forEach(visit)
+    }
+    visit(start)
+    return found
 }

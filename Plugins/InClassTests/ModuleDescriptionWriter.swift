@@ -76,20 +76,13 @@ struct TestedModule {
     /// The file that the build checks for changed options. Swift Build doesn't run a step because an input is missing, so
     /// the description contains the path.
     var optionFile: URL?
-    /// The message to print if the module lists tests that can't run here.
-    var advice: String?
+    /// A Boolean value that indicates whether the target applies the plugin itself, which then can't run the target's tests.
+    var hasPlugin = false
 
-    init(
-        target: SwiftSourceModuleTarget, packages: LocalPackages, layout: BuildLayout, folder: URL, clang: URL?,
-        machine: String? = nil
-    ) {
-        self.target = target
-        self.packages = packages
-        self.layout = layout
-        self.folder = folder
-        self.clang = clang
-        self.machine = machine
-        advice = target.isMacro ? packages.adviceToMoveTests(from: target) : nil
+    /// The message to print if the module lists tests that can't run here.
+    var advice: String? {
+        if target.isMacro { return packages.adviceToMoveTests(from: target) }
+        return hasPlugin ? packages.adviceToMovePlugin(from: target) : nil
     }
 
     var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }

@@ -161,8 +161,7 @@ struct TestLogger {
             if options.isUntilFailure, runner.status != .passed { break }
             if options.run.isListing || runner.tally.planned == 0 { break }
         }
-        let elapsed = (ContinuousClock.now - start).components
-        let nanoseconds = Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000)
+        let nanoseconds = Int((ContinuousClock.now - start) / .nanoseconds(1))
         runner.finishReports(earlyReason: Interruption.reason.map { "ended by \($0)" }, nanoseconds: nanoseconds)
         let status = verdict(runner, runOptions)
         guard options.printsText else { return finish(status) }

@@ -10,7 +10,8 @@ struct ChildIssues {
     private static let size = 1 << 20
 
     // SAFETY: mapped until `free`. The first word is the number of bytes after the header, the second the number of issues
-    // that found no space. Then come the issues: the number of fields, and for each field its length and its bytes.
+    // that found no space. Then come the issues. The bytes 0xFF and 0xFE, which UTF-8 doesn't contain, separate fields and
+    // end issues.
     private let memory: UnsafeMutableRawPointer
     private static let header = 2 * MemoryLayout<Int>.size
 
@@ -28,13 +29,7 @@ struct ChildIssues {
 
     /// Adds the fields of an issue, or only the reason of a skip. Call it in the child.
     func add(_ fields: [String]) {
-        var bytes: [UInt8] = []
-        func append(_ number: Int) { withUnsafeBytes(of: number) { bytes.append(contentsOf: $0) } }
-        append(fields.count)
-        for field in fields {
-            append(field.utf8.count)
-            bytes.append(contentsOf: field.utf8)
-        }
+        let bytes = fields.map { Array($0.utf8) }.joined(separator: [0xFF]) + [0xFE]
         let used = counts[0]
         guard used >= 0, bytes.count <= Self.size - Self.header - used else {
             counts[1] += 1
@@ -46,24 +41,12 @@ struct ChildIssues {
 
     /// The issues that the child has added. Use it in the parent.
     var all: [[String]] {
-        var rest = UnsafeRawBufferPointer(
-            start: memory + Self.header, count: min(max(counts[0], 0), Self.size - Self.header))[...]
-        func number() -> Int? {
-            guard rest.count >= MemoryLayout<Int>.size else { return nil }
-            defer { rest = rest.dropFirst(MemoryLayout<Int>.size) }
-            return UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: Int.self)
-        }
-        var issues: [[String]] = []
-        // The list ends at an issue that is incomplete because of a crash or another process.
-        while let fieldCount = number() {
-            var fields: [String] = []
-            while fields.count < fieldCount, let count = number(), count >= 0, count <= rest.count {
-                fields.append(String(decoding: rest.prefix(count), as: UTF8.self))
-                rest = rest.dropFirst(count)
-            }
-            guard fields.count == 1 || RecordedIssue(fields: fields) != nil else { break }
-            issues.append(fields)
-        }
+        let used = UnsafeRawBufferPointer(
+            start: memory + Self.header, count: min(max(counts[0], 0), Self.size - Self.header))
+        // Processes that write at the same time may destroy an issue.
+        var issues = used.split(separator: 0xFE).map { issue in
+            issue.split(separator: 0xFF, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+        }.filter { $0.count == 1 || RecordedIssue(fields: $0) != nil }
         if counts[1] > 0 {
             issues.append(
                 RecordedIssue(

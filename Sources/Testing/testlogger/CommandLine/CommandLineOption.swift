@@ -63,18 +63,37 @@ struct CommandLineOption {
 
     // MARK: Setters
 
-    private static func flag(_ path: WritableKeyPath<CommandLineOptions, Bool>) -> Setter {
-        { options, _ in
-            options[keyPath: path] = true
+    /// Sets a property to the value that a closure reads from the text. The closure returns nil for an invalid text.
+    private static func value<Value>(
+        _ path: WritableKeyPath<CommandLineOptions, Value>, _ expected: String = "", _ words: [String] = [],
+        _ read: @escaping (String) -> Value?
+    ) -> Setter {
+        { options, text in
+            guard let value = read(text) else { return (expected, words) }
+            options[keyPath: path] = value
             return nil
         }
     }
 
+    private static func flag(_ path: WritableKeyPath<CommandLineOptions, Bool>) -> Setter { value(path) { _ in true } }
+
     private static func text(_ path: WritableKeyPath<CommandLineOptions, String?>) -> Setter {
-        { options, text in
-            options[keyPath: path] = text
-            return nil
+        value(path) { .some($0) }
+    }
+
+    private static func number(
+        _ path: WritableKeyPath<CommandLineOptions, Int>, of unit: String, allowsZero: Bool = false
+    ) -> Setter {
+        value(path, "a number of \(unit)\(allowsZero ? "" : " above 0")") { text in
+            Int(text).flatMap { $0 >= (allowsZero ? 0 : 1) ? $0 : nil }
         }
+    }
+
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ path: WritableKeyPath<CommandLineOptions, Choice?>
+    ) -> Setter {
+        let names = Choice.allCases.map(\.rawValue)
+        return value(path, "one of \(names.joined(separator: ", "))", names) { Choice(rawValue: $0).map { .some($0) } }
     }
 
     /// Appends one of several texts. An empty pattern would match every name.
@@ -84,41 +103,6 @@ struct CommandLineOption {
             options[keyPath: path].append(text)
             return nil
         }
-    }
-
-    private static func number(
-        _ path: WritableKeyPath<CommandLineOptions, Int>, of unit: String, allowsZero: Bool = false
-    ) -> Setter {
-        { options, text in
-            guard let number = Int(text), number >= (allowsZero ? 0 : 1) else {
-                return ("a number of \(unit)\(allowsZero ? "" : " above 0")", [])
-            }
-            options[keyPath: path] = number
-            return nil
-        }
-    }
-
-    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ path: WritableKeyPath<CommandLineOptions, Choice?>
-    ) -> Setter {
-        { options, text in
-            let names = Choice.allCases.map(\.rawValue)
-            guard let choice = Choice(rawValue: text) else {
-                return ("one of \(names.joined(separator: ", "))", names)
-            }
-            options[keyPath: path] = choice
-            return nil
-        }
-    }
-
-    private static func shard(_ options: inout CommandLineOptions, _ text: String) -> (String, [String])? {
-        options.run.choice.shard = TestShard(text)
-        return options.run.choice.shard == nil ? ("I/N with I from 1 to N", []) : nil
-    }
-
-    private static func seed(_ options: inout CommandLineOptions, _ text: String) -> (String, [String])? {
-        options.run.shuffleSeed = text.isEmpty ? .random(in: 1...99_999) : UInt64(text)
-        return options.run.shuffleSeed == nil ? ("a whole number as its seed", []) : nil
     }
 
     private static func verbosity(_ verbosity: Verbosity) -> Setter {
@@ -167,7 +151,9 @@ struct CommandLineOption {
             .init(
                 "--changed", "only tests in sources that have changed since the last run",
                 flag(\.run.choice.isChangedOnly)),
-            .init("--shard I/N", "only the I-th of N parts, for N machines", shard),
+            .init(
+                "--shard I/N", "only the I-th of N parts, for N machines",
+                value(\.run.choice.shard, "I/N with I from 1 to N") { TestShard($0).map { .some($0) } }),
             .init(
                 "--no-tests pass|fail", "result of an empty selection [pass with --shard, --failed, --changed]",
                 choice(\.emptyChoice)),
@@ -193,7 +179,11 @@ struct CommandLineOption {
             .init(
                 "--until-failure", "run everything until a test fails, at most --repeat N times",
                 flag(\.isUntilFailure)),
-            .init("--shuffle [SEED]", "run in random order; failures name the seed that repeats it", seed),
+            .init(
+                "--shuffle [SEED]", "run in random order; failures name the seed that repeats it",
+                value(\.run.shuffleSeed, "a whole number as its seed") { text in
+                    text.isEmpty ? .random(in: 1...99_999) : UInt64(text).map { .some($0) }
+                }),
             .init("--watch", "build and run again whenever a source is saved", flag(\.isWatching)),
         ]
     }

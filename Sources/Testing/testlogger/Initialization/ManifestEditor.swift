@@ -139,9 +139,11 @@ struct ManifestEditor {
     mutating func add(_ element: String, to label: String, of target: String?) throws(LocatedError) {
         let call = if let target { try self.target(target) } else { try package().arguments }
         if let array = array(label, in: call) { return append(element, to: array) }
-        if let value = value(label, in: call) {
+        let value = value(label, in: call)
+        // A package without this argument sets its targets elsewhere.
+        if value != nil || label == "targets" {
             let owner = target.map { "target '\($0)'" } ?? "the package"
-            throw error("'\(label):' of \(owner) isn't a literal array", at: value.lowerBound)
+            throw error("'\(label):' of \(owner) isn't a literal array", at: value?.lowerBound ?? call.start)
         }
         insert("\(label): [\(element)]", in: target == nil ? Self.packageOrder : Self.targetOrder, into: call)
     }

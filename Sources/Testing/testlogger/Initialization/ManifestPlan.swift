@@ -213,6 +213,7 @@ extension ManifestPlan: SelfTesting {
         (library + program, "let package = Package(name: \"P\", targets: all)", "isn't declared by a literal"),
         ("library-product\tyes\n" + library, "let package = Package(name: \"P\")", "doesn't name InClassTesting"),
         (library + "library\tyes\n", "let package = Package(name: \"P\", targets: all)", "isn't a literal array"),
+        (library + "library\tyes\n", "let package = Package(name: \"P\")", "isn't a literal array"),
     ]
 
     private static let start = """

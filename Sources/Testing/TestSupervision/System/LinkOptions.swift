@@ -63,8 +63,8 @@ enum Instrumentation: String, CaseIterable {
     case undefined = "-fsanitize=undefined"
     case profile = "-fprofile-instr-generate"
 
-    /// Returns the instrumentation of an object. Sanitizers are found by the functions that they call, coverage by the section of
-    /// its counts (`__llvm_prf_cnts` in both formats, llvm/include/llvm/ProfileData/InstrProfData.inc).
+    /// Returns the instrumentation of an object. Sanitizers are found by the functions that they call, and coverage by the
+    /// section of its counters (`__llvm_prf_cnts` in both formats, llvm/include/llvm/ProfileData/InstrProfData.inc).
     static func found(in object: ObjectFile) -> Set<Instrumentation> {
         var found: Set<Instrumentation> = []
         if object.mentions(symbol: "__asan_init") { found.insert(.address) }

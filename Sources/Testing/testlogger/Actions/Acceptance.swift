@@ -1,14 +1,13 @@
-// `--accept`: what the code makes becomes what the tests expect, literal by literal and golden by golden, when the person
-// says so.
+// `--accept`: replaces expected literals and golden files with the actual values.
 
 import TestReporting
 import TestSupervision
 
 enum Acceptance {
-    /// Writes the replacements into their files, those at certain lines only if there are any, and says what it did, and
-    /// what it left out.
+    /// Writes the replacements into their files, and prints a note for each accepted and each refused value.
     ///
-    /// - Returns: false when something could not be written.
+    /// - Parameter lines: The lines whose values are accepted, or an empty array for all values.
+    /// - Returns: false if a file can't be written.
     static func apply(
         _ fixes: [LiteralFix], without unaccepted: [UnacceptedValue], lines: [ChosenLine], paths: PathStyle
     ) -> Bool {
@@ -19,7 +18,7 @@ enum Acceptance {
             var single: [LiteralFix] = []
             let here = chosen.filter { $0.path == path }
             for fix in here where !single.contains(where: { $0.range == fix.range }) {
-                // Two failures of one call, in a loop, or of one golden may want different values: then neither is right.
+                // Failures of one call in a loop, or of one golden, may have different values. Then no value is accepted.
                 if here.allSatisfy({ $0.range != fix.range || $0.replacement == fix.replacement }) {
                     single.append(fix)
                 } else if fix == here.first(where: { $0.range == fix.range }) {
@@ -28,14 +27,13 @@ enum Acceptance {
             }
             if single.isEmpty { continue }
             let isNew = !FileAccess.exists(path)
+            var problem: String?
             do throws(SystemError) {
-                guard try LiteralFix.apply(single, to: path) else {
-                    TestLogger.complain("\(paths.text(path)) has changed; nothing was accepted in it")
-                    isComplete = false
-                    continue
-                }
-            } catch {
-                TestLogger.complain(error.description)
+                let isUnchanged = try LiteralFix.apply(single, to: path)
+                if !isUnchanged { problem = "\(paths.text(path)) has changed; nothing was accepted in it" }
+            } catch { problem = error.description }
+            if let problem {
+                TestLogger.complain(problem)
                 isComplete = false
                 continue
             }

@@ -11,6 +11,9 @@ struct IssueLocator {
     /// Where a message goes that concerns no place: the first source file.
     var fallbackPlace: SourcePlace { SourcePlace(path: module.sources.first ?? module.image, line: 1, column: 1) }
 
+    /// Where the first list of a type is.
+    func placeOfList(_ typeName: String) -> SourcePlace { sources.scan[typeName]?.lists.first?.place ?? fallbackPlace }
+
     /// Gives an issue without a place that of its test's declaration.
     func located(_ issue: TestIssue, test: PlannedTest?) -> TestIssue {
         guard issue.path.isEmpty || issue.line == 0 else { return issue }
@@ -20,8 +23,7 @@ struct IssueLocator {
     /// Notes that failed code uses a global of `main.swift`.
     func noteOnMainFile(_ issue: TestIssue, of test: PlannedTest) -> String? {
         guard let file = MainFile(of: module) else { return nil }
-        let place = sources.scan.place(of: test)
-        let function = sources.scan[test.typeName]?.declared.first { $0.place == place }
+        let function = sources.scan.function(of: test)
         return file.note(on: issue, function: function.map { ($0.place.path, $0.place.line...$0.lastLine) })
     }
 

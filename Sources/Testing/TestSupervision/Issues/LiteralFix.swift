@@ -19,72 +19,77 @@ package struct LiteralFix: Equatable, Sendable {
 }
 
 /// A failed comparison whose expected value cannot be replaced, and why.
-package struct UnacceptedValue: Equatable, Sendable {
+package struct UnacceptedValue: Error, Equatable, Sendable {
     package var place: SourcePlace
     package var reason: String
+}
 
-    /// Finds the reason, or nothing for what is no comparison with a value, or known to fail.
-    init?(of issue: TestIssue, in file: TokenizedFile?, isAsCompiled: Bool) {
+extension LiteralFix {
+    /// Finds the literal that a failed comparison expects: the second argument of the call, or the value in the row of a
+    /// table that the closure around the call takes by this name, as in `.each("testA", [("x", 1)]) { text, value in`.
+    ///
+    /// The issue's place is the opening parenthesis of the call. The literal must say what the issue says was expected, and
+    /// what was got must be a literal of the same kind.
+    /// - Parameter rows: where the rows of the test's table begin.
+    /// - Returns: nil for an issue that is no comparison with a value, or is known.
+    /// - Throws: `UnacceptedValue` with the reason why the value stays.
+    static func find(
+        for issue: TestIssue, of test: PlannedTest?, in file: TokenizedFile?, isAsCompiled: Bool,
+        rows: () -> [SourcePlace]?
+    ) throws(UnacceptedValue) -> LiteralFix? {
         guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true, let file
         else { return nil }
-        place = issue.place
-        let name = file.mark((file.index(line: issue.line, column: issue.column) ?? 0) - 1)
-        let isComparison = ["expectEqual", "requireEqual"].contains(name)
+        let call = file.index(line: issue.line, column: issue.column)
+        let isComparison = call.map { ["expectEqual", "requireEqual"].contains(file.mark($0 - 1)) } ?? false
         if !isAsCompiled {
             // The call may be at another place by now.
             let isOfNumbers = [.integer, .real].contains(LiteralKind(issue.expected))
             guard isComparison || issue.texts != nil || isOfNumbers else { return nil }
-            reason = "the source has changed since it was compiled"
-            return
+            throw UnacceptedValue(place: issue.place, reason: "the source has changed since it was compiled")
         }
-        guard isComparison else { return nil }
-        reason = "the expected value is not written as one plain literal"
-        guard let (first, range) = file.secondArgument(line: issue.line, column: issue.column) else { return }
-        let literal = String(decoding: file.bytes[range], as: UTF8.self)
-        let isPlain =
-            first.kind == .string
-            ? StringLiteral(literal) != nil : LiteralKind(issue.expected)?.writes(literal, issue.expected) ?? false
-        if isPlain { reason = "what was got is no literal of its kind" }
-        if first.kind == .string, issue.texts == nil, issue.got.hasPrefix("\"") { reason = "the texts are too long" }
+        let argument = call.flatMap { file.secondArgument(ofCall: $0) }
+        if let argument, let fix = LiteralFix(for: issue, in: file, argument) { return fix }
+        if let call, let argument, let row = test?.row, let rows = rows(), rows.indices.contains(row.index),
+            rows[row.index].path == issue.path,
+            let value = file.value(of: file.text(argument), inRowAt: rows[row.index], ofTableAround: call),
+            var fix = LiteralFix(for: issue, in: file, value)
+        {
+            // Other rows pass at the same call.
+            fix.call = fix.start
+            return fix
+        }
+        if !isComparison { return nil }
+        throw UnacceptedValue(place: issue.place, reason: reason(for: issue, argument.map(file.text)))
     }
-}
 
-extension LiteralFix {
-    /// Finds the literal of a failed comparison.
-    ///
-    /// The issue's place is the opening parenthesis of the call. Its second argument must be one literal, which says
-    /// what the issue says was expected, and what was got must be a literal of the same kind.
-    init?(for issue: TestIssue, in file: TokenizedFile?) {
-        guard let file, let (first, range) = file.secondArgument(line: issue.line, column: issue.column)
-        else { return nil }
-        self.init(for: issue, in: file.bytes, first, range)
+    private static func reason(for issue: TestIssue, _ literal: String?) -> String {
+        if literal?.first == "\"", issue.texts == nil, issue.got.hasPrefix("\"") { return "the texts are too long" }
+        return literal.map { says($0, issue) } ?? false
+            ? "what was got is no literal of its kind" : "the expected value is not written as one plain literal"
+    }
+
+    /// Returns whether a literal is the value that an issue says was expected.
+    private static func says(_ literal: String, _ issue: TestIssue) -> Bool {
+        if literal.first != "\"" { return LiteralKind(issue.expected)?.writes(literal, issue.expected) ?? false }
+        return StringLiteral(literal).map { form in issue.texts.map { form.says($0.expected) } ?? true } ?? false
     }
 
     /// Takes a literal for the expected value of a failed comparison, if it is that value.
-    init?(for issue: TestIssue, in bytes: [UInt8], _ first: SwiftToken, _ range: Range<Int>) {
-        let kind = issue.texts == nil ? LiteralKind(issue.expected) : .string
-        guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true,
-            let kind, kind == .string || kind == LiteralKind(issue.got),
-            (first.kind == .string) == (kind == .string)
-        else { return nil }
-        let literal = String(decoding: bytes[range], as: UTF8.self)
-        if let texts = issue.texts {
-            guard let source = StringLiteral(literal), source.says(texts.expected) else { return nil }
-            replacement = source.saying(texts.got)
+    private init?(for issue: TestIssue, in file: TokenizedFile, _ range: Range<Int>) {
+        literal = file.text(range)
+        guard Self.says(literal, issue) else { return nil }
+        if literal.first == "\"" {
+            guard let texts = issue.texts, let form = StringLiteral(literal) else { return nil }
+            replacement = form.saying(texts.got)
         } else {
-            guard kind.writes(literal, issue.expected) else { return nil }
+            guard LiteralKind(issue.expected) == LiteralKind(issue.got) else { return nil }
             replacement = issue.got
         }
         path = issue.path
         self.range = range
-        start = SourcePlace(path: path, line: first.line, column: first.column)
-        let lastLine = literal.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).last?.count ?? 0
-        let newlineCount = literal.utf8.count { $0 == 0x0A }
-        end = SourcePlace(
-            path: path, line: first.line + newlineCount,
-            column: newlineCount == 0 ? first.column + lastLine : lastLine + 1)
+        start = file.place(at: range.lowerBound, in: path)
+        end = file.place(at: range.upperBound, in: path)
         call = issue.place
-        self.literal = literal
     }
 
     /// Takes what was got in a failed comparison with a golden.
@@ -132,20 +137,18 @@ extension LiteralFix {
     }
 }
 
-/// The kinds of literal that values are written as. Which text a string has is known without reading it off a failure.
+/// The kinds of literal that a failure shows as the source may have them.
 private enum LiteralKind: Equatable {
-    case integer, real, boolean, string
+    case integer, real, boolean
 
-    /// The kind of a value's text in a failure, or nil when it is no literal of a number or a truth.
+    /// The kind of a value's text in a failure, or nil if it isn't a literal of these.
     init?(_ text: String) {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         if text == "true" || text == "false" {
             self = .boolean
-        } else if !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }) {
+        } else if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             self = .integer
-        } else if digits.first?.isNumber == true,
-            digits.allSatisfy({ $0.isASCII && ($0.isNumber || ".e-+".contains($0)) })
-        {
+        } else if digits.first?.isNumber ?? false, Double(text) != nil {
             self = .real
         } else {
             return nil
@@ -154,12 +157,8 @@ private enum LiteralKind: Equatable {
 
     /// Returns whether a literal of the source is the value that a text says.
     func writes(_ literal: String, _ text: String) -> Bool {
-        if literal == text { return true }
-        switch self {
-        case .integer: return Int(literal.filter { $0 != "_" }).map(String.init) == text
-        case .real: return Double(literal.filter { $0 != "_" }) == Double(text)
-        case .boolean, .string: return false
-        }
+        let plain = literal.filter { $0 != "_" }
+        return plain == text || self == .real && Double(plain) == Double(text)
     }
 }
 
@@ -186,6 +185,10 @@ extension LiteralFix: SelfTesting {
             }
     }
 
+    private static func literal(of issue: TestIssue) -> LiteralFix? {
+        try? find(for: issue, of: nil, in: TokenizedFile(path: issue.path), isAsCompiled: true) { nil }
+    }
+
     /// Writes a source of one line and looks for the literal of its call.
     private static func fix(
         _ source: String, got: String, expected: String, texts: TestIssue.ComparedTexts? = nil
@@ -199,7 +202,7 @@ extension LiteralFix: SelfTesting {
             } ?? 0) + 1
         let issue = TestIssue(
             kind: .expectation, path: path, line: 2, column: column, got: got, expected: expected, texts: texts)
-        return (LiteralFix(for: issue, in: TokenizedFile(path: path)), path)
+        return (literal(of: issue), path)
     }
 
     private static var calls: [(source: String, got: String, expected: String, literal: String?)] {
@@ -257,7 +260,7 @@ extension LiteralFix: SelfTesting {
             let texts = TestIssue.ComparedTexts(golden: path, got: got, expected: expected)
             let issue = TestIssue(
                 kind: .expectation, path: "/s", line: 3, column: 1, got: "", expected: "", texts: texts)
-            expectNil(LiteralFix(for: issue, in: TokenizedFile(path: issue.path)), "a literal")
+            expectNil(literal(of: issue), "a literal")
             return try requireNotNil(LiteralFix(forGoldenOf: issue))
         }
         expectFalse(try apply([fix("old", "new")], to: path), "a file that has been removed")

@@ -30,7 +30,7 @@ enum DuplicateEntries {
         var result = TestResult(test: test, outcome: .failed)
         let issue = TestIssue(
             kind: .list, got: "a second entry of this name, which did not run", expected: "each name once")
-        let entries = sources[test.typeName]?.listed.filter { $0.name == test.listedName } ?? []
+        let entries = sources[test.typeName]?.entries.filter { $0.name == test.listedName } ?? []
         result.issues = [entries.dropFirst().first.map { issue.placed(at: $0.place) } ?? issue]
         return result
     }

@@ -1,5 +1,5 @@
 // What is reported of a module's lists and sources when its tests are over. Its tests are those of
-// TestRun, those of what it asks, SourceScan's lost entries and list warnings, and builds of whole packages.
+// TestRun and ListCheck, and builds of whole packages.
 
 import TestEvents
 
@@ -17,39 +17,40 @@ extension RunResults {
     /// Reports limits that are no limits.
     func reportLimits(_ refused: [(typeName: String, milliseconds: Int)]) {
         for (typeName, milliseconds) in refused where options.choice.checksLists || options.choice.asksFor(typeName) {
-            let place = locator.sources.scan[typeName]?.lists.first ?? locator.fallbackPlace
             reportModuleIssue(
                 TestIssue(
-                    kind: .list, path: place.path, line: place.line, column: place.column,
-                    got: "a limit of \(milliseconds) ms for tests of \(typeName)", expected: "0 or more"))
+                    kind: .list, got: "a limit of \(milliseconds) ms for tests of \(typeName)", expected: "0 or more"
+                )
+                .placed(at: locator.placeOfList(typeName)))
         }
     }
 
     /// Reports what is listed and not planned, what the worker could not test, and what the sources say was forgotten.
     func reportLists(_ untested: [(typeName: String, reason: String?)], isListComplete: Bool) {
-        let sources = locator.sources
-        // Whoever asks for the tests of a type learns why there are none.
-        var untested = options.choice.checksLists ? untested : untested.filter { options.choice.asksFor($0.typeName) }
-        if options.choice.checksLists, !isListComplete || !untested.isEmpty {
-            let reasons = untested.map {
+        let (sources, isChecking) = (locator.sources, options.choice.checksLists)
+        // A person who asks for the tests of a type learns why there are none.
+        var untested = isChecking ? untested : untested.filter { options.choice.asksFor($0.typeName) }
+        var warnings: [SourceWarning] = []
+        if isChecking, !isListComplete || !untested.isEmpty {
+            let refusals = untested.map {
                 (SourceScan.plainName($0.typeName), $0.reason ?? "its list of tests is empty")
             }
-            let lost = sources.scan.lostEntries(
-                plan: plan, refusals: Dictionary(reasons) { first, _ in first }, isAsCompiled: sources.isAsCompiled)
-            for entry in lost { reportModuleIssue(entry.issue) }
-            let lostTypes = Set(lost.map(\.typeName))
+            let check = ListCheck(
+                sources.scan, plan: plan, refusals: Dictionary(refusals) { first, _ in first },
+                isAsCompiled: sources.isAsCompiled)
+            for entry in check.lost { reportModuleIssue(entry.issue) }
+            let lostTypes = Set(check.lost.map(\.typeName))
             untested.removeAll { lostTypes.contains(SourceScan.plainName($0.typeName)) }
+            if !isListComplete { warnings = check.warnings }
         }
         for (typeName, reason) in untested {
             // Another branch of an `#if` has them.
-            if reason == nil, sources.scan[typeName]?.listed.contains(where: { !$0.conditions.isEmpty }) ?? false {
+            if reason == nil, sources.scan[typeName]?.entries.contains(where: { !$0.conditions.isEmpty }) ?? false {
                 continue
             }
             let text = reason.map { "its tests do not run: \($0)" } ?? "its list of tests is empty"
-            let place = sources.scan[typeName]?.lists.first ?? locator.fallbackPlace
-            warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
+            warn(SourceWarning(place: locator.placeOfList(typeName), text: "\(typeName): \(text)"))
         }
-        if isListComplete { return }
-        for warning in sources.scan.listWarnings(plan: plan) { warn(warning) }
+        for warning in warnings { warn(warning) }
     }
 }

@@ -156,19 +156,20 @@ final class RunResults {
             fixes.append(fix)
             return nil
         }
-        let isAsCompiled = locator.sources.isAsCompiled(issue.path)
-        let file = isAsCompiled || options.isAccepting ? locator.sources.file(at: issue.path) : nil
-        let fix =
-            LiteralFix(for: issue, in: file)
-            ?? LiteralFix(for: issue, inRowOf: test, in: file, sources: locator.sources.scan)
-        guard isAsCompiled, let fix else {
-            if options.isAccepting {
-                unaccepted += [UnacceptedValue(of: issue, in: file, isAsCompiled: isAsCompiled)].compactMap(\.self)
+        let sources = locator.sources
+        let isAsCompiled = sources.isAsCompiled(issue.path)
+        let file = isAsCompiled || options.isAccepting ? sources.file(at: issue.path) : nil
+        do throws(UnacceptedValue) {
+            let fix = try LiteralFix.find(for: issue, of: test, in: file, isAsCompiled: isAsCompiled) {
+                sources.scan.entry(of: test)?.table?.rows
             }
+            guard let fix else { return nil }
+            fixes.append(fix)
+            return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
+        } catch {
+            if options.isAccepting { unaccepted.append(error) }
             return nil
         }
-        fixes.append(fix)
-        return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }
 
     /// Counts a result and reports it.

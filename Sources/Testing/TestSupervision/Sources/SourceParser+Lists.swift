@@ -1,177 +1,172 @@
-// Reads the entries of a list whose names are literals, and what a type says it is. What is made at run time has no names
-// here; whether it is a list at all is for a reader of Swift to say, not for a reader of tokens.
+// Reads the lists of tests. A list is literal if the names of all entries stand in it; the names that are computed at run
+// time are unknown here.
+
+import TestEvents
 
 extension SourceParser {
-    /// The end of the `<…>` that begins here, in which there are no braces.
-    func endOfArguments(_ start: Int) -> Int? {
-        guard isPunctuation("<", at: start) else { return nil }
-        var (position, depth) = (start, 0)
-        while position < tokens.count, !isPunctuation("{", at: position) {
-            if isPunctuation("<", at: position) { depth += 1 }
-            // Not the end of an arrow.
-            if isPunctuation(">", at: position), !isPunctuation("-", at: position - 1) { depth -= 1 }
-            if depth == 0 { return position }
-            position += 1
-        }
-        return nil
-    }
-
-    /// The names behind the colon of a declaration that has no body yet, each without what it is a member of.
-    func parents(behind start: Int) -> Set<String> {
-        guard isPunctuation(":", at: start) else { return [] }
-        var position = start
-        var names: Set<String> = []
-        while position < tokens.count, !isPunctuation("{", at: position), !isWord("where", at: position) {
-            if tokens[position].kind == .word, !isPunctuation(".", at: position + 1) {
-                names.insert(text(at: position))
-            }
-            position += 1
-        }
-        return names
-    }
-
-    /// The entries of `{ [...] }`, `= [...]`, `{ .timeLimit(.milliseconds(5), [...]) }`, `{ .each("testA", rows) {...} }` and
-    /// sums of these, or nil for anything else.
-    func entries(ofList position: Int) -> [ListedTest]? {
-        var entries: [ListedTest] = []
-        let start = position + (isWord("return", at: position + 1) ? 2 : 1)
-        guard let end = add(sumAt: start, to: &entries) else { return nil }
-        let isAlone =
-            isPunctuation("{", at: position)
-            ? isPunctuation("}", at: end)
-            : ![".", "?", "(", "{"].contains { isPunctuation($0, at: end) }
-        return isAlone ? entries : nil
-    }
-
-    /// Adds the entries of lists that are joined.
+    /// Reads the list whose name is at an index.
     ///
-    /// - Returns: what is behind them, or nil for anything else.
-    private func add(sumAt start: Int, to entries: inout [ListedTest]) -> Int? {
-        guard var end = add(partAt: start, to: &entries) else { return nil }
-        while isPunctuation("+", at: end) {
-            guard let next = add(partAt: end + 1, to: &entries) else { return nil }
+    /// - Returns: the list, and the index of the bracket or brace that ends it.
+    func list(namedAt nameIndex: Int) -> (list: WrittenList, end: Int) {
+        var start = nameIndex + 1
+        // The type has no brace and no equals sign.
+        while file.has(start), !file.isMark("{", start), !file.isMark("=", start) { start += 1 }
+        var bracket = start
+        while file.has(bracket), !file.opensBracket(bracket) { bracket += 1 }
+        let end = file.end(ofBracket: bracket) ?? file.tokens.count
+        var list = WrittenList(
+            place: place(nameIndex), conditions: allConditions,
+            isOverride: modifiers(before: nameIndex - 1).contains("override"),
+            isOfUnitTests: file.isWord("testSelectors", nameIndex))
+        list.isTyped = (nameIndex..<start).contains { file.isWord("TestSelectors", $0) }
+        let value = start + (file.isWord("return", start + 1) ? 2 : 1)
+        if list.isTyped, let end = list.isOfUnitTests ? sum(at: value, &list) : lists(at: value, &list) {
+            list.isLiteral = file.isMark("=", start) || file.isMark("}", end)
+        }
+        if !list.isLiteral { list.entries = keys(in: start..<end) }
+        // Only in a list of literals is it known that a new entry goes into one of them.
+        if !list.isLiteral || !list.isOfUnitTests { list.insertion = nil }
+        list.names = testNames(in: start..<end)
+        return (list, end)
+    }
+
+    private func testNames(in range: Range<Int>) -> Set<String> {
+        let words = range.lazy.filter { self.file.tokens[$0].kind == .word }
+        return Set(words.map(name).filter(Self.isTestName))
+    }
+
+    /// Reads literals and tables that are joined.
+    ///
+    /// - Returns: the index behind them, or nil for anything else.
+    private func sum(at start: Int, _ list: inout WrittenList) -> Int? {
+        guard var end = part(at: start, &list) else { return nil }
+        while file.isMark("+", end) {
+            guard let next = part(at: end + 1, &list) else { return nil }
             end = next
         }
-        return end
+        return [".", "?", "(", "{"].contains(file.mark(end)) ? nil : end
     }
 
-    /// Adds the entries of a literal, of one with a limit, or of a table.
+    /// Reads a literal, one with a limit, or a table.
     ///
-    /// - Returns: what is behind it, or nil for anything else.
-    private func add(partAt start: Int, to entries: inout [ListedTest]) -> Int? {
+    /// - Returns: the index behind it, or nil for anything else.
+    private func part(at start: Int, _ list: inout WrittenList) -> Int? {
         if let table = table(at: start) {
-            entries.append(table.entry)
+            list.entries.append(table.entry)
             return table.end
         }
-        if isPunctuation(".", at: start), isWord("timeLimit", at: start + 1), isPunctuation("(", at: start + 2) {
-            let items = items(ofBracket: start + 2)
-            guard items.count > 1, let end = add(sumAt: items[1].lowerBound, to: &entries), isPunctuation(")", at: end)
-            else { return nil }
+        if file.isMark(".", start), file.isWord("timeLimit", start + 1), file.isMark("(", start + 2) {
+            let items = file.items(ofBracket: start + 2)
+            guard items.count > 1, let end = sum(at: items[1].lowerBound, &list), file.isMark(")", end) else {
+                return nil
+            }
             return end + 1
         }
-        guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }
-        literals.append(start)
-        entries += keys(ofLiteral: start).compactMap { key in
-            let name = text(at: key)
-            // A name with an escape or an interpolation is another at run time.
-            if name.contains("\\") || name.contains("\n") { return nil }
-            return ListedTest(
-                name: name, function: listedFunction(behind: key + 2), place: place(at: key),
-                lastLine: lastLine(ofEntry: key))
+        guard file.isMark("[", start), let end = file.end(ofBracket: start) else { return nil }
+        if list.insertion == nil, !file.isMark(":", start + 1) {
+            list.insertion = file.place(at: file.tokens[start].end, in: path)
+        }
+        for key in file.items(ofBracket: start).map(\.lowerBound)
+        where file.isString(key) && file.isMark(":", key + 1) && isPlainString(key) {
+            list.entries.append(entry(at: key))
         }
         return end + 1
     }
 
-    /// The table `.each("testA", rows, testA)`, `each("testA", [row, row]) {...}`, and what is behind it.
-    func table(at start: Int) -> (entry: ListedTest, end: Int)? {
-        var word = start
-        if isPunctuation(".", at: word) { word += 1 } else if isWord("Self", at: word) { word += 2 }
-        guard isWord("each", at: word), isPunctuation("(", at: word + 1), word + 2 < tokens.count,
-            tokens[word + 2].kind == .string, isPunctuation(",", at: word + 3), let last = end(ofBracket: word + 1)
+    /// Reads the lists in `["slow": [...], "network": .timeLimit(.milliseconds(5), [...])]`.
+    ///
+    /// - Returns: the index behind it, or nil for anything else.
+    private func lists(at start: Int, _ list: inout WrittenList) -> Int? {
+        guard file.isMark("[", start), let end = file.end(ofBracket: start),
+            !["+", ".", "?", "("].contains(file.mark(end + 1))
         else { return nil }
-        let name = text(at: word + 2)
-        if name.contains("\\") || name.contains("\n") { return nil }
+        // `[:]` has no key.
+        for item in file.items(ofBracket: start) where item.count > 1 {
+            guard let colon = colon(in: item), sum(at: colon + 1, &list) == item.upperBound else { return nil }
+        }
+        return end + 1
+    }
+
+    /// The first colon that is in no inner bracket.
+    func colon(in range: Range<Int>) -> Int? {
+        var index = range.lowerBound
+        while index < range.upperBound, !file.isMark(":", index) { index = file.next(index) }
+        return index < range.upperBound ? index : nil
+    }
+
+    /// Returns whether a name is the same at run time: one with an escape or an interpolation is not.
+    private func isPlainString(_ index: Int) -> Bool {
+        let name = file.text(index)
+        return !name.contains("\\") && !name.contains("\n")
+    }
+
+    private func entry(at key: Int) -> ListedTest {
+        var end = key
+        while file.has(end + 1), !file.isMark(",", end + 1), !file.closesBracket(end + 1) {
+            end = file.next(end + 1) - 1
+        }
+        return ListedTest(
+            name: file.text(key), function: listedFunction(behind: key + 2), place: place(key),
+            lastLine: file.line(min(end, file.tokens.count - 1)), conditions: otherConditions)
+    }
+
+    /// The function of an entry `testA` or `fixture(testA)`.
+    private func listedFunction(behind index: Int) -> String? {
+        let isFixture = file.isWord("fixture", index) && file.isMark("(", index + 1)
+        let word = index + (isFixture ? 2 : 0)
+        guard file.has(word), file.tokens[word].kind == .word, Self.isTestName(name(word)),
+            file.isMark(isFixture ? ")" : ",", word + 1) || file.isMark("]", word + 1)
+        else { return nil }
+        return name(word)
+    }
+
+    /// The table `.each("testA", rows, testA)`, `each("testA", [row, row]) {...}`, and the index behind it.
+    private func table(at start: Int) -> (entry: ListedTest, end: Int)? {
+        var word = start
+        if file.isMark(".", word) { word += 1 } else if file.isWord("Self", word) { word += 2 }
+        guard file.isWord("each", word), file.isMark("(", word + 1), file.isString(word + 2), isPlainString(word + 2),
+            file.isMark(",", word + 3), let last = file.end(ofBracket: word + 1)
+        else { return nil }
         var end = last + 1
         var lineOfClosure = Int.max
-        if isPunctuation("{", at: end) {
-            lineOfClosure = tokens[end].line
-            guard let brace = self.end(ofBracket: end) else { return nil }
+        if file.isMark("{", end) {
+            lineOfClosure = file.line(end)
+            guard let brace = file.end(ofBracket: end) else { return nil }
             end = brace + 1
         }
-        var table = WrittenTable()
-        table.functions = Set((word + 4..<end).filter { tokens[$0].kind == .word }.map { text(at: $0) })
-        if isPunctuation("[", at: word + 4), let bracket = self.end(ofBracket: word + 4),
-            isPunctuation(",", at: bracket + 1) || bracket + 1 == last
+        var table = WrittenTable(functions: testNames(in: word + 4..<end))
+        if file.isMark("[", word + 4), let bracket = file.end(ofBracket: word + 4),
+            file.isMark(",", bracket + 1) || bracket + 1 == last
         {
-            table.rows = items(ofBracket: word + 4).map { place(at: $0.lowerBound) }
-            table.lastLineOfRows = min(tokens[bracket - 1].line, lineOfClosure - 1)
+            table.rows = file.items(ofBracket: word + 4).map { place($0.lowerBound) }
+            table.lastLineOfRows = min(file.line(bracket - 1), lineOfClosure - 1)
         }
-        let lastLine = tokens[end - 1].line
-        return (ListedTest(name: name, place: place(at: word + 2), lastLine: lastLine, table: table), end)
+        let entry = ListedTest(
+            name: file.text(word + 2), place: place(word + 2), lastLine: file.line(end - 1),
+            conditions: otherConditions, table: table)
+        return (entry, end)
     }
 
-    /// The last line of an entry, of which this is the name.
-    func lastLine(ofEntry name: Int) -> Int {
-        var depth = 0
-        var position = name
-        while position + 1 < tokens.count {
-            depth += change(at: position + 1)
-            if depth < 0 || depth == 0 && isPunctuation(",", at: position + 1) { break }
-            position += 1
-        }
-        return tokens[position].line
-    }
-
-    /// The last line of a function's body, or that of its name if it has none.
-    func lastLine(ofFunction name: Int) -> Int {
-        var position = (end(ofBracket: name + 1) ?? tokens.count) + 1
-        while position < tokens.count, !isPunctuation("{", at: position) {
-            // What comes next in a protocol.
-            if isPunctuation("}", at: position) || Self.declarations.contains(where: { isWord($0, at: position) }) {
-                return tokens[name].line
+    /// The keys and tables in a list that is not literal. A key of any dictionary may be an entry.
+    private func keys(in range: Range<Int>) -> [ListedTest] {
+        var entries: [ListedTest] = []
+        var innerCount = 0
+        for index in range {
+            var entry: ListedTest?
+            if file.isMark("#", index) {
+                innerCount += file.isWord("if", index + 1) ? 1 : file.isWord("endif", index + 1) ? -1 : 0
+            } else if file.isWord("each", index) {
+                let isMember = file.isMark(".", index - 1) && !file.isWord("Self", index - 2)
+                entry = table(at: index - (isMember ? 1 : 0))?.entry
+            } else if file.isString(index), file.isMark(":", index + 1), !file.isMark("[", index + 2) {
+                entry = self.entry(at: index)
             }
-            position += 1
+            guard var entry else { continue }
+            // Whether a condition in the list holds is unknown.
+            entry.conditions += Array(repeating: "", count: max(0, innerCount))
+            entries.append(entry)
         }
-        guard position < tokens.count else { return tokens[name].line }
-        return tokens[end(ofBracket: position) ?? tokens.count - 1].line
-    }
-
-    private static let declarations: [StaticString] = ["func", "var", "let", "init", "static", "class", "mutating"]
-
-    /// The entries of all lists of `{ ["slow": [...], "network": .timeLimit(.milliseconds(5), [...])] }`.
-    func entries(ofLists position: Int) -> [ListedTest]? {
-        let start = position + (isWord("return", at: position + 1) ? 2 : 1)
-        guard isPunctuation("[", at: start), let end = end(ofBracket: start),
-            isPunctuation("{", at: position)
-                ? isPunctuation("}", at: end + 1)
-                : !["+", ".", "?", "("].contains(where: { isPunctuation($0, at: end + 1) })
-        else { return nil }
-        var all: [ListedTest] = []
-        for colon in colons(ofLiteral: start) {
-            guard let entries = entries(ofList: colon) else { return nil }
-            all += entries
-        }
-        return all
-    }
-
-    /// The string literals that are keys of a dictionary literal itself, not of one inside it.
-    private func keys(ofLiteral bracket: Int) -> [Int] {
-        items(ofBracket: bracket).map(\.lowerBound).filter {
-            tokens[$0].kind == .string && isPunctuation(":", at: $0 + 1)
-        }
-    }
-
-    /// The colons behind the keys of a dictionary literal, whatever these are.
-    func colons(ofLiteral bracket: Int) -> [Int] {
-        items(ofBracket: bracket).compactMap { item in
-            var depth = 0
-            let colon = item.first { position in
-                depth += change(at: position)
-                return depth == 0 && isPunctuation(":", at: position)
-            }
-            // `[:]` has no key.
-            return item.count > 1 ? colon : nil
-        }
+        return entries
     }
 }
 
@@ -191,8 +186,9 @@ extension WrittenListTests: SelfTesting {
         ]
             + .each("testReadsWhatATypeIs", declarations) { row in
                 let type = type(row.text + "\nextension S { static var testSelectors: TestSelectors { [:] } }")
-                expectEqual(type?.declaredParents, row.declared, row.text)
-                expectEqual(type?.addedParents, row.added, row.text)
+                let parents = Dictionary(grouping: type?.parents ?? [], by: \.isAdded).mapValues { $0.map(\.name) }
+                expectEqual(parents[false] ?? [], row.declared, row.text)
+                expectEqual(parents[true] ?? [], row.added, row.text)
             }
     }
 
@@ -243,11 +239,11 @@ extension WrittenListTests: SelfTesting {
             ("testSelectorsByType: [TestType: TestSelectors] { [:] }", []),
         ]
         for row in rows {
-            let lists = type("extension S { static var \(row.list) }")?.written
+            let lists = type("extension S { static var \(row.list) }")?.lists
             expectEqual(lists?.count, 1, row.list)
-            expectEqual(lists?.first?.entries?.map(\.name), row.entries, row.list)
+            expectEqual(lists?.first.flatMap { $0.isLiteral ? $0.entries.map(\.name) : nil }, row.entries, row.list)
         }
-        expectEqual(type("struct S { var testSelectors: [Int] { [1] } }")?.written, [], "something else's list")
+        expectEqual(type("struct S { var testSelectors: [Int] { [1] } }")?.lists.map(\.isTyped), [false])
     }
 
     private static func testReadsTables() {
@@ -263,7 +259,7 @@ extension WrittenListTests: SelfTesting {
                 }
                 + each("testMade", rows.map { [$0, 1] }, testMade) + Self.each("testSum", [1, 2] + more) { _, _ in }
                 + .each("testNone", [], named: \\.x, f) } }
-            """)?.written.first?.entries
+            """)?.lists.first?.entries
         expectEqual(entries?.map(\.name), ["a", "testRows", "testMade", "testSum", "testNone"])
         expectEqual(entries?.map { $0.table?.rows?.map(\.line) }, [nil, [3, 3, 5], nil, nil, []])
         expectEqual(entries?.map { $0.table?.rows?.first?.column }, [nil, 9, nil, nil, nil])
@@ -273,7 +269,7 @@ extension WrittenListTests: SelfTesting {
             [[], ["testParses"], ["testMade"], [], []])
     }
 
-    private static var declarations: [(text: String, declared: Set<String>, added: Set<String>)] {
+    private static var declarations: [(text: String, declared: [String], added: [String])] {
         [
             ("struct S: A, M.B {}", ["A", "B"], []),
             ("class S<T: Hashable, U>: Base<T> where U: C {}", ["Base", "T"], []),
@@ -299,11 +295,10 @@ extension WrittenListTests: SelfTesting {
                 class func testA() {}
             }
             #endif
-            """)?.written
+            """)?.lists
         expectEqual(lists?.map(\.isOverride), [true, true])
-        expectEqual(lists?.first?.conditions, ["if DEBUG | | IN_CLASS_TESTS "])
-        expectEqual(
-            lists?.last?.conditions, ["if DEBUG | | IN_CLASS_TESTS ", "if os ( Linux ) else "])
+        expectEqual(lists?.first?.conditions, [], "it always holds")
+        expectEqual(lists?.last?.conditions, ["if os ( Linux ) else "])
     }
 }
 #endif

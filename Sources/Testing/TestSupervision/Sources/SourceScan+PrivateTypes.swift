@@ -51,9 +51,9 @@ extension SourceScan {
     /// The names in the lists of a type, or nil if some of them are made at run time.
     private func listedNames(of key: String) -> Set<String>? {
         var names: Set<String> = []
-        for list in types[key]?.written ?? [] {
-            guard let entries = list.entries else { return nil }
-            names.formUnion(entries.map(\.name))
+        for list in types[key]?.lists ?? [] where list.isTyped {
+            guard list.isLiteral else { return nil }
+            names.formUnion(list.entries.map(\.name))
         }
         return names
     }
@@ -141,9 +141,10 @@ extension PrivateTypeTests: SelfTesting {
         let scan = try sources([("a.swift", nested), ("b.swift", nested), ("c.swift", source(["testC"]))]).scan
         expectEqual(
             scan.types.keys.filter { $0.contains(":") }.sorted(), ["a.swift:S.T", "b.swift:S.T", "c.swift:S"])
-        expectEqual(scan["S"]?.listed.map(\.name), ["testC"], "the one that has tests")
-        expectEqual(scan.listWarnings(plan: plan([("S", ["testC"])])).map(\.text), [])
-        expectEqual(scan.lostEntries(plan: plan([("S", ["testC"])])), [])
+        expectEqual(scan["S"]?.entries.map(\.name), ["testC"], "the one that has tests")
+        let check = ListCheck(scan, plan: plan([("S", ["testC"])]))
+        expectEqual(check.warnings.map(\.text), [])
+        expectEqual(check.lost, [])
     }
 }
 #endif

@@ -1,32 +1,38 @@
-// Finds in the sources of a module where its tests are listed and where they are declared. A worker knows tests by
-// name only; this is what gives a crash, a thrown error or a list's mistake its line, and what notices a test that
-// nobody listed.
+// Finds the lists and declarations of tests in the sources of a module. A worker knows tests only by name. The sources give
+// a crash, a thrown error or a mistake in a list its line, and a line its tests.
 
 import TestEvents
 
-/// A function that looks like a test: `test…` without parameters.
+/// A function `test…`.
 struct DeclaredTest: Equatable {
     var name: String
     var place: SourcePlace
     /// Where its body ends.
     var lastLine: Int
-    /// What an entry for it would be.
-    var entry: String
-    /// The `#if` that it is in and that are not about tests, each as it is written: it may not be compiled here.
+    /// The list entry for it; nil for a function with parameters, which tables call with their rows.
+    var entry: String?
+    /// The `#if` around it that are not about tests, each as it is written: it may not be compiled here.
     var conditions: [String]
 }
 
 /// An entry of a list.
 struct ListedTest: Equatable {
     var name: String
-    /// The `test…` function it names, when that is all there is to it.
+    /// The `test…` function it names, if it is nothing else.
     var function: String?
     var place: SourcePlace
     var lastLine: Int
-    /// The `#if` that it is in, as far as they are not about tests.
+    /// The `#if` around it that are not about tests.
     var conditions: [String] = []
-    /// For a table of cases, what is written of it.
+    /// What is written of a table of cases.
     var table: WrittenTable?
+
+    /// Returns whether a test of the entry's type is on a line of the entry: of a table all its rows, or those on the line.
+    func isMeant(_ test: PlannedTest, on line: Int) -> Bool {
+        guard let row = test.row, let table else { return test.row == nil && table == nil && test.testName == name }
+        let isOfRows = line != place.line && (table.rows ?? []).indices.contains { table.hasRow($0, on: line) }
+        return row.table == name && (!isOfRows || table.hasRow(row.index, on: line))
+    }
 }
 
 /// A table of cases as it is written.
@@ -35,8 +41,8 @@ struct WrittenTable: Equatable {
     var rows: [SourcePlace]?
     /// The last line on which there is a row and nothing of the closure that takes them.
     var lastLineOfRows = 0
-    /// All words of it, among which are the functions that it runs.
-    var functions: Set<String> = []
+    /// The words `test…` of it, among which are the functions that it runs.
+    var functions: Set<String>
 
     /// Returns whether a row is on a line.
     func hasRow(_ index: Int, on line: Int) -> Bool {
@@ -46,16 +52,7 @@ struct WrittenTable: Equatable {
     }
 }
 
-extension ListedTest {
-    /// Returns whether a test of the entry's type is on a line of the entry: of a table all its rows, or those on the line.
-    func isMeant(_ test: PlannedTest, on line: Int) -> Bool {
-        guard let row = test.row, let table else { return test.row == nil && table == nil && test.testName == name }
-        let isOfRows = line != place.line && (table.rows ?? []).indices.contains { table.hasRow($0, on: line) }
-        return row.table == name && (!isOfRows || table.hasRow(row.index, on: line))
-    }
-}
-
-/// What is between the braces of a type or an extension.
+/// The lines of a type or an extension.
 struct TypeBody: Equatable {
     var typeName: String
     var path: String
@@ -65,53 +62,50 @@ struct TypeBody: Equatable {
 /// A list as it is written.
 struct WrittenList: Equatable {
     var place: SourcePlace
-    /// The `#if` that it is in, from the outermost to the innermost, each as it is written.
+    /// The `#if` around it, from the outermost to the innermost, each as it is written.
     var conditions: [String]
     var isOverride: Bool
-    /// The entries whose names are literals; nil for a list that is made otherwise.
-    var entries: [ListedTest]?
-    /// A Boolean value that indicates whether it is of the tests that run unless others are asked for.
+    /// A Boolean value that indicates whether it is of the tests that run by default.
     var isOfUnitTests: Bool
+    /// A Boolean value that indicates whether its type is `TestSelectors`; other lists only look like it.
+    var isTyped = false
+    /// A Boolean value that indicates whether the names of all entries are literals.
+    var isLiteral = false
+    /// The entries, or in a list that is not literal all keys.
+    var entries: [ListedTest] = []
+    /// The words `test…` in it, which may be the names of functions that it runs.
+    var names: Set<String> = []
+    /// Where a new first entry goes.
+    var insertion: SourcePlace?
 }
 
-/// What the sources say about one type's tests, extensions taken together.
-struct ScannedType: Equatable {
-    var written: [WrittenList] = []
-    /// What its declaration and what its extensions say it is.
-    var declaredParents: Set<String> = []
-    var addedParents: Set<String> = []
-    /// The `#if` that each of them is stated in.
-    var conditionsOfParents: [String: [String]] = [:]
-    var isProtocol = false
-    var isActor = false
-    var lists: [SourcePlace] = []
-    /// Behind the opening bracket of the first list.
-    var insertion: SourcePlace?
-    var isInsertionEmptyList = false
-    var listed: [ListedTest] = []
-    /// All words in the lists, to which a test may owe its being run.
-    var listedWords: Set<String> = []
+/// What the sources say about one type's tests, extensions included.
+struct ScannedType {
+    /// A name behind the colon of a declaration or an extension.
+    struct Parent {
+        var name: String
+        /// A Boolean value that indicates whether an extension adds it.
+        var isAdded: Bool
+        /// The `#if` around the statement.
+        var conditions: [String]
+    }
+
+    var lists: [WrittenList] = []
+    var parents: [Parent] = []
     var declared: [DeclaredTest] = []
-    /// The names `test…` that are used under an `#if` that is not about tests, with all that they are in.
-    var conditionalNames: [String: Set<[String]>] = [:]
-    /// The functions `test…` with parameters, which rows of tables are given to.
-    var declaredForRows: [DeclaredTest] = []
+    /// The names `test…` that are used under `#if` that are not about tests, and these.
+    var conditionalNames: [(name: String, conditions: [String])] = []
+    var isProtocol = false
+
+    var entries: [ListedTest] { lists.flatMap(\.entries) }
 
     /// Adds what another file says about the type.
-    mutating func add(_ other: ScannedType) {
-        written += other.written
-        declaredParents.formUnion(other.declaredParents)
-        addedParents.formUnion(other.addedParents)
-        conditionsOfParents.merge(other.conditionsOfParents) { $1 }
-        isProtocol = isProtocol || other.isProtocol
-        isActor = isActor || other.isActor
+    fileprivate mutating func add(_ other: ScannedType) {
         lists += other.lists
-        if insertion == nil { (insertion, isInsertionEmptyList) = (other.insertion, other.isInsertionEmptyList) }
-        listed += other.listed
-        listedWords.formUnion(other.listedWords)
+        parents += other.parents
         declared += other.declared
-        conditionalNames.merge(other.conditionalNames) { $0.union($1) }
-        declaredForRows += other.declaredForRows
+        conditionalNames += other.conditionalNames
+        isProtocol = isProtocol || other.isProtocol
     }
 }
 
@@ -119,11 +113,10 @@ struct ScannedType: Equatable {
 struct SourceScan {
     /// Private types of one name in several files are called `File.swift:Type`.
     private(set) var types: [String: ScannedType] = [:]
-    /// The bodies of all types, each before what it lies in.
+    /// The bodies of all types, each before the one around it.
     private var bodies: [TypeBody] = []
     /// The number of lines of each source that mentions tests.
     private var lineCounts: [String: Int] = [:]
-    private let module: String
 
     /// Reads the sources that mention tests; one that cannot be read has none.
     ///
@@ -138,10 +131,14 @@ struct SourceScan {
     }
 
     private init(module: String, sources: some Sequence<(path: String, bytes: [UInt8])>) {
-        self.module = module
-        let files = sources.compactMap { path, bytes in bytes.withUnsafeBytes { Self.parsed($0, path, module) } }
+        var files: [SourceParser] = []
         var fileCounts: [String: Int] = [:]
-        for name in files.lazy.flatMap(\.privateTypes) { fileCounts[name, default: 0] += 1 }
+        for (path, bytes) in sources where Self.mentionsTests(bytes) {
+            let file = SourceParser(bytes, path: path, module: module)
+            file.parse()
+            files.append(file)
+            for name in file.privateTypes { fileCounts[name, default: 0] += 1 }
+        }
         for file in files {
             let ambiguous = file.privateTypes.filter { fileCounts[$0, default: 0] > 1 }
             func key(_ name: String) -> String {
@@ -149,9 +146,25 @@ struct SourceScan {
                 return isAmbiguous ? "\(FileAccess.name(of: file.path)):\(name)" : name
             }
             for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
-            lineCounts[file.path] = file.lineCount
+            lineCounts[file.path] = file.file.lineCount
             bodies += file.bodies.map { TypeBody(typeName: key($0.typeName), path: $0.path, lines: $0.lines) }
         }
+    }
+
+    private static func mentionsTests(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes {
+            ByteSearch.offset(of: "testSelectors", in: $0) != nil || ByteSearch.offset(of: "func test", in: $0) != nil
+        }
+    }
+
+    /// What the sources say about a type by the name that workers use, `Outer.Inner` or `Table<Int>`.
+    subscript(typeName: String) -> ScannedType? { types[key(of: typeName)] }
+
+    /// The key of a type. If private types of one name exist and only one of them has tests, it is that type's key.
+    func key(of typeName: String) -> String {
+        let name = Self.plainName(typeName)
+        if types[name] != nil { return name }
+        return types.first { !$0.value.lists.isEmpty && Self.unqualified($0.key) == name }?.key ?? name
     }
 
     /// The class or protocol of this module whose list a type without one of its own inherits.
@@ -162,38 +175,39 @@ struct SourceScan {
             guard seen.insert(name).inserted, let type = types[name] else { continue }
             if name != typeName, !type.lists.isEmpty { return name }
             let outer = name.lastIndex(of: ".").map { name[...$0] } ?? ""
-            for parent in type.declaredParents.union(type.addedParents).sorted() {
-                pending.append(types[outer + parent] == nil ? parent : outer + parent)
-            }
+            pending += Set(type.parents.map(\.name)).sorted().map { types[outer + $0] == nil ? $0 : outer + $0 }
         }
         return nil
     }
 
-    /// What the sources say about a type by the name that workers use, `Outer.Inner` or `Table<Int>`.
-    subscript(typeName: String) -> ScannedType? { types[key(of: typeName)] }
-
-    /// The key of a type: of private types of one name, all but one of which have no tests, that one's.
-    private func key(of typeName: String) -> String {
-        let name = Self.plainName(typeName)
-        if types[name] != nil { return name }
-        return types.first { !$0.value.lists.isEmpty && Self.unqualified($0.key) == name }?.key ?? name
+    /// The entry of a test in the lists of its type.
+    func entry(of test: PlannedTest) -> ListedTest? {
+        for list in self[test.typeName]?.lists ?? [] {
+            if let entry = list.entries.first(where: { $0.name == test.listedName }) { return entry }
+        }
+        return nil
     }
 
-    /// The place of a test's row or declaration, else of its entry, else of its type's list.
+    /// The function that a test runs, if the sources tell.
+    func function(of test: PlannedTest) -> DeclaredTest? {
+        let declared = self[test.typeName]?.declared.filter { $0.entry != nil } ?? []
+        let function = entry(of: test)?.function
+        return declared.first { $0.name == test.testName } ?? declared.first { $0.name == function }
+    }
+
+    /// The place of a test's row, otherwise of its function, its entry or its type's list.
     func place(of test: PlannedTest) -> SourcePlace? {
-        guard let type = self[test.typeName] else { return nil }
-        let entry = type.listed.first { $0.name == test.listedName }
+        let entry = entry(of: test)
         if let row = test.row, let rows = entry?.table?.rows, rows.indices.contains(row.index) {
             return rows[row.index]
         }
-        let declared =
-            type.declared.first { $0.name == test.testName }
-            ?? type.declared.first { $0.name == entry?.function }
-        return declared?.place ?? entry?.place ?? type.lists.first
+        return function(of: test)?.place ?? entry?.place ?? self[test.typeName]?.lists.first?.place
     }
 
-    /// The tests that a line means: those of the row, the entry of a list or the function `test…` around it, else those of
-    /// the type around it; outside of all types, those of its file, if it has such a line.
+    // MARK: Lines
+
+    /// The tests that a line means: those of the row, the entry of a list or the function `test…` around it, otherwise those
+    /// of the type around it; outside of all types, those of its file, if it has such a line.
     func indices(in plan: [PlannedTest], around line: ChosenLine) -> [Int] {
         let found = indices(in: plan, holding: line)
         if !found.isEmpty { return found }
@@ -208,29 +222,25 @@ struct SourceScan {
 
     /// The tests in whose row, list entry or function `test…` a line is.
     func indices(in plan: [PlannedTest], holding line: ChosenLine) -> [Int] {
-        let typeNames = plan.map { key(of: $0.typeName) }
-        func listed(_ entries: (ScannedType) -> [ListedTest]) -> [Int] {
-            let around = types.mapValues { type in
-                entries(type).filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
-            }
-            return plan.indices.filter { index in
-                around[typeNames[index]]?.contains { $0.isMeant(plan[index], on: line.line) } ?? false
-            }
-        }
-        // Of a list that is not all literals every key is an entry, although not of every dictionary in it.
-        for found in [listed { $0.written.flatMap { $0.entries ?? [] } }, listed(\.listed)] where !found.isEmpty {
-            return found
+        let entries = types.mapValues { type in
+            type.entries.filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
         }
         let functions = types.mapValues { type in
-            (type.declared + type.declaredForRows).filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
+            type.declared.filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
         }
+        let keys = plan.map { key(of: $0.typeName) }
+        let listed = plan.indices.filter { index in
+            entries[keys[index]]?.contains { $0.isMeant(plan[index], on: line.line) } ?? false
+        }
+        if !listed.isEmpty { return listed }
         return plan.indices.filter { index in
-            guard let around = functions[typeNames[index]], !around.isEmpty else { return false }
-            return around.contains { runs($0, plan[index]) }
+            guard let functions = functions[keys[index]], !functions.isEmpty else { return false }
+            let called = entry(of: plan[index])?.table?.functions
+            return functions.contains { called?.contains($0.name) ?? (place(of: plan[index]) == $0.place) }
         }
     }
 
-    /// Says that a line means no test, and which test is the nearest; nil if it means one.
+    /// Describes a line that means no test and the nearest test; nil if it means one.
     func mistake(in line: ChosenLine, of plan: [PlannedTest]) -> String? {
         guard indices(in: plan, around: line).isEmpty else { return nil }
         let places = plan.compactMap { test in place(of: test).map { (test.name, $0) } }.filter {
@@ -239,13 +249,6 @@ struct SourceScan {
         let nearest = places.min { abs($0.1.line - line.line) < abs($1.1.line - line.line) }
         let rest = nearest.map { "; the nearest is '\($0.0)' in line \($0.1.line)" } ?? ""
         return "no test is around line \(line.line) of \(line.path)\(rest)"
-    }
-
-    /// Returns whether a function of its type is what a test runs, as far as the list says.
-    private func runs(_ function: DeclaredTest, _ test: PlannedTest) -> Bool {
-        guard let row = test.row else { return place(of: test) == function.place }
-        let table = self[test.typeName]?.listed.first { $0.name == row.table }?.table
-        return table?.functions.contains(function.name) ?? false
     }
 
     /// The name without generic arguments and number.
@@ -259,21 +262,6 @@ struct SourceScan {
                 last = character
                 return depth == 0
             })
-    }
-
-    private typealias ParsedFile = (
-        path: String, types: [String: ScannedType], privateTypes: Set<String>, bodies: [TypeBody], lineCount: Int
-    )
-
-    private static func parsed(_ source: UnsafeRawBufferPointer, _ path: String, _ module: String) -> ParsedFile? {
-        guard
-            ByteSearch.offset(of: "testSelectors", in: source) != nil
-                || ByteSearch.offset(of: "func test", in: source) != nil
-        else { return nil }
-        let parser = SourceParser(source: source, path: path, module: module)
-        parser.parse()
-        let lineCount = source.count { $0 == 0x0A } + 1
-        return (path, parser.types, parser.privateTypes, parser.bodies, lineCount)
     }
 }
 

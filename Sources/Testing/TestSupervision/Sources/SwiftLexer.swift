@@ -1,108 +1,140 @@
-// Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation; comments are left
-// out, but for those to the end of a line where they are asked for. It reads what a compiler has accepted, so it is lenient: whatever it does not know is punctuation.
+// Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation, without comments.
+// It reads source that a compiler has accepted, so it is lenient: what it does not know is punctuation.
 
-/// A word, or a regular expression as it is written; a string literal, one character of punctuation, or a comment to the end of a line.
-package struct SwiftToken {
-    package enum Kind { case word, string, punctuation, comment }
+internal import InClassSystem
 
-    package var kind: Kind
-    /// Byte offsets in the source; a string's are those of its contents.
-    package var start: Int
-    package var end: Int
-    /// From 1.
-    package var line: Int
-    /// In bytes from 1.
-    package var column: Int
+/// How far a source has been split.
+struct LexerState {
+    var offset = 0
+    /// The brackets that are not closed yet.
+    var open: [Int] = []
+    /// The end of the last line in which a regular expression might have begun but does not end.
+    var openRegexEnd = 0
+    /// The end of the last `/*…*/`, which separates tokens like a space.
+    var commentEnd = 0
+    /// A Boolean value that indicates whether tokens are passed over.
+    var isSkipping = false
+    /// A Boolean value that indicates whether an operator is one token, and comments to the end of a line are kept.
+    var isForMutants = false
 }
 
-package struct SwiftLexer {
-    private let source: UnsafeRawBufferPointer
-    private let keepsComments: Bool
-    private var offset = 0
-    private var line = 1
-    private var lineStart = 0
-    private var tokens: [SwiftToken] = []
-    /// The last line in which a regular expression might have begun that does not end there.
-    private var lineOfOpenRegex = 0
-    /// The end of the last `/*…*/`, which is a space.
-    private var endOfComment = 0
-    /// The strings in whose interpolations the present token is, the innermost last.
-    private var strings: [OpenString] = []
+extension TokenizedFile {
+    /// The byte at a small distance, of which those behind the end of the source are zero.
+    private func byte(_ distance: Int = 0) -> UInt8 { base[state.offset &+ distance] }
 
-    private struct OpenString {
-        let poundCount: Int
-        let quoteCount: Int
-        /// What will be its token.
-        let token: SwiftToken
-        /// How many tokens are before it.
-        let tokenCount: Int
-        /// Of parentheses in what is interpolated.
-        var depth = 0
-    }
-
-    /// Splits a source into tokens.
+    /// Splits the source up to the end of the next token.
     ///
-    /// - Complexity: O(length of the source).
-    package static func split(_ source: UnsafeRawBufferPointer, keepsComments: Bool = false) -> [SwiftToken] {
-        var splitter = SwiftLexer(source, keepsComments: keepsComments)
-        splitter.tokens.reserveCapacity(source.count / 5)
-        splitter.run()
-        return splitter.tokens
+    /// - Returns: false at the end of the source.
+    func readToken() -> Bool {
+        while state.offset < count { if step() { return true } }
+        return false
     }
 
-    private init(_ source: UnsafeRawBufferPointer, keepsComments: Bool) {
-        self.source = source
-        self.keepsComments = keepsComments
+    /// Reads one token, comment or space.
+    ///
+    /// - Returns: whether there is a new token.
+    @discardableResult private func step() -> Bool {
+        let start = state.offset
+        let byte = base[start]
+        if byte <= 0x20 {
+            state.offset = start &+ 1
+            return false
+        }
+        if Self.isWord(byte) {
+            var end = start &+ 1
+            if byte == 0x60, let rawEnd = endOfRawIdentifier() { return add(.word, to: rawEnd) }
+            while Self.isWord(base[end]) { end &+= 1 }
+            return add(.word, to: end)
+        }
+        if byte == 0x2F, base[start &+ 1] == 0x2F {
+            state.offset = endOfLine()
+            if state.isForMutants { comments.append(start..<state.offset) }
+            return false
+        }
+        if byte == 0x2F, base[start &+ 1] == 0x2A { return skipBlockComment() }
+        if byte == 0x22 || byte == 0x23, let poundCount = pounds(before: 0x22) {
+            return readString(poundCount: poundCount)
+        }
+        if byte == 0x23, let poundCount = pounds(before: 0x2F) {
+            return add(.word, to: endOfRegex(poundCount: poundCount))
+        }
+        if byte == 0x2F, let end = endOfBareRegex() { return add(.word, to: end) }
+        return addPunctuation(byte)
     }
 
-    private func byte(_ distance: Int = 0) -> UInt8 {
-        let index = offset &+ distance
-        return index < source.count ? source[index] : 0
+    /// Adds a token from the present offset on.
+    private func add(_ kind: SwiftToken.Kind, to end: Int, delimiterCount: Int = 0) -> Bool {
+        let start = state.offset
+        state.offset = min(end, count)
+        if state.isSkipping { return false }
+        tokens.append(
+            SwiftToken(
+                kind: kind, start: start, end: min(end, count), delimiterCount: delimiterCount,
+                bracket: state.open.last ?? -1, partner: tokens.count))
+        return true
     }
 
-    private mutating func run() {
-        while offset < source.count {
-            let byte = source[offset]
-            if byte == 0x0A {
-                newLine()
-            } else if byte <= 0x20 {
-                offset &+= 1
-            } else if byte == 0x60, let end = endOfRawIdentifier() {
-                add(.word, offset, end, offset)
-                offset = end
-            } else if Self.isWord(byte) {
-                let start = offset
-                while offset < source.count, Self.isWord(source[offset]) { offset &+= 1 }
-                add(.word, start, offset, start)
-            } else if byte == 0x2F, self.byte(1) == 0x2F {  // line comment
-                let start = offset
-                while offset < source.count, source[offset] != 0x0A { offset &+= 1 }
-                if keepsComments { add(.comment, start, offset, start) }
-            } else if byte == 0x2F, self.byte(1) == 0x2A {
-                skipBlockComment()
-            } else if byte == 0x22 || byte == 0x23, let poundCount = pounds(before: 0x22) {
-                beginString(poundCount: poundCount)
-            } else if byte == 0x23, let poundCount = pounds(before: 0x2F) {
-                addRegex(endingAt: endOfRegex(poundCount: poundCount))
-            } else if byte == 0x2F, let end = endOfBareRegex() {
-                addRegex(endingAt: end)
+    private func addPunctuation(_ byte: UInt8) -> Bool {
+        let start = state.offset
+        if state.isForMutants, Self.isOperator(byte), let last = tokens.last, last.end == start,
+            last.kind == .punctuation, Self.isOperator(base[last.start])
+        {
+            state.offset += 1
+            tokens[tokens.count - 1].end = state.offset
+            return false
+        }
+        if !add(.punctuation, to: start + 1) { return false }
+        switch byte {
+        case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"):
+            state.open.append(tokens.count - 1)
+            tokens[tokens.count - 1].partner = -1
+        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"):
+            guard let bracket = state.open.popLast() else { break }
+            tokens[bracket].partner = tokens.count - 1
+            tokens[tokens.count - 1].partner = bracket
+        default: break
+        }
+        return true
+    }
+
+    /// Passes over the code behind an opening brace, unless more than the brace has been read or there are tests in the
+    /// code. Only the lines of `#if` and the like become tokens.
+    func skipBody(behind brace: Int) {
+        guard tokens.count == brace + 1 else { return }
+        let before = state
+        var depth = 0
+        state.isSkipping = true
+        while depth >= 0, state.offset < count {
+            state.offset += strcspn(base + state.offset, "{}\"/#`")
+            switch byte() {
+            case UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+            if depth < 0 { break }
+            if byte() == 0x23, isDirective() {
+                state.isSkipping = false
+                let end = endOfLine()
+                while state.offset < end { step() }
+                state.isSkipping = true
             } else {
-                offset &+= 1
-                add(.punctuation, offset &- 1, offset, offset &- 1)
-                if !strings.isEmpty { follow(byte) }
+                step()
             }
         }
-        while !strings.isEmpty { endString() }
+        state.isSkipping = false
+        let body = UnsafeRawBufferPointer(start: base + before.offset, count: state.offset - before.offset)
+        if ByteSearch.offset(of: "func test", in: body) != nil
+            || ByteSearch.offset(of: "testSelectors", in: body) != nil
+        {
+            tokens.removeLast(tokens.count - brace - 1)
+            state = before
+        }
     }
 
-    private mutating func newLine() {
-        offset &+= 1
-        line &+= 1
-        lineStart = offset
-    }
-
-    private mutating func add(_ kind: SwiftToken.Kind, _ start: Int, _ end: Int, _ place: Int) {
-        tokens.append(SwiftToken(kind: kind, start: start, end: end, line: line, column: place &- lineStart &+ 1))
+    /// Returns whether `#if`, `#else`, `#elseif` or `#endif` begins here.
+    private func isDirective() -> Bool {
+        let words: [StaticString] = ["#if", "#else", "#endif"]
+        return words.contains { strncmp(base + state.offset, $0.utf8Start, $0.utf8CodeUnitCount) == 0 }
     }
 
     static func isWord(_ byte: UInt8) -> Bool {
@@ -110,31 +142,34 @@ package struct SwiftLexer {
             || byte >= 0x80 || byte == 0x60
     }
 
-    /// What is behind a name in backquotes, in which there may be anything but the end of the line.
-    private func endOfRawIdentifier() -> Int? {
-        var end = offset + 1
-        while end < source.count, source[end] != 0x60, source[end] != 0x0A { end += 1 }
-        return end < source.count && source[end] == 0x60 ? end + 1 : nil
+    static func isOperator(_ byte: UInt8) -> Bool { "!&^~-+*%<>=|?./".utf8.contains(byte) }
+
+    /// The offset of the next newline, or of the end of the source.
+    private func endOfLine() -> Int {
+        memchr(base + state.offset, 0x0A, count - state.offset)
+            .map { UnsafeRawPointer($0) - UnsafeRawPointer(base) } ?? count
     }
 
-    private mutating func skipBlockComment() {
-        var depth = 0
-        while offset < source.count {
-            if byte() == 0x2F, byte(1) == 0x2A {
-                depth += 1
-                offset += 2
-            } else if byte() == 0x2A, byte(1) == 0x2F {
-                depth -= 1
-                offset += 2
-                endOfComment = offset
-                if depth == 0 { return }
-            } else if byte() == 0x0A {
-                newLine()
-            } else {
-                offset += 1
-            }
-        }
+    /// The end of a name in backquotes, which holds anything except the end of the line.
+    private func endOfRawIdentifier() -> Int? {
+        let end = state.offset + 1 + strcspn(base + state.offset + 1, "`\n")
+        return base[end] == 0x60 ? end + 1 : nil
     }
+
+    private func skipBlockComment() -> Bool {
+        var depth = 0
+        while state.offset < count {
+            state.offset += strcspn(base + state.offset, "/*")
+            let change = byte() == 0x2F && byte(1) == 0x2A ? 1 : byte() == 0x2A && byte(1) == 0x2F ? -1 : 0
+            depth += change
+            state.offset = min(state.offset + (change == 0 ? 1 : 2), count)
+            if change < 0 { state.commentEnd = state.offset }
+            if depth == 0 { break }
+        }
+        return false
+    }
+
+    // MARK: Literals
 
     private func pounds(before delimiter: UInt8) -> Int? {
         var count = 0
@@ -142,112 +177,98 @@ package struct SwiftLexer {
         return byte(count) == delimiter ? count : nil
     }
 
-    private mutating func addRegex(endingAt end: Int) {
-        add(.word, offset, end, offset)
-        while offset < end { if source[offset] == 0x0A { newLine() } else { offset += 1 } }
+    private func hasPounds(_ count: Int, at distance: Int) -> Bool {
+        count == 0 || (0..<count).allSatisfy { byte(distance + $0) == 0x23 }
     }
 
-    /// Where `#/…/#` ends, in its line unless a new one follows its beginning.
+    /// The end of `#/…/#`, in its line unless a new line follows its beginning.
     private func endOfRegex(poundCount: Int) -> Int {
-        var end = offset + poundCount + 1
-        while end < source.count, [0x20, 0x09, 0x0D].contains(source[end]) { end += 1 }
-        let isMultiline = end < source.count && source[end] == 0x0A
-        while end < source.count, isMultiline || source[end] != 0x0A {
-            if source[end] == 0x2F, (1...poundCount).allSatisfy({ byte(end - offset + $0) == 0x23 }) {
-                return end + poundCount + 1
-            }
-            end += source[end] == 0x5C && byte(end - offset + 1) != 0x0A ? 2 : 1
+        var end = state.offset + poundCount + 1
+        while [0x20, 0x09, 0x0D].contains(base[end]) { end += 1 }
+        let isMultiline = base[end] == 0x0A
+        while end < count, isMultiline || base[end] != 0x0A {
+            if base[end] == 0x2F, hasPounds(poundCount, at: end - state.offset + 1) { return end + poundCount + 1 }
+            end += base[end] == 0x5C && base[end + 1] != 0x0A ? 2 : 1
         }
-        return min(end, source.count)
+        return min(end, count)
     }
 
-    /// Where `/…/` ends, if it is one: a slash where a prefix operator may be, and another one in its line, with no space
-    /// beside them and no bracket between them that is open before. So the compiler tells it from division.
-    private mutating func endOfBareRegex() -> Int? {
-        var before = offset - 1
+    /// The end of `/…/` if it is a regular expression: a slash where a prefix operator may be, and another one in its line,
+    /// with no space beside them and no bracket between them that is open before. So the compiler tells it from division.
+    private func endOfBareRegex() -> Int? {
+        let start = state.offset
+        var before = start - 1
         // Behind prefix operators, which are short.
-        while before >= max(endOfComment, offset - 4), "!&^~-+*%<>=|?./".utf8.contains(source[before]) { before -= 1 }
-        guard before < endOfComment || source[before] <= 0x20 || "([{,;:".utf8.contains(source[before]), byte(1) > 0x20,
-            lineOfOpenRegex != line
+        while before >= max(state.commentEnd, start - 4), Self.isOperator(base[before]) { before -= 1 }
+        guard before < state.commentEnd || base[before] <= 0x20 || "([{,;:".utf8.contains(base[before]), byte(1) > 0x20,
+            start >= state.openRegexEnd
         else { return nil }
-        var (end, depth, isInClass, isSpace) = (offset + 1, 0, false, false)
-        while end < source.count, source[end] != 0x0A, depth >= 0 {
-            let byte = source[end]
+        var (end, depth, isInClass, isSpace) = (start + 1, 0, false, false)
+        while end < count, base[end] != 0x0A, depth >= 0 {
+            let byte = base[end]
             if byte == 0x2F { return isSpace ? nil : end + 1 }
             isSpace = byte <= 0x20
-            if byte == 0x5C, end + 1 < source.count, source[end + 1] != 0x0A { end += 1 }
+            if byte == 0x5C, end + 1 < count, base[end + 1] != 0x0A { end += 1 }
             if byte == UInt8(ascii: "[") { isInClass = true }
             if byte == UInt8(ascii: "]") { isInClass = false }
             if byte == UInt8(ascii: "("), !isInClass { depth += 1 }
             if byte == UInt8(ascii: ")"), !isInClass { depth -= 1 }
             end += 1
         }
-        if depth >= 0 { lineOfOpenRegex = line }
+        if depth >= 0 { state.openRegexEnd = end }
         return nil
     }
 
-    private func hasPounds(_ count: Int, at distance: Int) -> Bool {
-        (0..<count).allSatisfy { byte(distance + $0) == 0x23 }
-    }
-
-    /// Begins a string literal of any form. What is interpolated into it is read as all else is, and then belongs to it.
-    private mutating func beginString(poundCount: Int) {
-        let column = offset - lineStart + 1
-        offset += poundCount
+    /// Reads a string literal of any form with the code in it; one that does not end becomes a word.
+    private func readString(poundCount: Int) -> Bool {
+        let start = state.offset
+        state.offset += poundCount
         let quoteCount = isMultiline(poundCount: poundCount) ? 3 : 1
-        offset += quoteCount
-        let token = SwiftToken(kind: .string, start: offset, end: 0, line: line, column: column)
-        strings.append(
-            OpenString(poundCount: poundCount, quoteCount: quoteCount, token: token, tokenCount: tokens.count))
-        readString()
+        state.offset += quoteCount
+        var kind = SwiftToken.Kind.word
+        while state.offset < count, kind == .word {
+            state.offset += strcspn(base + state.offset, quoteCount == 1 ? "\\\"\n" : "\\\"")
+            let byte = byte()
+            if byte == 0x5C, hasPounds(poundCount, at: 1) {
+                state.offset += 1 + poundCount
+                if self.byte() == 0x28 { readInterpolation() } else { state.offset += 1 }
+            } else if byte == 0x22, quoteCount == 1 || self.byte(1) == 0x22 && self.byte(2) == 0x22,
+                hasPounds(poundCount, at: quoteCount)
+            {
+                state.offset += quoteCount + poundCount
+                kind = .string
+            } else if byte == 0x0A, quoteCount == 1 {
+                break
+            } else {
+                state.offset += 1
+            }
+        }
+        let end = state.offset
+        state.offset = start
+        return add(kind, to: end, delimiterCount: kind == .string ? quoteCount + poundCount : 0)
     }
 
     /// Returns whether three quotes begin here, and not such as in `#"""#` a literal that ends in its line.
     private func isMultiline(poundCount: Int) -> Bool {
         guard byte(1) == 0x22, byte(2) == 0x22 else { return false }
         var distance = 2
-        while poundCount > 0, offset + distance < source.count, byte(distance) != 0x0A {
+        while poundCount > 0, state.offset + distance < count, byte(distance) != 0x0A {
             if byte(distance) == 0x22, hasPounds(poundCount, at: distance + 1) { return false }
             distance += 1
         }
         return true
     }
 
-    /// Reads the innermost string to its end, or to what is interpolated.
-    private mutating func readString() {
-        let string = strings[strings.count - 1]
-        while offset < source.count {
-            if byte() == 0x5C, hasPounds(string.poundCount, at: 1) {
-                offset += 1 + string.poundCount
-                if byte() == 0x28 { return }
-                if byte() == 0x0A { newLine() } else { offset += 1 }
-            } else if byte() == 0x22, (0..<string.quoteCount).allSatisfy({ byte($0) == 0x22 }),
-                hasPounds(string.poundCount, at: string.quoteCount)
-            {
-                break
-            } else if byte() == 0x0A {
-                if string.quoteCount == 1 { break }
-                newLine()
-            } else {
-                offset += 1
-            }
-        }
-        endString()
-    }
-
-    private mutating func endString() {
-        let string = strings.removeLast()
-        tokens.removeLast(tokens.count - string.tokenCount)
-        tokens.append(string.token)
-        tokens[string.tokenCount].end = min(offset, source.count)
-        if byte() == 0x22 { offset += string.quoteCount + string.poundCount }
-    }
-
-    /// Goes on with a string when its interpolation ends.
-    private mutating func follow(_ byte: UInt8) {
-        guard byte == 0x28 || byte == 0x29 else { return }
-        strings[strings.count - 1].depth += byte == 0x28 ? 1 : -1
-        if strings[strings.count - 1].depth == 0 { readString() }
+    /// Reads the code in a string, which is no token of its own.
+    private func readInterpolation() {
+        let (tokenCount, open) = (tokens.count, state.open)
+        var depth = 0
+        repeat {
+            depth += byte() == 0x28 ? 1 : byte() == 0x29 ? -1 : 0
+            step()
+        } while depth > 0 && state.offset < count
+        tokens.removeLast(tokens.count - tokenCount)
+        state.open = open
     }
 }
 
@@ -256,20 +277,22 @@ package struct SwiftLexer {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension SwiftLexer: SelfTesting {
-    package static var testSelectors: TestSelectors {
+enum SwiftLexerTests {}
+
+extension SwiftLexerTests: SelfTesting {
+    static var testSelectors: TestSelectors {
         [
             "testSplits": testSplits,
+            "testPassesOverBodies": testPassesOverBodies,
             "testTellsRegularExpressionsFromDivision": testTellsRegularExpressionsFromDivision,
             "testCountsLinesAndBytes": testCountsLinesAndBytes,
             "testEndsOnAnything": testEndsOnAnything,
         ]
     }
 
-    private static func texts(_ source: String, keepsComments: Bool = false) -> [String] {
-        Array(source.utf8).withUnsafeBytes { bytes in
-            split(bytes, keepsComments: keepsComments).map { String(decoding: bytes[$0.start..<$0.end], as: UTF8.self) }
-        }
+    private static func texts(_ source: String) -> [String] {
+        let file = TokenizedFile(Array(source.utf8))
+        return file.tokens.indices.map(file.text)
     }
 
     private static func testSplits() {
@@ -285,7 +308,7 @@ extension SwiftLexer: SelfTesting {
             ("\"\"\"\na \"b\" }\n\"\"\" c", ["\na \"b\" }\n", "c"]),
             ("#if DEBUG", ["#", "if", "DEBUG"]),
             ("`class`.é", ["`class`", ".", "é"]),
-            ("\"unclosed\n a", ["unclosed", "a"]),
+            ("\"unclosed\n a", ["\"unclosed", "a"]),
             ("`a {`.`b\"c`(`if`, `unclosed\n", ["`a {`", ".", "`b\"c`", "(", "`if`", ",", "`unclosed"]),
         ]
         for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
@@ -297,9 +320,28 @@ extension SwiftLexer: SelfTesting {
         for string in strings { expectEqual(texts("\"\(string)\" c"), [string, "c"]) }
         for string in ["\"", "\"\"a\"", "\"\""] { expectEqual(texts("#\"\(string)\"#\nc"), [string, "c"]) }
         expectEqual(texts("#\"\"\"\n\"#\n\"\"\"# c"), ["\n\"#\n", "c"])
-        expectEqual(texts("\"a\\(b \"c\" d"), ["a\\(b \"c\" d"], "unclosed")
-        expectEqual(
-            texts("//\na // b \"c\n/* // */ \"// d\" //", keepsComments: true), ["//", "a", "// b \"c", "// d", "//"])
+        expectEqual(texts("\"a\\(b \"c\" d"), ["\"a\\(b \"c\" d"], "unclosed")
+        let file = TokenizedFile(Array("//\na // b \"c\n/* // */ \"// d\" <== /".utf8), isForMutants: true)
+        expectEqual(file.comments.map(file.text), ["//", "// b \"c"])
+        expectEqual(file.tokens.indices.map(file.text), ["a", "// d", "<==", "/"])
+    }
+
+    private static func testPassesOverBodies() {
+        let rows: [(body: String, tokens: [String])] = [
+            ("{ a { \"}\" } /* } */ `}` /}/ \"\\(\"}\")\" // }\n}", []),
+            ("{ struct S { func testA() } }", ["struct", "S"]),
+            ("{ #else\n { \n#if A\n#selector(b) } }", ["#", "else", "#", "if", "A"]),
+        ]
+        for row in rows {
+            let file = TokenizedFile(unread: Array("a \(row.body) b".utf8))
+            expectTrue(file.has(1))
+            file.skipBody(behind: 1)
+            while file.readToken() {}
+            let texts = file.tokens.indices.map(file.text)
+            expectEqual(Array(texts[2...].prefix(row.tokens.count)), row.tokens, row.body)
+            expectEqual(texts.suffix(2), ["}", "b"], row.body)
+            if row.tokens.isEmpty { expectEqual(file.tokens[1].partner, 2, row.body) }
+        }
     }
 
     /// What the compiler takes for one: it does not look at what is before the space.
@@ -331,19 +373,27 @@ extension SwiftLexer: SelfTesting {
     }
 
     private static func testCountsLinesAndBytes() {
-        let more = Array("#/\nb\n/# a\nb".utf8).withUnsafeBytes { split($0) }
-        expectEqual(more.map(\.line), [1, 3, 4])
-        expectEqual(more.map(\.column), [1, 4, 1])
-        let tokens = Array("é a\n\n  \"b\nc".utf8).withUnsafeBytes { split($0) }
-        expectEqual(tokens.map(\.line), [1, 1, 3, 4])
-        expectEqual(tokens.map(\.column), [1, 4, 3, 1])
+        for (source, lines, columns) in [
+            ("#/\nb\n/# a\nb", [1, 3, 4], [1, 4, 1]), ("é a\n\n  \"b\nc", [1, 1, 3, 4], [1, 4, 3, 1]),
+        ] {
+            let file = TokenizedFile(Array(source.utf8))
+            let places = file.tokens.map { file.place(at: $0.start, in: "") }
+            expectEqual(places.map(\.line), lines, source)
+            expectEqual(places.map(\.column), columns, source)
+            for (index, place) in places.enumerated() {
+                expectEqual(file.index(line: place.line, column: place.column), index, source)
+            }
+        }
     }
 
     private static func testEndsOnAnything() {
         let source = Array("/* \"\"\" \\( #\" */ \"\\(\"\\( !/[(\\)/ #/\n#".utf8)
         for start in source.indices {
             for end in start...source.count {
-                _ = Array(source[start..<end]).withUnsafeBytes { split($0) }
+                _ = TokenizedFile(Array(source[start..<end]))
+                let file = TokenizedFile(unread: [0x7B] + source[start..<end])
+                if file.readToken() { file.skipBody(behind: 0) }
+                while file.readToken() {}
             }
         }
     }

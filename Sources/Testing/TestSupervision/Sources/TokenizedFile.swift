@@ -1,151 +1,239 @@
-// The tokens of a source as a reader of calls and literals sees them: brackets with what is between their commas.
+// A Swift source and its tokens, with the brackets among them. How the source is split is in `SwiftLexer.swift`.
 
-/// What has tokens that are asked for the brackets among them.
-package protocol TokenReading {
-    var tokens: [SwiftToken] { get }
+internal import InClassSystem
+import TestEvents
 
-    /// The byte at an offset in the source.
-    func byte(at offset: Int) -> UInt8
+/// A word, a regular expression as it is written, a string literal, or one character of punctuation.
+package struct SwiftToken {
+    package enum Kind { case word, string, punctuation }
+
+    package var kind: Kind
+    /// Byte offsets in the source, of a string those of its quotes.
+    package var start: Int
+    package var end: Int
+    /// The number of bytes that begin a string literal, and end it.
+    var delimiterCount: Int
+    /// The index of the innermost bracket around the token, or -1.
+    var bracket: Int
+    /// The index of the bracket that belongs to this one, or -1 before it is found; of other tokens their own.
+    var partner: Int
 }
 
-extension TokenReading {
-    /// How a token changes the depth of brackets.
-    func change(at position: Int) -> Int {
-        guard tokens[position].kind == .punctuation else { return 0 }
-        switch byte(at: tokens[position].start) {
-        case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): return 1
-        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"): return -1
-        default: return 0
-        }
-    }
-
-    /// The bracket that closes an opening one.
-    package func end(ofBracket bracket: Int) -> Int? {
-        var depth = 0
-        for position in bracket..<max(bracket, tokens.count) {
-            depth += change(at: position)
-            if depth == 0 { return position }
-        }
-        return nil
-    }
-
-    /// The innermost bracket that is open before a token.
-    package func bracket(around position: Int) -> Int? {
-        var depth = 0
-        return (0..<position).last { index in
-            depth += change(at: index)
-            return depth > 0
-        }
-    }
-
-    /// What is between an opening bracket, the commas behind it and the bracket that closes it.
-    package func items(ofBracket bracket: Int) -> [Range<Int>] {
-        guard let end = end(ofBracket: bracket) else { return [] }
-        var items: [Range<Int>] = []
-        var (depth, first) = (0, bracket + 1)
-        for position in bracket..<end {
-            depth += change(at: position)
-            let isComma = tokens[position].kind == .punctuation && byte(at: tokens[position].start) == UInt8(ascii: ",")
-            guard depth == 1, isComma else { continue }
-            items.append(first..<position)
-            first = position + 1
-        }
-        return first < end ? items + [first..<end] : items
-    }
-}
-
-/// A source and its tokens.
-package struct TokenizedFile: TokenReading {
+/// A Swift source that is split into tokens, at once or as far as its reader asks.
+package final class TokenizedFile {
     package let bytes: [UInt8]
-    package let tokens: [SwiftToken]
+    package internal(set) var tokens: [SwiftToken] = []
+    /// The comments that end with their line, if the lexer keeps them.
+    var comments: [Range<Int>] = []
+    let count: Int
+    /// The bytes again, and some zeros behind them.
+    let base: UnsafeMutablePointer<UInt8>
+    var state = LexerState()
+    private lazy var lineStarts: [Int] = {
+        var starts = [0]
+        var start = 0
+        while let newline = memchr(base + start, 0x0A, count - start) {
+            start = UnsafeRawPointer(newline) - UnsafeRawPointer(base) + 1
+            starts.append(start)
+        }
+        return starts
+    }()
 
-    package init(_ bytes: [UInt8]) {
+    /// Takes a source, to be split as far as `token(at:)` is asked for.
+    init(unread bytes: [UInt8]) {
         self.bytes = bytes
-        tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
+        count = bytes.count
+        base = .allocate(capacity: count + 8)
+        base.update(repeating: 0, count: count + 8)
+        bytes.withUnsafeBufferPointer { buffer in
+            if let start = buffer.baseAddress { base.update(from: start, count: buffer.count) }
+        }
     }
 
-    /// Reads a file; nil if it can't be read.
-    init?(path: String) {
+    deinit { base.deallocate() }
+
+    /// Splits a source into tokens.
+    ///
+    /// - Complexity: O(length of the source).
+    package convenience init(_ bytes: [UInt8], isForMutants: Bool = false) {
+        self.init(unread: bytes)
+        state.isForMutants = isForMutants
+        while readToken() {}
+    }
+
+    /// Splits a file into tokens; nil if it can't be read.
+    convenience init?(path: String) {
         guard let bytes = try? FileAccess.contents(of: path) else { return nil }
         self.init(bytes)
     }
 
-    package func byte(at offset: Int) -> UInt8 { bytes[offset] }
+    /// Returns whether the source has a token of this index.
+    func has(_ index: Int) -> Bool {
+        while index >= tokens.count { if !readToken() { return false } }
+        return index >= 0
+    }
 
-    package func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
+    // MARK: Text
+
+    /// The text of a token, of a string what is between its quotes; empty behind the last token.
+    package func text(_ index: Int) -> String {
+        guard has(index) else { return "" }
+        let token = tokens[index]
+        return text(token.start + token.delimiterCount..<token.end - token.delimiterCount)
+    }
+
+    func text(_ range: Range<Int>) -> String {
+        String(decoding: UnsafeBufferPointer(start: base + range.lowerBound, count: range.count), as: UTF8.self)
+    }
 
     /// The text of a punctuation token or word.
-    package func mark(_ index: Int) -> String {
-        tokens.indices.contains(index) && tokens[index].kind != .string ? text(tokens[index]) : ""
+    package func mark(_ index: Int) -> String { has(index) && tokens[index].kind != .string ? text(index) : "" }
+
+    func isMark(_ character: Unicode.Scalar, _ index: Int) -> Bool {
+        has(index) && tokens[index].kind == .punctuation && base[tokens[index].start] == UInt8(ascii: character)
+    }
+
+    func isString(_ index: Int) -> Bool { has(index) && tokens[index].kind == .string }
+
+    func isWord(_ word: StaticString, _ index: Int) -> Bool {
+        guard has(index) else { return false }
+        let token = tokens[index]
+        return token.kind == .word && token.end - token.start == word.utf8CodeUnitCount
+            && memcmp(base + token.start, word.utf8Start, word.utf8CodeUnitCount) == 0
+    }
+
+    // MARK: Places
+
+    /// The line of a byte, from 1.
+    ///
+    /// - Complexity: O(log *n*) in the lines.
+    func line(at offset: Int) -> Int {
+        var (low, high) = (0, lineStarts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if lineStarts[middle] <= offset { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The number of lines, the last of which may be empty.
+    var lineCount: Int { lineStarts.count }
+
+    /// The line of a token, from 1.
+    package func line(_ index: Int) -> Int { line(at: tokens[index].start) }
+
+    /// The line and the column of a byte in a source of this path.
+    package func place(at offset: Int, in path: String) -> SourcePlace {
+        let line = line(at: offset)
+        return SourcePlace(path: path, line: line, column: offset - lineStarts[line - 1] + 1)
     }
 
     /// The index of the token that begins at a place.
     ///
     /// - Complexity: O(log *n*) in the tokens.
     func index(line: Int, column: Int) -> Int? {
+        guard lineStarts.indices.contains(line - 1) else { return nil }
+        let offset = lineStarts[line - 1] + column - 1
         var (low, high) = (0, tokens.count)
         while low < high {
             let middle = (low + high) / 2
-            if (tokens[middle].line, tokens[middle].column) < (line, column) { low = middle + 1 } else { high = middle }
+            if tokens[middle].start < offset { low = middle + 1 } else { high = middle }
         }
-        return low < tokens.count && tokens[low].line == line && tokens[low].column == column ? low : nil
+        return low < tokens.count && tokens[low].start == offset ? low : nil
     }
 
-    /// Finds the second argument of the call whose parenthesis is at a place, if it is one literal or one word.
-    ///
-    /// - Returns: its first token, and the bytes it takes with its quotes.
-    func secondArgument(line: Int, column: Int) -> (first: SwiftToken, range: Range<Int>)? {
-        guard let open = index(line: line, column: column), mark(open) == "(" else { return nil }
-        let items = items(ofBracket: open)
+    // MARK: Brackets
+
+    /// The bracket that closes an opening one.
+    package func end(ofBracket bracket: Int) -> Int? {
+        guard has(bracket) else { return nil }
+        while tokens[bracket].partner < 0 { if !readToken() { return nil } }
+        return tokens[bracket].partner
+    }
+
+    func opensBracket(_ index: Int) -> Bool {
+        has(index) && (tokens[index].partner < 0 || tokens[index].partner > index)
+    }
+
+    func closesBracket(_ index: Int) -> Bool { has(index) && 0..<index ~= tokens[index].partner }
+
+    /// The token behind another, or behind the bracket that it opens.
+    func next(_ index: Int) -> Int { max(index, end(ofBracket: index) ?? tokens.count) + 1 }
+
+    /// The innermost bracket that is open before a token.
+    package func bracket(around index: Int) -> Int? {
+        tokens[index].bracket < 0 ? nil : tokens[index].bracket
+    }
+
+    /// What is between an opening bracket, the commas behind it and the bracket that closes it.
+    package func items(ofBracket bracket: Int) -> [Range<Int>] {
+        guard let end = end(ofBracket: bracket) else { return [] }
+        var items: [Range<Int>] = []
+        var (first, index) = (bracket + 1, bracket + 1)
+        while index < end {
+            if isMark(",", index) {
+                items.append(first..<index)
+                first = index + 1
+            }
+            index = next(index)
+        }
+        return first < end ? items + [first..<end] : items
+    }
+
+    // MARK: Arguments
+
+    /// The bytes of the second argument of the call whose parenthesis this is, if it is one literal or one word.
+    func secondArgument(ofCall parenthesis: Int) -> Range<Int>? {
+        guard isMark("(", parenthesis) else { return nil }
+        let items = items(ofBracket: parenthesis)
         return items.count > 1 ? literal(at: items[1].lowerBound) : nil
     }
 
-    /// The first token of a literal or word that is all of an argument or element, and the bytes it takes with its quotes.
-    func literal(at start: Int) -> (first: SwiftToken, range: Range<Int>)? {
-        var index = start
-        guard index < tokens.count else { return nil }
-        let first = tokens[index]
-        let isString = first.kind == .string
-        let quotes = isString ? bytes[..<first.start].suffix(3).reversed().prefix { $0 == UInt8(ascii: "\"") }.count : 0
-        let firstByte = first.start - quotes
-        var end = first.end + quotes
-        index += 1
+    /// The bytes of a literal or word that is all of an argument or element.
+    private func literal(at start: Int) -> Range<Int>? {
+        guard has(start) else { return nil }
+        let first = tokens[start]
+        var (index, end) = (start + 1, first.end)
         // A number may have a sign and a fraction, which are tokens of their own.
-        while !isString, index < tokens.count, tokens[index].start == end, !",)]".contains(text(tokens[index])) {
+        while first.kind != .string, has(index), tokens[index].start == end, ![",", ")", "]"].contains(mark(index)) {
             end = tokens[index].end
             index += 1
         }
-        guard index < tokens.count, [",", ")", "]"].contains(text(tokens[index])), firstByte >= 0, end <= bytes.count
-        else { return nil }
-        // A raw string would mean something else by the same text.
-        if isString, firstByte > 0, bytes[firstByte - 1] == UInt8(ascii: "#") { return nil }
-        return (first, firstByte..<end)
+        // The text of a raw string means something else in a plain one.
+        guard [",", ")", "]"].contains(mark(index)), base[first.start] != UInt8(ascii: "#") else { return nil }
+        return first.start..<end
     }
 
-    /// Where the values of a row begin: those of a tuple, or the row itself.
-    func elements(ofRow start: Int) -> [Int] {
-        guard mark(start) == "(" else { return [start] }
-        return items(ofBracket: start).map { mark($0.lowerBound + 1) == ":" ? $0.lowerBound + 2 : $0.lowerBound }
+    /// The bytes of the literal in a table's row that the closure around a call takes by a name.
+    func value(of name: String, inRowAt place: SourcePlace, ofTableAround call: Int) -> Range<Int>? {
+        let names = parameters(ofTableAround: call)
+        guard let row = index(line: place.line, column: place.column), row < call,
+            let position = names.firstIndex(of: name)
+        else { return nil }
+        let values =
+            isMark("(", row)
+            ? items(ofBracket: row).map { isMark(":", $0.lowerBound + 1) ? $0.lowerBound + 2 : $0.lowerBound } : [row]
+        // The first parameter of a test with a fixture is the fixture.
+        let offset = names.count - values.count
+        guard offset >= 0, offset <= 1, values.indices.contains(position - offset) else { return nil }
+        return literal(at: values[position - offset])
     }
 
     /// The names of the parameters of the innermost closure with named parameters around a token, if it follows a table.
-    func parameters(ofTableAround position: Int) -> [String] {
+    private func parameters(ofTableAround position: Int) -> [String] {
         var position = position
         while let index = bracket(around: position) {
             position = index
-            guard mark(index) == "{" else { continue }
-            let head = tokens[(index + 1)...].prefix { $0.kind != .string && text($0) != "in" && text($0) != "{" }
-            guard mark(index + 1 + head.count) == "in" else { continue }
-            let names = head.filter { $0.kind == .word }.map(text)
+            guard isMark("{", index) else { continue }
+            let head = tokens.indices[(index + 1)...].prefix { !isString($0) && !["in", "{"].contains(text($0)) }
+            guard isWord("in", index + 1 + head.count) else { continue }
+            let names = head.filter { tokens[$0].kind == .word }
             let isList = names.count * 2 - 1 == head.filter { !["(", ")"].contains(text($0)) }.count
-            if isList { return isTable(index - 1) ? names : [] }
+            // The closure follows `each(…)`.
+            let isTable = isMark(")", index - 1) && isWord("each", tokens[index - 1].partner - 1)
+            if isList { return isTable ? names.map(text) : [] }
         }
         return []
-    }
-
-    /// Returns whether a token is the end of `each(…)`.
-    private func isTable(_ end: Int) -> Bool {
-        mark(end) == ")" && bracket(around: end).map { mark($0 - 1) == "each" } ?? false
     }
 }
 
@@ -181,7 +269,9 @@ extension TokenizedFile: SelfTesting {
             let issue = TestIssue(
                 kind: .expectation, path: path, line: 2, column: 12, got: "7", expected: row.expected)
             let scan = SourceScan(sources: [path], module: "M")
-            let fix = LiteralFix(for: issue, inRowOf: test, in: TokenizedFile(path: issue.path), sources: scan)
+            let fix = try? LiteralFix.find(
+                for: issue, of: test, in: TokenizedFile(path: path), isAsCompiled: true
+            ) { scan.entry(of: test)?.table?.rows }
             expectEqual(fix?.literal, row.literal, row.table)
             if let fix {
                 expectEqual(fix.start.line, 1)

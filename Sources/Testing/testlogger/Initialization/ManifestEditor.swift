@@ -33,31 +33,16 @@ struct ManifestEditor {
     }
 
     func error(_ message: String, at token: Int? = nil) -> LocatedError {
-        guard let token else { return LocatedError(path: path, message) }
-        return LocatedError(path: path, line: tokens[token].line, column: tokens[token].column, message)
+        LocatedError(at: file.place(at: token.map { tokens[$0].start } ?? 0, in: path), message)
     }
 
     // MARK: Finding
 
-    func text(_ token: Int) -> String {
-        tokens.indices.contains(token) ? file.text(tokens[token]) : ""
-    }
+    func text(_ token: Int) -> String { file.text(token) }
 
     /// The source text of tokens, with everything between them.
     func text(_ range: Range<Int>) -> String {
-        String(decoding: bytes[start(range.lowerBound)..<end(range.upperBound - 1)], as: UTF8.self)
-    }
-
-    private func start(_ token: Int) -> Int {
-        var offset = tokens[token].start
-        while tokens[token].kind == .string, offset > 0, "\"#".utf8.contains(bytes[offset - 1]) { offset -= 1 }
-        return offset
-    }
-
-    private func end(_ token: Int) -> Int {
-        var offset = tokens[token].end
-        while tokens[token].kind == .string, offset < bytes.count, "\"#".utf8.contains(bytes[offset]) { offset += 1 }
-        return offset
+        String(decoding: bytes[tokens[range.lowerBound].start..<tokens[range.upperBound - 1].end], as: UTF8.self)
     }
 
     private func isString(_ token: Int) -> Bool { tokens.indices.contains(token) && tokens[token].kind == .string }
@@ -170,11 +155,11 @@ struct ManifestEditor {
             return replace(isBlank ? inside : inside.lowerBound..<inside.lowerBound, with: Self.inOneLine(text))
         }
         let previous = list.items[index - 1]
-        let end = end(previous.upperBound - 1)
-        guard tokens[previous.lowerBound].line > tokens[list.start].line else {
+        let end = tokens[previous.upperBound - 1].end
+        guard file.line(previous.lowerBound) > file.line(list.start) else {
             return replace(end..<end, with: ", \(Self.inOneLine(text))")
         }
-        let lineStart = startOfLine(start(previous.lowerBound))
+        let lineStart = startOfLine(tokens[previous.lowerBound].start)
         let indentation = String(
             decoding: bytes[lineStart...].prefix { $0 == 0x20 || $0 == 0x09 }, as: UTF8.self)
         let line = "\n\(text)".replacing("\n", with: "\n\(indentation)")
@@ -191,13 +176,13 @@ struct ManifestEditor {
     }
 
     mutating func replaceItem(_ item: Range<Int>, with text: String) {
-        replace(start(item.lowerBound)..<end(item.upperBound - 1), with: text)
+        replace(tokens[item.lowerBound].start..<tokens[item.upperBound - 1].end, with: text)
     }
 
     /// Removes an item, with its line if it has one of its own, and the comma that separates it.
     mutating func remove(_ index: Int, from list: List) {
         let item = list.items[index]
-        var (start, end) = (start(item.lowerBound), end(item.upperBound - 1))
+        var (start, end) = (tokens[item.lowerBound].start, tokens[item.upperBound - 1].end)
         if text(item.upperBound) == "," {
             end = tokens[item.upperBound].end
         } else if index > 0, endOfLine(tokens[item.lowerBound - 1].end, withComment: false) != nil {

@@ -1,50 +1,8 @@
-// What the sources say about the lists that no compiler checks: tests that nobody listed, entries under a wrong name.
-
-import TestEvents
-
-extension SourceScan {
-    /// Compares what is declared with what is planned.
-    func listWarnings(plan: [PlannedTest]) -> [SourceWarning] {
-        var planned: [String: Set<String>] = [:]
-        for test in plan { planned[Self.plainName(test.typeName), default: []].insert(test.testName) }
-        var warnings: [SourceWarning] = []
-        let evident = evidentConditions(of: plan)
-        // A type is looked at when it has or inherits a list; other types may call their functions as they like.
-        for (name, type) in types.sorted(by: { $0.key < $1.key }) {
-            // A protocol's own are requirements.
-            let owner = type.lists.isEmpty && !type.isProtocol ? listOwner(inheritedBy: name) : nil
-            if type.lists.isEmpty, owner == nil { continue }
-            let words = owner.flatMap { types[$0] }?.listedWords ?? type.listedWords
-            let names = [type, owner.flatMap { types[$0] }].compactMap { $0?.conditionalNames }
-            let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
-            for declared in type.declared where declared.conditions.allSatisfy(evident.contains) {
-                if planned[name]?.contains(declared.name) ?? false || words.contains(declared.name) { continue }
-                // It may be in a list of another branch of an `#if`.
-                if names.contains(where: { $0[declared.name]?.contains { !evident.isSuperset(of: $0) } ?? false }) {
-                    continue
-                }
-                var warning = SourceWarning(
-                    place: declared.place,
-                    text: "test '\(declared.name)' of \(name) is in no list and does not run\(rest)")
-                if let insertion = type.insertion, !type.isInsertionEmptyList {
-                    warning.fixIt = SourceFixIt(at: insertion, inserting: "\(declared.entry), ")
-                }
-                warnings.append(warning)
-            }
-            for entry in type.listed where evident.isSuperset(of: entry.conditions) {
-                guard let function = entry.function, function != entry.name else { continue }
-                warnings.append(
-                    SourceWarning(place: entry.place, text: "entry '\(entry.name)' of \(name) runs '\(function)'"))
-            }
-        }
-        return warnings
-    }
-}
-
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
+import TestEvents
 
 enum ListWarningTests {}
 
@@ -93,14 +51,14 @@ extension ListWarningTests: SelfTesting {
         ]
         for row in rows {
             let plan = [PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")]
-            let found = SourceScan(text: row.text, path: "/s.swift", module: "M").listWarnings(plan: plan)
+            let found = ListCheck(SourceScan(text: row.text, path: "/s.swift", module: "M"), plan: plan).warnings
             expectEqual(found.count, row.isFound ? 1 : 0, row.text)
         }
     }
 
     private static func warnings(_ text: String, planned: [String]) -> [SourceWarning] {
         let plan = planned.map { PlannedTest(typeName: "S<Int>", testName: $0, testType: "unit", module: "M") }
-        return SourceScan(text: text, path: "/s.swift", module: "M").listWarnings(plan: plan)
+        return ListCheck(SourceScan(text: text, path: "/s.swift", module: "M"), plan: plan).warnings
     }
 
     private static func testUnlistedTestWarnsAtItsDeclaration() throws {

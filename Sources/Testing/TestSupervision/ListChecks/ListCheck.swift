@@ -1,0 +1,346 @@
+// Compares the lists as they are written with the tests that the image announces. The compiler accepts a list that does
+// not run, because its type does not conform, inherits the conformance, or has lost it to the optimiser; and it accepts a
+// test that is in no list, and an entry under a wrong name.
+
+import TestEvents
+
+/// An entry, or a list whose entries are made at run time, that no worker has announced.
+struct LostEntry: Equatable {
+    var typeName: String
+    /// Nil for the whole list.
+    var testName: String?
+    var place: SourcePlace
+    var reason: String
+
+    /// The message at the place.
+    var issue: TestIssue {
+        let what = testName.map { "'\($0)' of \(typeName)" } ?? "the list of \(typeName)"
+        return TestIssue(
+            kind: .list, path: place.path, line: place.line, column: place.column,
+            got: "no run of \(what), since \(reason),", expected: "a run of each test that is listed")
+    }
+}
+
+/// What is wrong with the lists of a module.
+struct ListCheck {
+    /// The entries that are not in the plan although they are compiled.
+    private(set) var lost: [LostEntry] = []
+    /// The tests that are in no list, and entries that run another test than they say.
+    private(set) var warnings: [SourceWarning] = []
+
+    private let scan: SourceScan
+    private let refusals: [String: String]
+    private let isAsCompiled: (String) -> Bool
+    private var planned: PlannedNames
+    /// The `#if` that must hold, since something that is planned is written under them.
+    private var evident: Set<String> = []
+
+    /// Compares sources with a plan.
+    ///
+    /// - Parameters:
+    ///   - refusals: why the worker cannot run the tests of some types, or finds none, by the names of the types.
+    ///   - isAsCompiled: whether the source at a path is what was compiled.
+    /// - Complexity: O(entries + plan).
+    init(
+        _ scan: SourceScan, plan: [PlannedTest], refusals: [String: String] = [:],
+        isAsCompiled: @escaping (String) -> Bool = { _ in true }
+    ) {
+        self.scan = scan
+        self.refusals = refusals
+        self.isAsCompiled = isAsCompiled
+        planned = PlannedNames(plan) { scan.types[$0]?.lists.contains(where: \.isTyped) ?? false }
+        evident = evidentConditions()
+        for (name, type) in scan.types.sorted(by: { $0.key < $1.key }) {
+            if !type.isProtocol { findLost(name, type) }
+            findUnlisted(name, type)
+            for entry in type.entries where evident.isSuperset(of: entry.conditions) {
+                guard let function = entry.function, function != entry.name else { continue }
+                warn(entry.place, "entry '\(entry.name)' of \(name) runs '\(function)'")
+            }
+        }
+    }
+
+    private mutating func warn(_ place: SourcePlace, _ text: String, fixIt: SourceFixIt? = nil) {
+        var warning = SourceWarning(place: place, text: text)
+        warning.fixIt = fixIt
+        warnings.append(warning)
+    }
+
+    // MARK: Lost entries
+
+    private static let protocols: Set<String> = ["SelfTesting", "FixtureTesting"]
+
+    private static func conforms(_ type: ScannedType) -> Bool { type.parents.contains { protocols.contains($0.name) } }
+
+    private mutating func findLost(_ name: String, _ type: ScannedType) {
+        // An extension may conform a type under an alias of its name.
+        let isOfAnyName = type.parents.contains { $0.isAdded && Self.protocols.contains($0.name) }
+        for (list, parent) in effectiveLists(of: type)
+        where evident.isSuperset(of: list.conditions) && isAsCompiled(list.place.path) {
+            for entry in list.isLiteral ? list.entries : []
+            where !planned.take(entry.name, of: name, orOfAny: isOfAnyName && parent == nil) {
+                lost.append(
+                    LostEntry(
+                        typeName: name, testName: entry.name, place: entry.place,
+                        reason: reason(name, type, list, parent)))
+            }
+            if !list.isLiteral, parent == nil, list.isOfUnitTests, !planned.has(name), refusals[name] == nil {
+                lost.append(LostEntry(typeName: name, place: list.place, reason: reason(name, type, list, parent)))
+            }
+        }
+    }
+
+    /// The lists of a type, or those that a protocol gives it.
+    private func effectiveLists(of type: ScannedType) -> [(list: WrittenList, parent: String?)] {
+        let own = type.lists.filter(\.isTyped)
+        if !own.isEmpty { return own.map { ($0, nil) } }
+        var lists: [(WrittenList, String?)] = []
+        for statement in type.parents where evident.isSuperset(of: statement.conditions) {
+            guard let parent = scan.types[statement.name], parent.isProtocol,
+                Self.conforms(parent) || Self.conforms(type)
+            else { continue }
+            lists += parent.lists.filter(\.isTyped).map { ($0, statement.name) }
+        }
+        return lists
+    }
+
+    private func reason(_ name: String, _ type: ScannedType, _ list: WrittenList, _ parent: String?) -> String {
+        if let refusal = refusals[name] { return refusal }
+        if list.isOverride { return "\(name) is generic, or no subclass of a type that conforms to SelfTesting" }
+        if planned.has(name) { return "the list of \(name) that runs is another" }
+        let statements = type.parents.filter {
+            parent.map { [$0] }?.contains($0.name) ?? Self.protocols.contains($0.name)
+        }
+        if statements.contains(where: { !$0.isAdded }) {
+            let conformance = "extension \(name): \(parent ?? "SelfTesting")"
+            return "the optimiser has left out its conformance; state it in an extension, '\(conformance)'"
+        }
+        return statements.isEmpty
+            ? "\(name) does not conform to SelfTesting" : "its conformance is not in the image"
+    }
+
+    // MARK: Unlisted tests
+
+    private mutating func findUnlisted(_ name: String, _ type: ScannedType) {
+        // A protocol's own functions are requirements. A type without any list may call its functions as it likes.
+        let owner = type.lists.isEmpty && !type.isProtocol ? scan.listOwner(inheritedBy: name) : nil
+        let listed = owner.flatMap { scan.types[$0] } ?? type
+        if listed.lists.isEmpty { return }
+        let evident = evident
+        for test in type.declared {
+            guard let entry = test.entry, evident.isSuperset(of: test.conditions), !planned.has(test.name, of: name),
+                !listed.lists.contains(where: { $0.names.contains(test.name) }),
+                // It may be in a list of another branch of an `#if`.
+                !(type.conditionalNames + listed.conditionalNames).contains(where: {
+                    $0.name == test.name && !evident.isSuperset(of: $0.conditions)
+                })
+            else { continue }
+            let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
+            warn(
+                test.place, "test '\(test.name)' of \(name) is in no list and does not run\(rest)",
+                fixIt: type.lists.lazy.compactMap(\.insertion).first.map {
+                    SourceFixIt(at: $0, inserting: "\(entry), ")
+                })
+        }
+    }
+
+    // MARK: Conditions
+
+    private func evidentConditions() -> Set<String> {
+        var evident: [WrittenList] = []
+        for (name, type) in scan.types where type.lists.contains(where: { !$0.conditions.isEmpty }) {
+            // Of several lists that name the same test, it isn't known which of them is planned, nor whether it is one of
+            // the type's own or what it inherits.
+            let inherited = scan.listOwner(inheritedBy: name).flatMap { scan.types[$0] }
+            var counts: [String: Int] = [:]
+            for list in type.lists + (inherited?.lists ?? []) where list.isLiteral {
+                for entry in Set(list.entries.map(\.name)) { counts[entry, default: 0] += 1 }
+            }
+            evident += type.lists.filter { list in
+                list.isLiteral && list.entries.allSatisfy { planned.has($0.name, of: name) }
+                    && list.entries.contains { counts[$0.name, default: 0] <= planned.count(of: $0.name, of: name) }
+            }
+        }
+        // Of lists in several branches of one `#if` any may be the one that is compiled.
+        let conditions = Set(evident.flatMap(\.conditions))
+        return Set(
+            evident.flatMap { list in
+                list.conditions.prefix { one in !conditions.contains { Self.areBranches(one, $0) } }
+            })
+    }
+
+    /// Returns whether both are of one `#if`, of whose branches each is written with those before it.
+    private static func areBranches(_ one: String, _ other: String) -> Bool {
+        one.hasPrefix("\(other)else") || other.hasPrefix("\(one)else")
+    }
+}
+
+/// The names of a plan, each of which answers for one entry.
+private struct PlannedNames {
+    /// The number of tests of each name that are left, by type. A name stays when the last test is taken.
+    ///
+    /// The tests of types without a known list are together by the last part of the name: such types are in functions, have
+    /// another name or inherit their list.
+    private var counts: [String: [String: Int]] = [:]
+
+    init(_ plan: [PlannedTest], isKnown: (String) -> Bool) {
+        var (typeName, key) = ("", "")
+        for test in plan {
+            // A table is written once, whatever its rows.
+            if test.row?.index ?? 0 > 0 { continue }
+            if test.typeName != typeName {
+                typeName = test.typeName
+                let name = SourceScan.plainName(typeName)
+                key = isKnown(name) ? name : Self.unknown(name)
+            }
+            counts[key, default: [:]][test.listedName, default: 0] += 1
+        }
+    }
+
+    private static func unknown(_ name: String) -> String {
+        let last = name.lastIndex(where: { ".:".contains($0) }).map { name[name.index(after: $0)...] } ?? name[...]
+        return "?\(last)"
+    }
+
+    /// The number of tests of this name that are not taken, or nil if there are none in the plan.
+    private func find(_ testName: String, _ typeName: String) -> (key: String, count: Int)? {
+        for key in [typeName, Self.unknown(typeName)] {
+            if let count = counts[key]?[testName] { return (key, count) }
+        }
+        return nil
+    }
+
+    func count(of testName: String, of typeName: String) -> Int { find(testName, typeName)?.count ?? 0 }
+
+    func has(_ typeName: String) -> Bool { counts[typeName] != nil || counts[Self.unknown(typeName)] != nil }
+
+    func has(_ testName: String, of typeName: String) -> Bool { find(testName, typeName) != nil }
+
+    /// Takes a name for an entry, if need be that of a type without a known list; false when there is none left.
+    mutating func take(_ testName: String, of typeName: String, orOfAny isOfAnyName: Bool) -> Bool {
+        let keys = [typeName, Self.unknown(typeName)]
+        guard
+            let key = keys.first(where: { counts[$0]?[testName] ?? 0 > 0 })
+                ?? (isOfAnyName ? counts.first { $0.key.hasPrefix("?") && $0.value[testName] ?? 0 > 0 }?.key : nil)
+        else { return false }
+        counts[key]?[testName, default: 1] -= 1
+        return true
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ListCheck: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testInDoubtNothingIsLost": testInDoubtNothingIsLost,
+            "testSaysWhy": testSaysWhy,
+        ]
+            + .each("testEveryEntryIsPlannedOrLost", listsAndPlans) { row in
+                expectEqual(lost(row.text, planned: row.planned).map { $0.testName ?? "list" }, row.lost, row.text)
+            }
+    }
+
+    private static let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"b\": { f() }] }"
+
+    private static let byType =
+        "static var testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"testA\": testA]] }"
+
+    /// What is lost of a source, as `name:line`, when `T.testA` and more are planned.
+    private static func lost(_ text: String, planned: [String] = []) -> [LostEntry] {
+        let plan = planned.map { name in
+            let dot = name.lastIndex(of: ".") ?? name.startIndex
+            return PlannedTest(
+                typeName: String(name[..<dot]), testName: String(name[name.index(after: dot)...]), testType: "unit",
+                module: "M")
+        }
+        return ListCheck(SourceScan(text: text, path: "/s.swift", module: "M"), plan: plan).lost
+    }
+
+    private static var listsAndPlans: [(text: String, planned: [String], lost: [String])] {
+        [
+            ("struct S { \(list) }", [], ["testA", "b"]),
+            ("struct S { \(list) }", ["S.testA", "S.b"], []),
+            ("struct S<T> { \(list) }", ["S<Array<Int>>.testA", "S<Array<Int>>.b"], []),
+            ("struct S { \(list) }", ["S.b"], ["testA"]),
+            ("struct S { \(list) }", ["Other.testA", "Other.b"], ["testA", "b"]),
+            // Two types of one name, of which one runs.
+            ("private enum S { \(list) }\nprivate enum S { \(list) }", ["S.testA", "S.b"], ["testA", "b"]),
+            ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", [], ["testA", "b"]),
+            ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", ["S.testA", "S.b"], []),
+            ("protocol P {}\nextension P { \(list) }\nstruct S: P, SelfTesting {}", ["S.b"], ["testA"]),
+            ("struct S { static var testSelectors: TestSelectors { helper } }", [], ["list"]),
+            ("struct S { static var testSelectors: TestSelectors { helper } }", ["S.made"], []),
+            ("#if DEBUG || IN_CLASS_TESTS\nstruct S { \(list) }\n#endif", [], ["testA", "b"]),
+            ("#if X\nstruct S { \(list) }\nstruct T { \(list) }\n#endif", ["S.testA", "S.b"], ["testA", "b"]),
+            (
+                "struct S { static var testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"c\": c]] } }", [],
+                ["c"]
+            ),
+        ]
+    }
+
+    private static func testInDoubtNothingIsLost() {
+        let rows: [(text: String, planned: [String])] = [
+            ("#if os(Windows)\nstruct S { \(list) }\n#endif", []),
+            ("#if X\nstruct S { \(list) }\n#endif\n#if Y\nstruct S { \(list) }\n#endif", ["S.testA", "S.b"]),
+            ("#if false\nstruct S { \(list) }\n#endif\nstruct S { \(list) }", ["S.testA", "S.b"]),
+            ("#if DEBUG\nstruct S { \(list) }\n#endif", []),
+            ("#if SLOW_TESTS && (DEBUG || IN_CLASS_TESTS)\nstruct S { \(list) }\n#endif", []),
+            ("#if X\nstruct T { \(list) }\n#else\nstruct S { \(list) }\n#endif", ["T.testA", "T.b"]),
+            ("struct S {\n#if X\n\(list)\n#else\n\(list)\n#endif\n}", ["S.testA", "S.b"]),
+            (
+                "class B { \(list) }\nclass S: B {\n#if X\noverride \(list)\n#endif\n}\n"
+                    + "#if X\nstruct T { \(list) }\n#endif", ["B.testA", "B.b", "S.testA", "S.b"]
+            ),
+            ("struct S {\n#if X\n#if Y\n\(list)\n#endif\n#elseif Z\n\(list)\n#endif\n}", ["S.testA", "S.b"]),
+            (
+                "#if X\nstruct S { \(list) }\n#elseif Y\nstruct S { \(list) }\n#else\nstruct S { \(list) }\n#endif",
+                ["S.testA", "S.b"]
+            ),
+            ("#if X\nextension S { \(list) }\n#endif\nextension S { \(byType) }", ["S.testA"]),
+            ("protocol P { static var testSelectors: TestSelectors { get } }\nextension P { \(list) }", []),
+            ("protocol P {}\nextension P { \(list) }\nstruct S: P {}", []),
+            ("protocol P: SelfTesting {}\nextension P { \(list) }\n#if X\nstruct S: P {}\n#endif", []),
+            ("func f() { struct S { \(list) } }", ["Outer.S.testA", "Outer.S.b"]),
+            ("extension Alias: SelfTesting { \(list) }", ["Outer.S.testA", "Outer.S.b"]),
+            ("struct S { static var testSelectors: [String] { [\"testA\"] } }", []),
+            (
+                "struct S { /* \(list) */ }\n// struct S { \(list) }\nlet text = \"\"\"\nstruct S { \(list) }\n\"\"\"",
+                []
+            ),
+            ("struct S { static var testSelectors: TestSelectors { [:] } }", []),
+        ]
+        for row in rows { expectEqual(lost(row.text, planned: row.planned), [], row.text) }
+        let scan = SourceScan(text: "struct S { \(list) }", path: "/s.swift", module: "M")
+        expectEqual(ListCheck(scan, plan: [], isAsCompiled: { $0 != "/s.swift" }).lost, [], "an edited source")
+    }
+
+    private static func testSaysWhy() {
+        let rows: [(text: String, planned: [String], reason: String)] = [
+            ("struct S { \(list) }", [], "S does not conform to SelfTesting"),
+            (
+                "struct S: SelfTesting { \(list) }", [],
+                "the optimiser has left out its conformance; state it in an extension, 'extension S: SelfTesting'"
+            ),
+            ("extension S: FixtureTesting { \(list) }", [], "its conformance is not in the image"),
+            (
+                "class S: Base { override class \(list.dropFirst(7)) }", [],
+                "S is generic, or no subclass of a type that conforms to SelfTesting"
+            ),
+            ("struct S { \(list) }", ["S.other"], "the list of S that runs is another"),
+        ]
+        for row in rows { expectEqual(lost(row.text, planned: row.planned).first?.reason, row.reason, row.text) }
+        let entry = lost("\n struct S { \(list) }").first
+        expectEqual(entry?.place, SourcePlace(path: "/s.swift", line: 2, column: 56))
+        expectEqual(entry?.issue.got, "no run of 'testA' of S, since S does not conform to SelfTesting,")
+        let refused = ListCheck(
+            SourceScan(text: "struct S { \(list) }", path: "/s.swift", module: "M"), plan: [],
+            refusals: ["S": "it is generic"])
+        expectEqual(refused.lost.map(\.reason), ["it is generic", "it is generic"])
+    }
+}
+#endif

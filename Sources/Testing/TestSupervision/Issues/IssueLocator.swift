@@ -22,9 +22,7 @@ struct IssueLocator {
 
     /// Notes that failed code uses a global of `main.swift`.
     func noteOnMainFile(_ issue: TestIssue, of test: PlannedTest) -> String? {
-        guard let file = MainFile(of: module) else { return nil }
-        let function = sources.scan.function(of: test)
-        return file.note(on: issue, function: function.map { ($0.place.path, $0.place.line...$0.lastLine) })
+        MainFile(of: module, in: sources)?.note(on: issue, function: sources.scan.function(of: test), in: sources)
     }
 
     /// Finds the test in whose function or list entry an issue was recorded: the running one, else the last that is done.
@@ -68,7 +66,7 @@ struct IssueLocator {
             issue.kind = .crash
             issue.signal = nil
             issue.got = report.text
-            // In C that belongs to another module, of which this one's sources show the call.
+            // The place in C is of another module. The sources of this module show the call.
             if report.isAtFirstPlace, let place = report.places.first, !isOwn(place) {
                 issue.got += " at \(place.text)"
             }

@@ -1,14 +1,14 @@
-// Finds the literal that an expectation compares with, so that a reader can be offered what the code makes instead, and
-// `--accept` can write it; so it can a golden, which is a file's whole contents. In doubt there is nothing to offer.
+// Finds the literal in a failed comparison, so that editors can offer the actual value as a replacement and `--accept` can
+// write it. A golden is replaced as a whole file. In doubt, nothing is replaced.
 
 import TestEvents
 
-/// A literal in a source, or all of a golden file, and what may take its place.
+/// A literal in a source, or all of a golden file, and its replacement.
 package struct LiteralFix: Equatable, Sendable {
     package var path: String
     /// Byte offsets in the file.
     package var range: Range<Int>
-    /// The place of the literal's first byte, and of the one behind its last.
+    /// The place of the literal's first byte, and the place behind its last byte.
     package var start: SourcePlace
     package var end: SourcePlace
     /// Where the comparison is.
@@ -28,10 +28,10 @@ extension LiteralFix {
     /// Finds the literal that a failed comparison expects: the second argument of the call, or the value in the row of a
     /// table that the closure around the call takes by this name, as in `.each("testA", [("x", 1)]) { text, value in`.
     ///
-    /// The issue's place is the opening parenthesis of the call. The literal must say what the issue says was expected, and
-    /// what was got must be a literal of the same kind.
+    /// The issue's place is the opening parenthesis of the call. The literal must have the expected value of the issue, and
+    /// the actual value must be a literal of the same kind.
     /// - Parameter rows: where the rows of the test's table begin.
-    /// - Returns: nil for an issue that is no comparison with a value, or is known.
+    /// - Returns: nil if the issue is known or doesn't compare values.
     /// - Throws: `UnacceptedValue` with the reason why the value stays.
     static func find(
         for issue: TestIssue, of test: PlannedTest?, in file: TokenizedFile?, isAsCompiled: Bool,
@@ -92,7 +92,7 @@ extension LiteralFix {
         call = issue.place
     }
 
-    /// Takes what was got in a failed comparison with a golden.
+    /// Takes the actual text of a failed comparison with a golden.
     package init?(forGoldenOf issue: TestIssue) {
         guard issue.knownReason == nil, let texts = issue.texts, !texts.golden.isEmpty else { return nil }
         path = texts.golden
@@ -105,7 +105,7 @@ extension LiteralFix {
         isGolden = true
     }
 
-    /// What a test wants that has passed: the literal or golden as it is; nil when it is not one of those that were met.
+    /// The literal or golden as it is, for a test that has passed; nil if it isn't among the places that passed tests have met.
     package func kept(if met: Set<String>) -> LiteralFix? {
         guard met.contains(isGolden ? path : call.text) else { return nil }
         var fix = self
@@ -186,7 +186,7 @@ extension LiteralFix: SelfTesting {
     }
 
     private static func literal(of issue: TestIssue) -> LiteralFix? {
-        try? find(for: issue, of: nil, in: TokenizedFile(path: issue.path), isAsCompiled: true) { nil }
+        try? find(for: issue, of: nil, in: TestedSources().file(at: issue.path), isAsCompiled: true) { nil }
     }
 
     /// Writes a source of one line and looks for the literal of its call.

@@ -1,5 +1,5 @@
 // The globals of a program's main.swift, which are initialized by its statements. Those don't run in a test image: there a
-// global is zero, and to use it may crash.
+// global is zero, and a test that uses it may crash.
 
 import TestEvents
 
@@ -7,53 +7,34 @@ struct MainFile {
     /// The names of the globals.
     private let names: Set<String>
 
-    /// Reads the `main.swift` of a module, or returns nil if it has none with globals.
-    init?(of module: ModuleDescription) {
+    /// Finds the globals of a module's `main.swift`, or returns nil if there are no globals.
+    init?(of module: ModuleDescription, in sources: TestedSources) {
         guard let path = module.sources.first(where: { FileAccess.name(of: $0) == "main.swift" }),
-            let lines = Self.lines(of: path)
+            let file = sources.file(at: path)
         else { return nil }
-        var names: Set<String> = []
-        for line in lines where line.first.map({ $0 != " " && $0 != "\t" }) ?? false {
-            let words = Self.words(of: line)
-            guard let keyword = words.firstIndex(where: { $0 == "let" || $0 == "var" }), keyword + 1 < words.count,
-                words[..<keyword].allSatisfy({ Self.modifiers.contains(String($0)) })
-            else { continue }
-            names.insert(String(words[keyword + 1]))
+        let keywords = file.tokens.indices.filter { index in
+            // Leaves out conditions such as `if let`.
+            (file.isWord("let", index) || file.isWord("var", index)) && file.bracket(around: index) == nil
+                && (index == 0 || file.line(index - 1) < file.line(index) || file.isMark("@", index - 2)
+                    || SourceParser.modifierNames.contains(file.mark(index - 1)))
         }
+        names = Set(keywords.map { file.text(file.isMark("(", $0 + 1) ? $0 + 2 : $0 + 1) })
         if names.isEmpty { return nil }
-        self.names = names
     }
 
-    private static let modifiers: Set = [
-        "public", "package", "internal", "fileprivate", "private", "nonisolated", "unsafe", "MainActor", "final",
-        "weak",
-    ]
-
-    private static func lines(of path: String) -> [Substring]? {
-        (try? FileAccess.contents(of: path)).map {
-            String(decoding: $0, as: UTF8.self).split(omittingEmptySubsequences: false) { $0.isNewline }
-        }
-    }
-
-    private static func words(of line: Substring) -> [Substring] {
-        line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
-    }
-
-    /// Says that the code around a failure uses such a global.
+    /// Notes that the code around a failure uses such a global.
     ///
-    /// - Parameter function: the lines of the test's function.
-    func note(on issue: TestIssue, function: (path: String, lines: ClosedRange<Int>)?) -> String? {
+    /// - Parameter function: the test's function.
+    func note(on issue: TestIssue, function: DeclaredTest?, in sources: TestedSources) -> String? {
         var ranges = ([issue.knownPlace] + issue.callers).compactMap(\.self).map { ($0.path, $0.line...$0.line) }
-        if let function { ranges.append(function) }
-        for (path, range) in ranges {
-            guard let lines = Self.lines(of: path) else { continue }
-            for line in lines.indices where range.contains(line + 1) {
-                guard let name = Self.words(of: lines[line]).first(where: { names.contains(String($0)) }) else {
-                    continue
-                }
-                return "'\(name)' of main.swift has no value in tests, which do not run the statements of main.swift; "
-                    + "declare it in another file"
-            }
+        if let function { ranges.append((function.place.path, function.place.line...function.lastLine)) }
+        for (path, lines) in ranges {
+            guard let file = sources.file(at: path) else { continue }
+            let use = file.tokens.indices.first { names.contains(file.mark($0)) && lines.contains(file.line($0)) }
+            guard let use else { continue }
+            return
+                "'\(file.text(use))' of main.swift has no value in tests, which do not run the statements of main.swift; "
+                + "declare it in another file"
         }
         return nil
     }
@@ -71,24 +52,35 @@ extension MainFile: SelfTesting {
         let folder = try temporaryDirectory()
         var module = ModuleDescription()
         module.sources = ["\(folder)/a.swift", "\(folder)/main.swift"]
-        let text =
-            "import A\n@MainActor private let config = Config()\nvar (count) = 0\nlet\n  var local = 1\nf(config)\n"
+        let text = """
+            import A
+            @MainActor private let config = Config()
+            var (count) = 0
+            do {
+              var local = 1
+            }
+            if let local = f(config) {}
+            """
         try FileAccess.write(Array(text.utf8), to: module.sources[1])
         let source = "func testA() {\n  f(local)\n  expectEqual(config.size, 3)\n  g(\"configs\")\n h(count)\n}\n"
         try FileAccess.write(Array(source.utf8), to: module.sources[0])
-        let file = try requireNotNil(MainFile(of: module))
+        let sources = TestedSources(of: module)
+        let file = try requireNotNil(MainFile(of: module, in: sources))
         let issue = TestIssue(kind: .crash, got: "", expected: "")
         for (line, end, name) in [
             (1, 1, nil), (1, 2, nil), (3, 3, "config"), (4, 4, nil), (5, 5, "count"), (1, 9, "config"),
         ] {
-            let note = file.note(on: issue, function: (module.sources[0], line...end))
+            let function = DeclaredTest(
+                name: "", place: SourcePlace(path: module.sources[0], line: line, column: 1), lastLine: end,
+                conditions: [])
+            let note = file.note(on: issue, function: function, in: sources)
             expectEqual(note?.split(separator: "'").first.map(String.init), name)
         }
         let place = SourcePlace(path: module.sources[0], line: 3, column: 1)
-        expectNotNil(file.note(on: issue.placed(at: place), function: nil))
-        expectNotNil(file.note(on: issue.called(from: [place]), function: nil))
+        expectNotNil(file.note(on: issue.placed(at: place), function: nil, in: sources))
+        expectNotNil(file.note(on: issue.called(from: [place]), function: nil, in: sources))
         module.sources.removeLast()
-        expectNil(MainFile(of: module))
+        expectNil(MainFile(of: module, in: sources))
     }
 }
 #endif

@@ -3,32 +3,30 @@
 
 import TestEvents
 
-/// A string literal that says one text, whatever runs.
+/// A string literal without interpolations.
 struct StringLiteral {
     private let text: String
-    /// What is in front of each line, where the literal is one of several lines.
-    private let indentation: String?
-    private let newline: String
+    /// The end of each line and the text in front of the next, if the literal has several lines.
+    private let margin: (newline: String, indentation: String)?
 
     /// Reads a literal with its quotes; nil for a raw one, one that text is interpolated into, and any in doubt.
     init?(_ literal: String) {
-        let scalars = literal.unicodeScalars
-        let isOfLines =
-            scalars.starts(with: "\"\"\"\n".unicodeScalars) || scalars.starts(with: "\"\"\"\r\n".unicodeScalars)
-        let quoteCount = isOfLines ? 3 : 1
-        let mark = repeatElement("\"" as Unicode.Scalar, count: quoteCount)
-        guard scalars.count >= 2 * quoteCount, scalars.starts(with: mark),
-            scalars.suffix(quoteCount).elementsEqual(mark)
-        else { return nil }
-        var contents = String(String.UnicodeScalarView(scalars.dropFirst(quoteCount).dropLast(quoteCount)))
-        if isOfLines {
-            newline = contents.utf8.first == 0x0D ? "\r\n" : "\n"
-            guard let (lines, indentation) = Self.lines(of: contents) else { return nil }
-            contents = lines
-            self.indentation = indentation
+        var lines = literal.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
+        var contents = String(Substring(literal.utf8.dropFirst().dropLast()))
+        if let first = lines.first, let last = lines.last, lines.count > 1 {
+            lines = Array(lines.dropFirst().dropLast())
+            let (newline, indentation) = (first.last == 0x0D ? "\r\n" : "\n", last.dropLast(3))
+            let isPlain = lines.allSatisfy { $0.starts(with: indentation) || $0.allSatisfy { $0 <= 0x20 } }
+            guard "\(Substring(first))\n" == "\"\"\"\(newline)", Substring(last.suffix(3)) == "\"\"\"",
+                isPlain, indentation.allSatisfy({ $0 <= 0x20 })
+            else { return nil }
+            margin = (newline, String(Substring(indentation)))
+            // Lines of the text always end with a newline.
+            let texts = lines.map { $0.starts(with: indentation) ? $0.dropFirst(indentation.count) : "".utf8[...] }
+            contents = texts.map { String(Substring($0.last == 0x0D ? $0.dropLast() : $0)) }.joined(separator: "\n")
         } else {
-            newline = ""
-            indentation = nil
+            guard literal.utf8.count > 1, literal.utf8.first == 0x22, literal.utf8.last == 0x22 else { return nil }
+            margin = nil
         }
         guard let text = Self.unescaped(contents) else { return nil }
         self.text = text
@@ -39,34 +37,12 @@ struct StringLiteral {
 
     /// Writes a literal in the same form that says another text.
     func saying(_ text: String) -> String {
-        guard let indentation else { return "\"\(Self.escaped(text, inLines: false))\"" }
+        guard let (newline, indentation) = margin else { return "\"\(Self.escaped(text, inLines: false))\"" }
         let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
             line.isEmpty ? "" : indentation + Self.escaped(String(Substring(line)), inLines: true)
         }
         return "\"\"\"\(newline)\(lines.joined(separator: newline))\(newline)\(indentation)\"\"\""
     }
-
-    /// Takes the indentation off the lines between the quotes.
-    private static func lines(of contents: String) -> (text: String, indentation: String)? {
-        // Whatever ends the lines of the source, a newline ends those of the text.
-        var lines = contents.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
-            String(Substring(line.last == 0x0D ? line.dropLast() : line))
-        }
-        lines.removeFirst()
-        guard let indentation = lines.popLast(), indentation.utf8.allSatisfy(isBlank) else { return nil }
-        var text = ""
-        for (number, line) in lines.enumerated() {
-            if number > 0 { text += "\n" }
-            if line.utf8.starts(with: indentation.utf8) {
-                text += String(Substring(line.utf8.dropFirst(indentation.utf8.count)))
-            } else if !line.utf8.allSatisfy(isBlank) {
-                return nil
-            }
-        }
-        return (text, indentation)
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private static func unescaped(_ contents: String) -> String? {
         var result = String.UnicodeScalarView()

@@ -21,7 +21,7 @@ struct LostEntry: Equatable {
     }
 }
 
-/// What is wrong with the lists of a module.
+/// The mistakes in the lists of a module.
 struct ListCheck {
     /// The entries that are not in the plan although they are compiled.
     private(set) var lost: [LostEntry] = []
@@ -39,7 +39,7 @@ struct ListCheck {
     ///
     /// - Parameters:
     ///   - refusals: why the worker cannot run the tests of some types, or finds none, by the names of the types.
-    ///   - isAsCompiled: whether the source at a path is what was compiled.
+    ///   - isAsCompiled: returns true if the source at a path hasn't changed since it was compiled.
     /// - Complexity: O(entries + plan).
     init(
         _ scan: SourceScan, plan: [PlannedTest], refusals: [String: String] = [:],
@@ -48,7 +48,7 @@ struct ListCheck {
         self.scan = scan
         self.refusals = refusals
         self.isAsCompiled = isAsCompiled
-        planned = PlannedNames(plan) { scan.types[$0]?.lists.contains(where: \.isTyped) ?? false }
+        planned = PlannedNames(plan) { scan.types[$0]?.lists.isEmpty == false }
         evident = evidentConditions()
         for (name, type) in scan.types.sorted(by: { $0.key < $1.key }) {
             if !type.isProtocol { findLost(name, type) }
@@ -64,6 +64,36 @@ struct ListCheck {
         var warning = SourceWarning(place: place, text: text)
         warning.fixIt = fixIt
         warnings.append(warning)
+    }
+
+    // MARK: Duplicate entries
+
+    /// The indices of tests whose list has an earlier entry of the same name.
+    static func duplicates(in plan: [PlannedTest]) -> Set<Int> {
+        var (duplicates, names): (Set<Int>, Set<String>) = ([], [])
+        var index = 0
+        // PERF: `while` for `for`, which costs more than the loop in a debug build. The tests of one list stand together.
+        while index < plan.count {
+            if index > 0,
+                plan[index].typeName != plan[index - 1].typeName
+                    || plan[index].testType != plan[index - 1].testType
+            {
+                names = []
+            }
+            if !names.insert(plan[index].testName).inserted { duplicates.insert(index) }
+            index += 1
+        }
+        return duplicates
+    }
+
+    /// The result of an entry whose name an earlier one has, at its place in the sources.
+    static func duplicate(_ test: PlannedTest, in scan: SourceScan) -> TestResult {
+        var result = TestResult(test: test, outcome: .failed)
+        let issue = TestIssue(
+            kind: .list, got: "a second entry of this name, which did not run", expected: "each name once")
+        let entries = scan[test.typeName]?.entries.filter { $0.name == test.listedName } ?? []
+        result.issues = [issue.placed(at: entries.dropFirst().prefix(1).map(\.place))]
+        return result
     }
 
     // MARK: Lost entries
@@ -92,14 +122,13 @@ struct ListCheck {
 
     /// The lists of a type, or those that a protocol gives it.
     private func effectiveLists(of type: ScannedType) -> [(list: WrittenList, parent: String?)] {
-        let own = type.lists.filter(\.isTyped)
-        if !own.isEmpty { return own.map { ($0, nil) } }
+        if !type.lists.isEmpty { return type.lists.map { ($0, nil) } }
         var lists: [(WrittenList, String?)] = []
         for statement in type.parents where evident.isSuperset(of: statement.conditions) {
             guard let parent = scan.types[statement.name], parent.isProtocol,
                 Self.conforms(parent) || Self.conforms(type)
             else { continue }
-            lists += parent.lists.filter(\.isTyped).map { ($0, statement.name) }
+            lists += parent.lists.map { ($0, statement.name) }
         }
         return lists
     }
@@ -128,7 +157,8 @@ struct ListCheck {
         if listed.lists.isEmpty { return }
         let evident = evident
         for test in type.declared {
-            guard let entry = test.entry, evident.isSuperset(of: test.conditions), !planned.has(test.name, of: name),
+            guard let entry = test.entry, evident.isSuperset(of: test.conditions),
+                planned.count(of: test.name, of: name) == nil,
                 !listed.lists.contains(where: { $0.names.contains(test.name) }),
                 // It may be in a list of another branch of an `#if`.
                 !(type.conditionalNames + listed.conditionalNames).contains(where: {
@@ -149,16 +179,17 @@ struct ListCheck {
     private func evidentConditions() -> Set<String> {
         var evident: [WrittenList] = []
         for (name, type) in scan.types where type.lists.contains(where: { !$0.conditions.isEmpty }) {
-            // Of several lists that name the same test, it isn't known which of them is planned, nor whether it is one of
-            // the type's own or what it inherits.
+            // If several lists name the same test, own and inherited lists included, any of them may be the planned list.
             let inherited = scan.listOwner(inheritedBy: name).flatMap { scan.types[$0] }
             var counts: [String: Int] = [:]
             for list in type.lists + (inherited?.lists ?? []) where list.isLiteral {
                 for entry in Set(list.entries.map(\.name)) { counts[entry, default: 0] += 1 }
             }
             evident += type.lists.filter { list in
-                list.isLiteral && list.entries.allSatisfy { planned.has($0.name, of: name) }
-                    && list.entries.contains { counts[$0.name, default: 0] <= planned.count(of: $0.name, of: name) }
+                list.isLiteral && list.entries.allSatisfy { planned.count(of: $0.name, of: name) != nil }
+                    && list.entries.contains {
+                        counts[$0.name, default: 0] <= planned.count(of: $0.name, of: name) ?? 0
+                    }
             }
         }
         // Of lists in several branches of one `#if` any may be the one that is compiled.
@@ -175,7 +206,7 @@ struct ListCheck {
     }
 }
 
-/// The names of a plan, each of which answers for one entry.
+/// The names of a plan. Each accounts for one entry.
 private struct PlannedNames {
     /// The number of tests of each name that are left, by type. A name stays when the last test is taken.
     ///
@@ -186,7 +217,7 @@ private struct PlannedNames {
     init(_ plan: [PlannedTest], isKnown: (String) -> Bool) {
         var (typeName, key) = ("", "")
         for test in plan {
-            // A table is written once, whatever its rows.
+            // All rows of a table have a single entry.
             if test.row?.index ?? 0 > 0 { continue }
             if test.typeName != typeName {
                 typeName = test.typeName
@@ -202,27 +233,19 @@ private struct PlannedNames {
         return "?\(last)"
     }
 
-    /// The number of tests of this name that are not taken, or nil if there are none in the plan.
-    private func find(_ testName: String, _ typeName: String) -> (key: String, count: Int)? {
-        for key in [typeName, Self.unknown(typeName)] {
-            if let count = counts[key]?[testName] { return (key, count) }
-        }
-        return nil
+    /// The number of tests of this name that are not taken, or nil if the plan has none.
+    func count(of testName: String, of typeName: String) -> Int? {
+        counts[typeName]?[testName] ?? counts[Self.unknown(typeName)]?[testName]
     }
-
-    func count(of testName: String, of typeName: String) -> Int { find(testName, typeName)?.count ?? 0 }
 
     func has(_ typeName: String) -> Bool { counts[typeName] != nil || counts[Self.unknown(typeName)] != nil }
 
-    func has(_ testName: String, of typeName: String) -> Bool { find(testName, typeName) != nil }
-
-    /// Takes a name for an entry, if need be that of a type without a known list; false when there is none left.
+    /// Takes a name for an entry, if need be from a type without a known list.
+    ///
+    /// - Returns: false if no such name is left.
     mutating func take(_ testName: String, of typeName: String, orOfAny isOfAnyName: Bool) -> Bool {
-        let keys = [typeName, Self.unknown(typeName)]
-        guard
-            let key = keys.first(where: { counts[$0]?[testName] ?? 0 > 0 })
-                ?? (isOfAnyName ? counts.first { $0.key.hasPrefix("?") && $0.value[testName] ?? 0 > 0 }?.key : nil)
-        else { return false }
+        let keys = [typeName, Self.unknown(typeName)] + (isOfAnyName ? counts.keys.filter { $0.hasPrefix("?") } : [])
+        guard let key = keys.first(where: { counts[$0]?[testName] ?? 0 > 0 }) else { return false }
         counts[key]?[testName, default: 1] -= 1
         return true
     }
@@ -238,10 +261,20 @@ extension ListCheck: SelfTesting {
         [
             "testInDoubtNothingIsLost": testInDoubtNothingIsLost,
             "testSaysWhy": testSaysWhy,
+            "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList,
         ]
             + .each("testEveryEntryIsPlannedOrLost", listsAndPlans) { row in
                 expectEqual(lost(row.text, planned: row.planned).map { $0.testName ?? "list" }, row.lost, row.text)
             }
+    }
+
+    private static func testFindsDuplicatesWithinAList() {
+        let rows = [
+            ("A", "t", "unit"), ("A", "t", "slow"), ("A", "t", "slow"), ("B", "t", "unit"), ("B", "u", "unit"),
+            ("B", "t", "unit"),
+        ]
+        let plan = rows.map { PlannedTest(typeName: $0.0, testName: $0.1, testType: $0.2, module: "M") }
+        expectEqual(duplicates(in: plan), [2, 5])
     }
 
     private static let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"b\": { f() }] }"
@@ -249,7 +282,7 @@ extension ListCheck: SelfTesting {
     private static let byType =
         "static var testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"testA\": testA]] }"
 
-    /// What is lost of a source, as `name:line`, when `T.testA` and more are planned.
+    /// The lost entries of a source if these tests are planned.
     private static func lost(_ text: String, planned: [String] = []) -> [LostEntry] {
         let plan = planned.map { name in
             let dot = name.lastIndex(of: ".") ?? name.startIndex
@@ -267,7 +300,7 @@ extension ListCheck: SelfTesting {
             ("struct S<T> { \(list) }", ["S<Array<Int>>.testA", "S<Array<Int>>.b"], []),
             ("struct S { \(list) }", ["S.b"], ["testA"]),
             ("struct S { \(list) }", ["Other.testA", "Other.b"], ["testA", "b"]),
-            // Two types of one name, of which one runs.
+            // Two types have the same name, and one of them runs.
             ("private enum S { \(list) }\nprivate enum S { \(list) }", ["S.testA", "S.b"], ["testA", "b"]),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", [], ["testA", "b"]),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", ["S.testA", "S.b"], []),

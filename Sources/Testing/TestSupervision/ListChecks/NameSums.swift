@@ -1,5 +1,5 @@
 // A quick look whether any test can have been forgotten, so that the sources are read closely only when one may have
-// been. It compares names by sums of their hashes: equal sums mean equal names, whatever their order.
+// been. It compares names by sums of their hashes: equal sums mean equal names in any order.
 
 import TestEvents
 
@@ -7,7 +7,7 @@ enum NameSums {
     /// Returns whether the sources declare, list and plan the same names: in each file as many functions `test…` as entries
     /// `"test…"` of the same names, and in all files together those that are planned; and as many lists.
     ///
-    /// False is no verdict: an entry may be a closure, a function somebody's helper.
+    /// If the sums differ, nothing is known: an entry may be a closure, and a function a helper.
     /// - Complexity: O(bytes of the sources) at the speed of `memmem`.
     static func showNothingLost(declared: UInt64?, plan: [PlannedTest]) -> Bool {
         var planned: UInt64 = 0
@@ -20,7 +20,7 @@ enum NameSums {
             {
                 planned &+= isUnit ? unitListWeight : otherListsWeight
             }
-            // A table is written once, whatever its rows.
+            // All rows of a table have a single entry.
             if plan[index].row?.index ?? 0 == 0 {
                 var name = plan[index].listedName
                 planned &+= name.withUTF8 { hash(UnsafeRawBufferPointer($0), from: 4) }
@@ -30,7 +30,7 @@ enum NameSums {
         return declared == planned
     }
 
-    /// The sum of what the sources declare, or nil when one of them lists something else.
+    /// The sum of the names that the sources declare, or nil if a source lists other names.
     static func declared(in sources: [String]) -> UInt64? {
         var declared: UInt64 = 0
         for path in sources {
@@ -48,7 +48,7 @@ enum NameSums {
         return declared
     }
 
-    /// What a list adds to a sum, lest one without any `test…` is missed.
+    /// The part of a list in a sum, because a list may have no `test…`.
     private static let unitListWeight: UInt64 = 0x9FB2_1C65_1E98_DF25
     private static let otherListsWeight: UInt64 = 0xD6E8_FEB8_6659_FD93
 
@@ -61,13 +61,8 @@ enum NameSums {
     private static func hash(_ bytes: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         var offset = start
-        while offset < bytes.count {
-            let byte = bytes[offset]
-            let isWord =
-                byte >= 0x61 && byte <= 0x7A || byte >= 0x41 && byte <= 0x5A || byte >= 0x30 && byte <= 0x39
-                || byte == 0x5F || byte >= 0x80
-            if !isWord { break }
-            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+        while offset < bytes.count, TokenizedFile.isWord(bytes[offset]) {
+            hash = (hash ^ UInt64(bytes[offset])) &* 0x100_0000_01B3
             offset &+= 1
         }
         if offset - start == 7, bytes[start..<offset].elementsEqual("Fixture".utf8) { return 0 }

@@ -1,7 +1,6 @@
-// Makes the mutants of one source, of its tokens alone: what does not compile is found out by compiling it. Only what runs
-// is changed, the bodies of functions and the like: what is around them may decide a type, and the other files of the module
-// are not compiled again. What is for tests only, attributes, `#if` and the like, assertions of what cannot be, and marked
-// lines are left as they are.
+// Makes the mutants of one source from its tokens. Mutants that don't compile are found by compiling them. Only bodies of
+// functions and accessors change: code around them may decide a type, and the other files of the module aren't compiled
+// again. Code for tests only, attributes, `#if` and the like, assertions and marked lines stay as they are.
 
 import TestEvents
 
@@ -11,7 +10,7 @@ struct MutantFinder {
     private var tokens: [SwiftToken] { file.tokens }
     /// The lines without mutants, from 1.
     private var leftOut: Set<Int> = []
-    /// The last word outside of bodies that says what is declared, or the equals sign since.
+    /// The last keyword of a declaration outside of bodies, or an equals sign behind it.
     private var declaration = ""
     /// Behind the last body that has begun.
     private var bodyEnd = 0
@@ -84,12 +83,12 @@ struct MutantFinder {
         return index + 1
     }
 
-    /// What they say is nothing that a test sees.
+    /// The functions of assertions, which tests can't see.
     private static let assertions: Set<String> = [
         "assert", "assertionFailure", "fatalError", "precondition", "preconditionFailure",
     ]
 
-    /// What is behind an attribute, a macro, a condition of what is compiled or an assertion, if one begins here.
+    /// The index behind an attribute, macro, compilation condition or assertion that begins here.
     private func endOfAside(_ index: Int) -> Int? {
         let name = ["@", "#"].contains(text(index)) ? index + 1 : index
         if text(index) == "#", ["if", "elseif"].contains(text(name)) {
@@ -132,7 +131,7 @@ struct MutantFinder {
     private mutating func addLiteral(_ index: Int) {
         if let new = ["true": "false", "false": "true"][text(index)] { return add(index..<index + 1, new) }
         let digits = text(index).filter { $0 != "_" }
-        // `$0` is no number.
+        // `$0` isn't a number.
         if text(index - 1) == "$" { return }
         for (prefix, radix) in [("0x", 16), ("0b", 2), ("0o", 8), ("", 10)] where digits.hasPrefix(prefix) {
             guard let number = Int(digits.dropFirst(prefix.count), radix: radix), number < Int.max else { return }
@@ -149,7 +148,7 @@ struct MutantFinder {
         if isInBraces(start), isFirst || isLast { add(start..<end, "!\(text(start..<end))") }
     }
 
-    /// Takes away the call or the assignment that begins at a token, if it is one.
+    /// Removes the call or the assignment that begins at a token.
     private mutating func addRemoval(_ start: Int) {
         // A line does not go on where the last one has ended.
         let isBehindLine =
@@ -172,7 +171,7 @@ struct MutantFinder {
         if isCall || isAssignment { add(start..<end, "()", text: "\(Self.quoted(text(start..<end))) removed") }
     }
 
-    /// What is behind a name with its members, arguments and subscripts.
+    /// The index behind a name with its members, arguments and subscripts.
     private func endOfValue(_ start: Int) -> Int {
         var end = start + 1
         while file.has(end), byte(before: end) > 0x20 {

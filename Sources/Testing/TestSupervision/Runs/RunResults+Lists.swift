@@ -1,10 +1,10 @@
-// What is reported of a module's lists and sources when its tests are over. Its tests are those of
+// Reports on a module's lists and sources after its tests. Its tests are those of
 // TestRun and ListCheck, and builds of whole packages.
 
 import TestEvents
 
 extension RunResults {
-    /// Says that what was tested is not what the editor shows.
+    /// Warns that sources have changed since the tested module was built.
     func warnOfNewerSources() {
         let module = locator.module
         for path in module.sourcesNewerThanBuild {
@@ -14,7 +14,7 @@ extension RunResults {
         }
     }
 
-    /// Reports limits that are no limits.
+    /// Reports negative time limits.
     func reportLimits(_ refused: [(typeName: String, milliseconds: Int)]) {
         for (typeName, milliseconds) in refused where options.choice.checksLists || options.choice.asksFor(typeName) {
             reportModuleIssue(
@@ -25,10 +25,10 @@ extension RunResults {
         }
     }
 
-    /// Reports what is listed and not planned, what the worker could not test, and what the sources say was forgotten.
+    /// Reports lost entries, types that the worker could not test, and unlisted tests.
     func reportLists(_ untested: [(typeName: String, reason: String?)], isListComplete: Bool) {
         let (sources, isChecking) = (locator.sources, options.choice.checksLists)
-        // A person who asks for the tests of a type learns why there are none.
+        // The user who asks for the tests of a type gets the reason if there are no tests.
         var untested = isChecking ? untested : untested.filter { options.choice.asksFor($0.typeName) }
         var warnings: [SourceWarning] = []
         if isChecking, !isListComplete || !untested.isEmpty {

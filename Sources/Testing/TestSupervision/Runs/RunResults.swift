@@ -62,10 +62,10 @@ final class RunResults {
     ///
     /// - Returns: the other chosen tests.
     func takeDuplicates(among chosen: [Int]) -> [Int] {
-        let duplicates = DuplicateEntries.indices(in: plan)
+        let duplicates = ListCheck.duplicates(in: plan)
         if duplicates.isEmpty { return chosen }
         for index in chosen where duplicates.contains(index) {
-            let result = DuplicateEntries.result(of: plan[index], sources: locator.sources.scan)
+            let result = ListCheck.duplicate(plan[index], in: locator.sources.scan)
             add(completed(result, index, nil), index)
         }
         return chosen.filter { !duplicates.contains($0) }
@@ -161,7 +161,7 @@ final class RunResults {
         let file = isAsCompiled || options.isAccepting ? sources.file(at: issue.path) : nil
         do throws(UnacceptedValue) {
             let fix = try LiteralFix.find(for: issue, of: test, in: file, isAsCompiled: isAsCompiled) {
-                sources.scan.entry(of: test)?.table?.rows
+                sources.scan.entry(of: test)?.rows
             }
             guard let fix else { return nil }
             fixes.append(fix)

@@ -14,13 +14,14 @@ extension SourceParser {
         var bracket = start
         while file.has(bracket), !file.opensBracket(bracket) { bracket += 1 }
         let end = file.end(ofBracket: bracket) ?? file.tokens.count
+        // A property of another type has no tests.
+        let isList = (nameIndex..<start).contains { file.isWord("TestSelectors", $0) }
         var list = WrittenList(
             place: place(nameIndex), conditions: allConditions,
             isOverride: modifiers(before: nameIndex - 1).contains("override"),
-            isOfUnitTests: file.isWord("testSelectors", nameIndex))
-        list.isTyped = (nameIndex..<start).contains { file.isWord("TestSelectors", $0) }
+            isOfUnitTests: isList && file.isWord("testSelectors", nameIndex))
         let value = start + (file.isWord("return", start + 1) ? 2 : 1)
-        if list.isTyped, let end = list.isOfUnitTests ? sum(at: value, &list) : lists(at: value, &list) {
+        if isList, let end = list.isOfUnitTests ? sum(at: value, &list) : lists(at: value, &list) {
             list.isLiteral = file.isMark("=", start) || file.isMark("}", end)
         }
         if !list.isLiteral { list.entries = keys(in: start..<end) }
@@ -134,16 +135,16 @@ extension SourceParser {
             guard let brace = file.end(ofBracket: end) else { return nil }
             end = brace + 1
         }
-        var table = WrittenTable(functions: testNames(in: word + 4..<end))
+        var entry = ListedTest(
+            name: file.text(word + 2), place: place(word + 2), lastLine: file.line(end - 1),
+            conditions: otherConditions,
+            functions: testNames(in: word + 4..<end))
         if file.isMark("[", word + 4), let bracket = file.end(ofBracket: word + 4),
             file.isMark(",", bracket + 1) || bracket + 1 == last
         {
-            table.rows = file.items(ofBracket: word + 4).map { place($0.lowerBound) }
-            table.lastLineOfRows = min(file.line(bracket - 1), lineOfClosure - 1)
+            entry.rows = file.items(ofBracket: word + 4).map { place($0.lowerBound) }
+            entry.lastLineOfRows = min(file.line(bracket - 1), lineOfClosure - 1)
         }
-        let entry = ListedTest(
-            name: file.text(word + 2), place: place(word + 2), lastLine: file.line(end - 1),
-            conditions: otherConditions, table: table)
         return (entry, end)
     }
 
@@ -162,7 +163,7 @@ extension SourceParser {
                 entry = self.entry(at: index)
             }
             guard var entry else { continue }
-            // Whether a condition in the list holds is unknown.
+            // Conditions in the list may hold or not.
             entry.conditions += Array(repeating: "", count: max(0, innerCount))
             entries.append(entry)
         }
@@ -243,7 +244,7 @@ extension WrittenListTests: SelfTesting {
             expectEqual(lists?.count, 1, row.list)
             expectEqual(lists?.first.flatMap { $0.isLiteral ? $0.entries.map(\.name) : nil }, row.entries, row.list)
         }
-        expectEqual(type("struct S { var testSelectors: [Int] { [1] } }")?.lists.map(\.isTyped), [false])
+        expectEqual(type("struct S { var testSelectors: [Int] { [1] } }")?.lists.map(\.isLiteral), [false])
     }
 
     private static func testReadsTables() {
@@ -261,11 +262,11 @@ extension WrittenListTests: SelfTesting {
                 + .each("testNone", [], named: \\.x, f) } }
             """)?.lists.first?.entries
         expectEqual(entries?.map(\.name), ["a", "testRows", "testMade", "testSum", "testNone"])
-        expectEqual(entries?.map { $0.table?.rows?.map(\.line) }, [nil, [3, 3, 5], nil, nil, []])
-        expectEqual(entries?.map { $0.table?.rows?.first?.column }, [nil, 9, nil, nil, nil])
+        expectEqual(entries?.map { $0.rows?.map(\.line) }, [nil, [3, 3, 5], nil, nil, []])
+        expectEqual(entries?.map { $0.rows?.first?.column }, [nil, 9, nil, nil, nil])
         expectEqual(entries?.map(\.lastLine), [1, 8, 9, 9, 10])
         expectEqual(
-            entries?.map { $0.table?.functions.filter { $0.hasPrefix("test") }.sorted() ?? [] },
+            entries?.map { $0.functions.sorted() },
             [[], ["testParses"], ["testMade"], [], []])
     }
 

@@ -16,9 +16,9 @@ final class SourceParser {
     /// The bodies of types, each before the one around it.
     private(set) var bodies: [TypeBody] = []
     private var index = 0
-    /// What each open brace belongs to.
+    /// The owner of each open brace.
     private var scopes: [Scope] = []
-    /// What the next brace belongs to.
+    /// The owner of the next brace.
     private var pending = Scope.code
     /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
     private var conditions: [(isOfTests: Bool, text: String, line: Int)] = []
@@ -86,7 +86,7 @@ final class SourceParser {
 
     private func parseWord() {
         let token = file.tokens[index]
-        // Most words are told apart by their length alone.
+        // PERF: the length alone rules out most words.
         switch token.end - token.start {
         case 4 where file.isWord("enum", index), 5 where file.isWord("actor", index) || file.isWord("class", index),
             6 where file.isWord("struct", index), 8 where file.isWord("protocol", index),
@@ -99,7 +99,7 @@ final class SourceParser {
                 return parseList()
             }
         case 6 where file.isWord("import", index):
-            // Behind it may be the kind of what is imported of one.
+            // A kind may follow, as in `import struct Module.Type`.
             modules.insert(name(file.isMark(".", index + 3) ? index + 2 : index + 1))
         default:
             if file.base[token.start] == UInt8(ascii: "t") { noteConditionalName() }
@@ -127,10 +127,11 @@ final class SourceParser {
         "if DEBUG | | IN_CLASS_TESTS ", "if IN_CLASS_TESTS | | DEBUG ", "if ( DEBUG | | IN_CLASS_TESTS ) ", "if true ",
     ]
 
-    private static let modifierNames: Set = [
+    static let modifierNames: Set = [
         "borrowing", "class", "consuming", "fileprivate", "final", "func", "indirect", "internal", "isolated",
         "mutating",
         "nonisolated", "open", "override", "package", "private", "public", "static", "unsafe", "var",
+        "weak",
     ]
 
     /// The modifiers in front of a keyword.
@@ -186,7 +187,7 @@ final class SourceParser {
         }
     }
 
-    /// The names behind the colon of a declaration that has no body yet, each without what it is a member of.
+    /// The names behind the colon in front of a body, each without its outer types and module.
     private func parents(behind start: Int) -> [String] {
         guard file.isMark(":", start) else { return [] }
         var position = start
@@ -203,32 +204,30 @@ final class SourceParser {
     /// Reads a type, and names it as workers do, without its arguments. A type that workers don't name gets a name that no
     /// type has.
     private func parseTypeName() -> String {
-        var name = name(index)
-        if let end = file.end(ofBracket: index), end > index {
-            if file.isMark("[", index) {
-                name = colon(in: index + 1..<end) == nil ? "Array" : "Dictionary"
-                if file.isWord("of", index + 2) { name = "InlineArray" }
-            }
-            index = end
-        }
-        index += 1
+        var name = ""
         while file.has(index) {
             if let end = endOfArguments(index) {
-                index = end + 1
+                index = end
+            } else if name.isEmpty, file.opensBracket(index), let end = file.end(ofBracket: index) {
+                let isArray = file.isMark("[", index)
+                name = !isArray ? "(" : colon(in: index + 1..<end) == nil ? "Array" : "Dictionary"
+                if isArray, file.isWord("of", index + 2) { name = "InlineArray" }
+                index = end
             } else if file.isMark("?", index) {
                 name = "Optional"
-                index += 1
-            } else if file.isMark(".", index), file.has(index + 1), file.tokens[index + 1].kind == .word {
-                name += "." + self.name(index + 1)
-                index += 2
+            } else if file.isMark(".", index), !name.isEmpty {
+                name += "."
+            } else if file.tokens[index].kind == .word, name.isEmpty || name.hasSuffix(".") {
+                name += self.name(index)
             } else {
                 break
             }
+            index += 1
         }
         return name
     }
 
-    /// The end of the `<…>` that begins here, in which there are no braces.
+    /// The end of the `<…>` that begins here. Braces end the search.
     private func endOfArguments(_ start: Int) -> Int? {
         guard file.isMark("<", start) else { return nil }
         var (position, depth) = (start, 0)
@@ -270,7 +269,7 @@ final class SourceParser {
         types[typeName, default: ScannedType()].declared.append(test)
     }
 
-    /// What an entry for a test function would be.
+    /// The list entry for a test function.
     private func entry(
         for name: String, _ modifiers: Set<String>, _ effects: Set<String>, isOfActor: Bool
     ) -> String {

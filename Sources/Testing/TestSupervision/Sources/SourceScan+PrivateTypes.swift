@@ -6,56 +6,35 @@ import TestEvents
 extension SourceScan {
     /// The plan of a worker, with numbered types called as their files tell them apart, `B.swift:Helper`.
     ///
-    /// Types are told apart by the names of their tests. Those with the same tests are taken in the order in which the
-    /// linker has put their files.
+    /// The names of the tests tell which type is meant. The linker's order of the files decides between types
+    /// with the same tests.
     static func tellingTypesApart(_ plan: [PlannedTest], sources: TestedSources) -> [PlannedTest] {
-        let numbered = numberedTypes(in: plan)
-        if numbered.isEmpty { return plan }
-        var tests: [String: Set<String>] = [:]
-        for test in plan { tests[test.typeName, default: []].insert(test.listedName) }
+        var names: [String] = []
+        var index = 0
+        // PERF: `while` for `for`, since most plans have no such types.
+        while index < plan.count {
+            if names.last != plan[index].typeName { names.append(plan[index].typeName) }
+            index += 1
+        }
+        let shared = Set(names.filter { $0.contains("#") }.map(plainName))
+        if shared.isEmpty { return plan }
+        let tests = Dictionary(grouping: plan, by: \.typeName).mapValues { Set($0.map(\.listedName)) }
+        let types = sources.scan.types.filter { $0.key.contains(":") && !$0.value.lists.isEmpty }
+        var keys = types.keys.sorted()
         var newNames: [String: String] = [:]
-        for (name, types) in numbered {
-            var keys = sources.scan.types.keys.filter { key in
-                key.hasSuffix(":\(name)") && sources.scan.types[key]?.lists.isEmpty == false
-            }.sorted()
-            for type in types {
-                let key = keys.first { sources.scan.listedNames(of: $0).map { $0 == tests[type] } ?? true }
-                guard let key else { continue }
-                newNames[type] = key
-                keys.removeAll { $0 == key }
+        for name in names where newNames[name] == nil && shared.contains(plainName(name)) {
+            let index = keys.firstIndex { key in
+                let type = types[key] ?? ScannedType()
+                return unqualified(key) == plainName(name)
+                    && (!type.lists.allSatisfy(\.isLiteral) || Set(type.entries.map(\.name)) == tests[name])
             }
+            if let index { newNames[name] = keys.remove(at: index) }
         }
         return plan.map { test in
             var test = test
             test.typeName = newNames[test.typeName] ?? test.typeName
             return test
         }
-    }
-
-    /// The types of each name that several types have, in the order of their numbers.
-    private static func numberedTypes(in plan: [PlannedTest]) -> [String: [String]] {
-        var types: [String: [String]] = [:]
-        var index = 0
-        // PERF: `while` for `for`, and only the first test of each type: most plans have no such types.
-        while index < plan.count {
-            let name = plan[index].typeName
-            if index == 0 || name != plan[index - 1].typeName, let mark = name.lastIndex(of: "#") {
-                let plain = String(name[..<mark])
-                types[plain, default: [plain]].append(name)
-            }
-            index += 1
-        }
-        return types
-    }
-
-    /// The names in the lists of a type, or nil if some of them are made at run time.
-    private func listedNames(of key: String) -> Set<String>? {
-        var names: Set<String> = []
-        for list in types[key]?.lists ?? [] where list.isTyped {
-            guard list.isLiteral else { return nil }
-            names.formUnion(list.entries.map(\.name))
-        }
-        return names
     }
 
     /// A type's name without its file.

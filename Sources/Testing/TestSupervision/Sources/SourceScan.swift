@@ -24,31 +24,19 @@ struct ListedTest: Equatable {
     var lastLine: Int
     /// The `#if` around it that are not about tests.
     var conditions: [String] = []
-    /// What is written of a table of cases.
-    var table: WrittenTable?
-
-    /// Returns whether a test of the entry's type is on a line of the entry: of a table all its rows, or those on the line.
-    func isMeant(_ test: PlannedTest, on line: Int) -> Bool {
-        guard let row = test.row, let table else { return test.row == nil && table == nil && test.testName == name }
-        let isOfRows = line != place.line && (table.rows ?? []).indices.contains { table.hasRow($0, on: line) }
-        return row.table == name && (!isOfRows || table.hasRow(row.index, on: line))
-    }
-}
-
-/// A table of cases as it is written.
-struct WrittenTable: Equatable {
-    /// Where each row begins; nil for rows that are no literal in the list.
+    /// Where each row of a table begins; nil if the rows aren't a literal in the list.
     var rows: [SourcePlace]?
-    /// The last line on which there is a row and nothing of the closure that takes them.
+    /// The last line with a row and without a part of the closure behind the rows.
     var lastLineOfRows = 0
-    /// The words `test…` of it, among which are the functions that it runs.
-    var functions: Set<String>
+    /// The words `test…` of a table, which may be the names of functions that take its rows.
+    var functions: Set<String> = []
 
-    /// Returns whether a row is on a line.
-    func hasRow(_ index: Int, on line: Int) -> Bool {
-        guard let rows, rows.indices.contains(index), line <= lastLineOfRows else { return false }
-        let end = index + 1 < rows.count ? rows[index + 1].line - 1 : lastLineOfRows
-        return (rows[index].line...max(rows[index].line, end)).contains(line)
+    /// Returns whether a test of the entry's type is on a line of the entry. Lines without a row are of all rows.
+    func isMeant(_ test: PlannedTest, on line: Int) -> Bool {
+        guard let row = test.row else { return test.testName == name }
+        let lines = line == place.line || line > lastLineOfRows ? [] : (rows ?? []).map(\.line)
+        guard row.table == name, let index = lines.lastIndex(where: { $0 <= line }) else { return row.table == name }
+        return row.index == index || lines.indices.contains(row.index) && lines[row.index] == line
     }
 }
 
@@ -65,10 +53,8 @@ struct WrittenList: Equatable {
     /// The `#if` around it, from the outermost to the innermost, each as it is written.
     var conditions: [String]
     var isOverride: Bool
-    /// A Boolean value that indicates whether it is of the tests that run by default.
+    /// A Boolean value that indicates whether it has the tests that run by default.
     var isOfUnitTests: Bool
-    /// A Boolean value that indicates whether its type is `TestSelectors`; other lists only look like it.
-    var isTyped = false
     /// A Boolean value that indicates whether the names of all entries are literals.
     var isLiteral = false
     /// The entries, or in a list that is not literal all keys.
@@ -79,7 +65,7 @@ struct WrittenList: Equatable {
     var insertion: SourcePlace?
 }
 
-/// What the sources say about one type's tests, extensions included.
+/// The lists and test functions of one type and its extensions.
 struct ScannedType {
     /// A name behind the colon of a declaration or an extension.
     struct Parent {
@@ -99,7 +85,7 @@ struct ScannedType {
 
     var entries: [ListedTest] { lists.flatMap(\.entries) }
 
-    /// Adds what another file says about the type.
+    /// Adds the parts of the type in another file.
     fileprivate mutating func add(_ other: ScannedType) {
         lists += other.lists
         parents += other.parents
@@ -118,9 +104,9 @@ struct SourceScan {
     /// The number of lines of each source that mentions tests.
     private var lineCounts: [String: Int] = [:]
 
-    /// Reads the sources that mention tests; one that cannot be read has none.
+    /// Reads the sources that mention tests. Unreadable sources are ignored.
     ///
-    /// - Complexity: O(bytes), of which only files that mention tests are looked at closely.
+    /// - Complexity: O(bytes). Sources that don't mention tests are only searched for a word.
     init(sources: [String], module: String) {
         self.init(module: module, sources: sources.lazy.map { ($0, (try? FileAccess.contents(of: $0)) ?? []) })
     }
@@ -157,7 +143,7 @@ struct SourceScan {
         }
     }
 
-    /// What the sources say about a type by the name that workers use, `Outer.Inner` or `Table<Int>`.
+    /// The type with the name that workers use, `Outer.Inner` or `Table<Int>`.
     subscript(typeName: String) -> ScannedType? { types[key(of: typeName)] }
 
     /// The key of a type. If private types of one name exist and only one of them has tests, it is that type's key.
@@ -198,7 +184,7 @@ struct SourceScan {
     /// The place of a test's row, otherwise of its function, its entry or its type's list.
     func place(of test: PlannedTest) -> SourcePlace? {
         let entry = entry(of: test)
-        if let row = test.row, let rows = entry?.table?.rows, rows.indices.contains(row.index) {
+        if let row = test.row, let rows = entry?.rows, rows.indices.contains(row.index) {
             return rows[row.index]
         }
         return function(of: test)?.place ?? entry?.place ?? self[test.typeName]?.lists.first?.place
@@ -235,8 +221,8 @@ struct SourceScan {
         if !listed.isEmpty { return listed }
         return plan.indices.filter { index in
             guard let functions = functions[keys[index]], !functions.isEmpty else { return false }
-            let called = entry(of: plan[index])?.table?.functions
-            return functions.contains { called?.contains($0.name) ?? (place(of: plan[index]) == $0.place) }
+            guard plan[index].row != nil else { return functions.contains { place(of: plan[index]) == $0.place } }
+            return functions.contains { entry(of: plan[index])?.functions.contains($0.name) ?? false }
         }
     }
 
@@ -282,7 +268,7 @@ extension SourceScan: SelfTesting {
             + .each("testChoosesOfNoOtherType", extendedTypes, testChoosesOfNoOtherType)
     }
 
-    /// Within each name, bracket and string; what is found of them is found of the whole, or less.
+    /// Sources that end within a name, a bracket or a string declare no other types.
     private static func testReadsSourcesThatEndAnywhere() {
         let text = """
             @MainActor extension Outer.Inner: SelfTesting where T: P {
@@ -442,7 +428,7 @@ extension SourceScan: SelfTesting {
         expectEqual(slow.indices(in: tests, lastRun: LastRun(), sources: sources), [], "not what is around it, instead")
     }
 
-    /// Every extension has a failing test of its own, or else none is chosen; the last stands for what is near it.
+    /// Extensions, and the names of their types in the plan.
     private static var extendedTypes: [(extended: String, name: String)] {
         [
             ("Outer<Int>.Inner", "Outer<Int>.Inner"),

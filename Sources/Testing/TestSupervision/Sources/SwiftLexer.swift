@@ -1,5 +1,5 @@
 // Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation, without comments.
-// It reads source that a compiler has accepted, so it is lenient: what it does not know is punctuation.
+// It reads source that a compiler has accepted, so it is lenient: any unknown byte is punctuation.
 
 internal import InClassSystem
 
@@ -8,18 +8,18 @@ struct LexerState {
     var offset = 0
     /// The brackets that are not closed yet.
     var open: [Int] = []
-    /// The end of the last line in which a regular expression might have begun but does not end.
+    /// The end of the last line with a slash that begins no regular expression, because the line has no second slash.
     var openRegexEnd = 0
     /// The end of the last `/*…*/`, which separates tokens like a space.
     var commentEnd = 0
     /// A Boolean value that indicates whether tokens are passed over.
     var isSkipping = false
-    /// A Boolean value that indicates whether an operator is one token, and comments to the end of a line are kept.
+    /// A Boolean value that indicates whether the characters of an operator become a single token and comments are kept.
     var isForMutants = false
 }
 
 extension TokenizedFile {
-    /// The byte at a small distance, of which those behind the end of the source are zero.
+    /// The byte at a small distance; zero behind the end of the source.
     private func byte(_ distance: Int = 0) -> UInt8 { base[state.offset &+ distance] }
 
     /// Splits the source up to the end of the next token.
@@ -52,12 +52,9 @@ extension TokenizedFile {
             return false
         }
         if byte == 0x2F, base[start &+ 1] == 0x2A { return skipBlockComment() }
-        if byte == 0x22 || byte == 0x23, let poundCount = pounds(before: 0x22) {
-            return readString(poundCount: poundCount)
-        }
-        if byte == 0x23, let poundCount = pounds(before: 0x2F) {
-            return add(.word, to: endOfRegex(poundCount: poundCount))
-        }
+        let poundCount = poundCount()
+        if self.byte(poundCount) == 0x22 { return readString(poundCount: poundCount) }
+        if poundCount > 0, self.byte(poundCount) == 0x2F { return add(.word, to: endOfRegex(poundCount: poundCount)) }
         if byte == 0x2F, let end = endOfBareRegex() { return add(.word, to: end) }
         return addPunctuation(byte)
     }
@@ -102,24 +99,15 @@ extension TokenizedFile {
     func skipBody(behind brace: Int) {
         guard tokens.count == brace + 1 else { return }
         let before = state
-        var depth = 0
-        state.isSkipping = true
-        while depth >= 0, state.offset < count {
-            state.offset += strcspn(base + state.offset, "{}\"/#`")
-            switch byte() {
-            case UInt8(ascii: "{"): depth += 1
-            case UInt8(ascii: "}"): depth -= 1
-            default: break
-            }
-            if depth < 0 { break }
-            if byte() == 0x23, isDirective() {
-                state.isSkipping = false
-                let end = endOfLine()
-                while state.offset < end { step() }
-                state.isSkipping = true
-            } else {
-                step()
-            }
+        var (depth, directiveEnd) = (1, 0)
+        while state.offset < count {
+            state.isSkipping = state.offset >= directiveEnd
+            if state.isSkipping { state.offset += strcspn(base + state.offset, "{}\"/#`") }
+            depth += byte() == UInt8(ascii: "{") ? 1 : byte() == UInt8(ascii: "}") ? -1 : 0
+            if depth == 0 { break }
+            if byte() == 0x23, isDirective() { directiveEnd = endOfLine() }
+            state.isSkipping = state.offset >= directiveEnd
+            step()
         }
         state.isSkipping = false
         let body = UnsafeRawBufferPointer(start: base + before.offset, count: state.offset - before.offset)
@@ -171,14 +159,10 @@ extension TokenizedFile {
 
     // MARK: Literals
 
-    private func pounds(before delimiter: UInt8) -> Int? {
+    private func poundCount(at distance: Int = 0) -> Int {
         var count = 0
-        while byte(count) == 0x23 { count += 1 }
-        return byte(count) == delimiter ? count : nil
-    }
-
-    private func hasPounds(_ count: Int, at distance: Int) -> Bool {
-        count == 0 || (0..<count).allSatisfy { byte(distance + $0) == 0x23 }
+        while byte(distance &+ count) == 0x23 { count &+= 1 }
+        return count
     }
 
     /// The end of `#/…/#`, in its line unless a new line follows its beginning.
@@ -187,14 +171,16 @@ extension TokenizedFile {
         while [0x20, 0x09, 0x0D].contains(base[end]) { end += 1 }
         let isMultiline = base[end] == 0x0A
         while end < count, isMultiline || base[end] != 0x0A {
-            if base[end] == 0x2F, hasPounds(poundCount, at: end - state.offset + 1) { return end + poundCount + 1 }
+            if base[end] == 0x2F, self.poundCount(at: end - state.offset + 1) >= poundCount {
+                return end + poundCount + 1
+            }
             end += base[end] == 0x5C && base[end + 1] != 0x0A ? 2 : 1
         }
         return min(end, count)
     }
 
-    /// The end of `/…/` if it is a regular expression: a slash where a prefix operator may be, and another one in its line,
-    /// with no space beside them and no bracket between them that is open before. So the compiler tells it from division.
+    /// The end of `/…/` if it is a regular expression by the compiler's rules: the first slash is where a prefix operator may
+    /// be, the second is in the same line, no space is next to them inside, and no closing bracket between them is unmatched.
     private func endOfBareRegex() -> Int? {
         let start = state.offset
         var before = start - 1
@@ -229,11 +215,11 @@ extension TokenizedFile {
         while state.offset < count, kind == .word {
             state.offset += strcspn(base + state.offset, quoteCount == 1 ? "\\\"\n" : "\\\"")
             let byte = byte()
-            if byte == 0x5C, hasPounds(poundCount, at: 1) {
+            if byte == 0x5C, self.poundCount(at: 1) >= poundCount {
                 state.offset += 1 + poundCount
                 if self.byte() == 0x28 { readInterpolation() } else { state.offset += 1 }
             } else if byte == 0x22, quoteCount == 1 || self.byte(1) == 0x22 && self.byte(2) == 0x22,
-                hasPounds(poundCount, at: quoteCount)
+                self.poundCount(at: quoteCount) >= poundCount
             {
                 state.offset += quoteCount + poundCount
                 kind = .string
@@ -253,13 +239,13 @@ extension TokenizedFile {
         guard byte(1) == 0x22, byte(2) == 0x22 else { return false }
         var distance = 2
         while poundCount > 0, state.offset + distance < count, byte(distance) != 0x0A {
-            if byte(distance) == 0x22, hasPounds(poundCount, at: distance + 1) { return false }
+            if byte(distance) == 0x22, self.poundCount(at: distance + 1) >= poundCount { return false }
             distance += 1
         }
         return true
     }
 
-    /// Reads the code in a string, which is no token of its own.
+    /// Passes over the code in a string.
     private func readInterpolation() {
         let (tokenCount, open) = (tokens.count, state.open)
         var depth = 0
@@ -312,7 +298,7 @@ extension SwiftLexerTests: SelfTesting {
             ("`a {`.`b\"c`(`if`, `unclosed\n", ["`a {`", ".", "`b\"c`", "(", "`if`", ",", "`unclosed"]),
         ]
         for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
-        // What is interpolated, then single-line literals that begin as if they had several.
+        // Interpolations, then single-line literals that begin like multi-line literals.
         let strings = [
             ##"\(#"\"#)"##, #"\(1 /* ( */)"#, #"\(f(a: "\("\(")")")"), ")")b"#, #"\(`(`)"#, #"\(/\)"/)"#,
             "\\(1 // )\n)",
@@ -344,7 +330,7 @@ extension SwiftLexerTests: SelfTesting {
         }
     }
 
-    /// What the compiler takes for one: it does not look at what is before the space.
+    /// The compiler's rules, which ignore everything before a space.
     private static func testTellsRegularExpressionsFromDivision() {
         let expressions = [
             #"/b/"#, #"/b c/"#, #"/,/"#, #"/(b)/"#, #"/[)]/"#, #"/\)/"#, #"/\//"#, #"/\/*x/"#, #"/\ b\ /"#, #"/b"c/"#,

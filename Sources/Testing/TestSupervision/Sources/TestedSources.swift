@@ -1,11 +1,10 @@
-// The sources of the module that a run tests. They are read closely only for who asks for a place in them, such as what
-// has changed or a failure's; whoever does shares this one.
+// The sources of the module that a run tests, read on demand and shared by all parts of the run that need places.
 
-/// A module's sources: what they say of its tests, and whether they are what was compiled.
+/// A module's sources: their lists and functions, their tokens, and whether they have changed since they were compiled.
 final class TestedSources {
     private let module: ModuleDescription
     private(set) lazy var scan = SourceScan(sources: module.sources, module: module.module)
-    /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.
+    /// When the image was linked or its newest object was compiled, whichever is earlier. Linking again changes nothing.
     private lazy var compilationTime: Int = {
         let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
         return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
@@ -14,12 +13,12 @@ final class TestedSources {
     /// The sources that were split into tokens, by path: one may have many failures.
     private var files: [String: TokenizedFile?] = [:]
 
-    init(of module: ModuleDescription) { self.module = module }
+    init(of module: ModuleDescription = ModuleDescription()) { self.module = module }
 
     /// A source and its tokens; nil if it can't be read.
     func file(at path: String) -> TokenizedFile? {
         if let file = files[path] { return file }
-        let file = TokenizedFile(path: path)
+        let file = (try? FileAccess.contents(of: path)).map { TokenizedFile($0) }
         files[path] = file
         return file
     }
@@ -38,7 +37,7 @@ import InClassTesting
 import TestEvents
 
 extension TestedSources {
-    /// Creates sources of which this is what they say.
+    /// Creates sources with these lists and functions.
     convenience init(of module: ModuleDescription = ModuleDescription(), holding scan: SourceScan) {
         self.init(of: module)
         self.scan = scan

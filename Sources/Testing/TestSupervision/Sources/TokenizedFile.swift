@@ -61,12 +61,6 @@ package final class TokenizedFile {
         while readToken() {}
     }
 
-    /// Splits a file into tokens; nil if it can't be read.
-    convenience init?(path: String) {
-        guard let bytes = try? FileAccess.contents(of: path) else { return nil }
-        self.init(bytes)
-    }
-
     /// Returns whether the source has a token of this index.
     func has(_ index: Int) -> Bool {
         while index >= tokens.count { if !readToken() { return false } }
@@ -75,7 +69,7 @@ package final class TokenizedFile {
 
     // MARK: Text
 
-    /// The text of a token, of a string what is between its quotes; empty behind the last token.
+    /// The text of a token, without the quotes of a string; empty behind the last token.
     package func text(_ index: Int) -> String {
         guard has(index) else { return "" }
         let token = tokens[index]
@@ -108,15 +102,11 @@ package final class TokenizedFile {
     ///
     /// - Complexity: O(log *n*) in the lines.
     func line(at offset: Int) -> Int {
-        var (low, high) = (0, lineStarts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if lineStarts[middle] <= offset { low = middle + 1 } else { high = middle }
-        }
-        return low
+        let starts = lineStarts
+        return Self.firstIndex(below: starts.count) { starts[$0] > offset }
     }
 
-    /// The number of lines, the last of which may be empty.
+    /// The number of lines, including an empty last line.
     var lineCount: Int { lineStarts.count }
 
     /// The line of a token, from 1.
@@ -134,12 +124,18 @@ package final class TokenizedFile {
     func index(line: Int, column: Int) -> Int? {
         guard lineStarts.indices.contains(line - 1) else { return nil }
         let offset = lineStarts[line - 1] + column - 1
-        var (low, high) = (0, tokens.count)
+        let index = Self.firstIndex(below: tokens.count) { tokens[$0].start >= offset }
+        return index < tokens.count && tokens[index].start == offset ? index : nil
+    }
+
+    /// The first index that meets a condition. All later indices meet it, too.
+    private static func firstIndex(below count: Int, where holds: (Int) -> Bool) -> Int {
+        var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if tokens[middle].start < offset { low = middle + 1 } else { high = middle }
+            if holds(middle) { high = middle } else { low = middle + 1 }
         }
-        return low < tokens.count && tokens[low].start == offset ? low : nil
+        return low
     }
 
     // MARK: Brackets
@@ -165,7 +161,7 @@ package final class TokenizedFile {
         tokens[index].bracket < 0 ? nil : tokens[index].bracket
     }
 
-    /// What is between an opening bracket, the commas behind it and the bracket that closes it.
+    /// The tokens between an opening bracket, its commas and its closing bracket.
     package func items(ofBracket bracket: Int) -> [Range<Int>] {
         guard let end = end(ofBracket: bracket) else { return [] }
         var items: [Range<Int>] = []
@@ -182,7 +178,7 @@ package final class TokenizedFile {
 
     // MARK: Arguments
 
-    /// The bytes of the second argument of the call whose parenthesis this is, if it is one literal or one word.
+    /// The bytes of the second argument of the call with this parenthesis, if it is a single literal or word.
     func secondArgument(ofCall parenthesis: Int) -> Range<Int>? {
         guard isMark("(", parenthesis) else { return nil }
         let items = items(ofBracket: parenthesis)
@@ -270,8 +266,8 @@ extension TokenizedFile: SelfTesting {
                 kind: .expectation, path: path, line: 2, column: 12, got: "7", expected: row.expected)
             let scan = SourceScan(sources: [path], module: "M")
             let fix = try? LiteralFix.find(
-                for: issue, of: test, in: TokenizedFile(path: path), isAsCompiled: true
-            ) { scan.entry(of: test)?.table?.rows }
+                for: issue, of: test, in: TestedSources().file(at: path), isAsCompiled: true
+            ) { scan.entry(of: test)?.rows }
             expectEqual(fix?.literal, row.literal, row.table)
             if let fix {
                 expectEqual(fix.start.line, 1)

@@ -55,15 +55,10 @@ struct ListCheck {
             findUnlisted(name, type)
             for entry in type.entries where evident.isSuperset(of: entry.conditions) {
                 guard let function = entry.function, function != entry.name else { continue }
-                warn(entry.place, "entry '\(entry.name)' of \(name) runs '\(function)'")
+                let text = "entry '\(entry.name)' of \(name) runs '\(function)'"
+                warnings.append(SourceWarning(place: entry.place, text: text))
             }
         }
-    }
-
-    private mutating func warn(_ place: SourcePlace, _ text: String, fixIt: SourceFixIt? = nil) {
-        var warning = SourceWarning(place: place, text: text)
-        warning.fixIt = fixIt
-        warnings.append(warning)
     }
 
     // MARK: Duplicate entries
@@ -107,15 +102,17 @@ struct ListCheck {
         let isOfAnyName = type.parents.contains { $0.isAdded && Self.protocols.contains($0.name) }
         for (list, parent) in effectiveLists(of: type)
         where evident.isSuperset(of: list.conditions) && isAsCompiled(list.place.path) {
-            for entry in list.isLiteral ? list.entries : []
-            where !planned.take(entry.name, of: name, orOfAny: isOfAnyName && parent == nil) {
-                lost.append(
-                    LostEntry(
-                        typeName: name, testName: entry.name, place: entry.place,
-                        reason: reason(name, type, list, parent)))
+            var entries: [ListedTest?] = []
+            if list.isLiteral {
+                let isOfAnyName = isOfAnyName && parent == nil
+                entries = list.entries.filter { !planned.take($0.name, of: name, orOfAny: isOfAnyName) }
+            } else if parent == nil, list.isOfUnitTests, !planned.has(name), refusals[name] == nil {
+                entries = [nil]
             }
-            if !list.isLiteral, parent == nil, list.isOfUnitTests, !planned.has(name), refusals[name] == nil {
-                lost.append(LostEntry(typeName: name, place: list.place, reason: reason(name, type, list, parent)))
+            lost += entries.map { entry in
+                LostEntry(
+                    typeName: name, testName: entry?.name, place: entry?.place ?? list.place,
+                    reason: reason(name, type, list, parent))
             }
         }
     }
@@ -166,11 +163,10 @@ struct ListCheck {
                 })
             else { continue }
             let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
-            warn(
-                test.place, "test '\(test.name)' of \(name) is in no list and does not run\(rest)",
-                fixIt: type.lists.lazy.compactMap(\.insertion).first.map {
-                    SourceFixIt(at: $0, inserting: "\(entry), ")
-                })
+            let text = "test '\(test.name)' of \(name) is in no list and does not run\(rest)"
+            let insertion = type.lists.lazy.compactMap(\.insertion).first
+            let fixIt = insertion.map { SourceFixIt(at: $0, inserting: "\(entry), ") }
+            warnings.append(SourceWarning(place: test.place, text: text, fixIt: fixIt))
         }
     }
 
@@ -240,13 +236,17 @@ private struct PlannedNames {
 
     func has(_ typeName: String) -> Bool { counts[typeName] != nil || counts[Self.unknown(typeName)] != nil }
 
+    private func hasLeft(_ testName: String, _ key: String) -> Bool { counts[key]?[testName] ?? 0 > 0 }
+
     /// Takes a name for an entry, if need be from a type without a known list.
     ///
     /// - Returns: false if no such name is left.
     mutating func take(_ testName: String, of typeName: String, orOfAny isOfAnyName: Bool) -> Bool {
-        let keys = [typeName, Self.unknown(typeName)] + (isOfAnyName ? counts.keys.filter { $0.hasPrefix("?") } : [])
-        guard let key = keys.first(where: { counts[$0]?[testName] ?? 0 > 0 }) else { return false }
-        counts[key]?[testName, default: 1] -= 1
+        var key: String? = hasLeft(testName, typeName) ? typeName : nil
+        key = key ?? [Self.unknown(typeName)].first { hasLeft(testName, $0) }
+        if key == nil, isOfAnyName { key = counts.keys.first { $0.hasPrefix("?") && hasLeft(testName, $0) } }
+        guard let key else { return false }
+        counts[key]?[testName]? -= 1
         return true
     }
 }

@@ -6,86 +6,79 @@ import TestEvents
 extension SourceParser {
     /// Reads the list whose name is at an index.
     ///
-    /// - Returns: the list, and the index of the bracket or brace that ends it.
+    /// - Returns: the list, and the index behind it.
     func list(namedAt nameIndex: Int) -> (list: WrittenList, end: Int) {
         var start = nameIndex + 1
         // The type has no brace and no equals sign.
         while file.has(start), !file.isMark("{", start), !file.isMark("=", start) { start += 1 }
-        var bracket = start
-        while file.has(bracket), !file.opensBracket(bracket) { bracket += 1 }
-        let end = file.end(ofBracket: bracket) ?? file.tokens.count
+        let isStored = file.isMark("=", start)
+        var (bracket, end) = (start, start)
+        repeat {
+            while file.has(bracket), !file.opensBracket(bracket) { bracket += 1 }
+            end = file.next(bracket)
+            // More lists and closures belong to an initial value.
+            bracket = end
+            while ["+", ".", "each", "timeLimit"].contains(file.mark(bracket)) { bracket += 1 }
+        } while isStored && file.opensBracket(bracket)
         // A property of another type has no tests.
         let isList = (nameIndex..<start).contains { file.isWord("TestSelectors", $0) }
         var list = WrittenList(
             place: place(nameIndex), conditions: allConditions,
             isOverride: modifiers(before: nameIndex - 1).contains("override"),
-            isOfUnitTests: isList && file.isWord("testSelectors", nameIndex))
-        let value = start + (file.isWord("return", start + 1) ? 2 : 1)
-        if isList, let end = list.isOfUnitTests ? sum(at: value, &list) : lists(at: value, &list) {
-            list.isLiteral = file.isMark("=", start) || file.isMark("}", end)
-        }
-        if !list.isLiteral { list.entries = keys(in: start..<end) }
+            isOfUnitTests: isList && file.isWord("testSelectors", nameIndex),
+            isLiteral: isList && !(isStored && ["+", ".", "?"].contains(file.mark(end))))
+        read(
+            start + 1..<max(start + 1, isStored ? end : end - 1), into: &list, isOfLists: !list.isOfUnitTests && isList)
         // Only in a list of literals is it known that a new entry goes into one of them.
         if !list.isLiteral || !list.isOfUnitTests { list.insertion = nil }
-        list.names = testNames(in: start..<end)
+        list.names = testNames(in: start..<min(end, file.tokens.count))
         return (list, end)
+    }
+
+    /// Reads the entries of an expression: literals, literals with a limit and tables, joined by `+`. Anything else makes the
+    /// list one that isn't literal, and may still have literals in it.
+    ///
+    /// - Parameter isOfLists: whether the values of a literal are lists, as in `["slow": [...], "network": [...]]`.
+    private func read(_ range: Range<Int>, into list: inout WrittenList, isOfLists: Bool = false) {
+        var (index, innerCount) = (range.lowerBound, 0)
+        func add(_ entry: ListedTest) {
+            list.entries.append(entry)
+            // Conditions in the list may hold or not.
+            list.entries[list.entries.count - 1].conditions += Array(repeating: "", count: max(0, innerCount))
+        }
+        while index < range.upperBound {
+            if let table = table(at: index) {
+                add(table.entry)
+                index = table.end
+            } else if file.isMark("[", index) {
+                if list.insertion == nil, !file.isMark(":", index + 1) {
+                    list.insertion = file.place(at: file.tokens[index].end, in: path)
+                }
+                for item in file.items(ofBracket: index) {
+                    let key = item.lowerBound
+                    if isOfLists, let colon = colon(in: item) {
+                        read(colon + 1..<item.upperBound, into: &list)
+                    } else if file.isString(key), file.isMark(":", key + 1), isPlainString(key) {
+                        add(entry(at: item))
+                    }
+                }
+                index = file.next(index)
+            } else if file.isMark(".", index), file.isWord("timeLimit", index + 1), file.opensBracket(index + 2) {
+                for argument in file.items(ofBracket: index + 2).dropFirst() { read(argument, into: &list) }
+                index = file.next(index + 2)
+            } else {
+                if !file.isMark("+", index), !file.isWord("return", index) { list.isLiteral = false }
+                if file.isMark("#", index) {
+                    innerCount += file.isWord("if", index + 1) ? 1 : file.isWord("endif", index + 1) ? -1 : 0
+                }
+                index += 1
+            }
+        }
     }
 
     private func testNames(in range: Range<Int>) -> Set<String> {
         let words = range.lazy.filter { self.file.tokens[$0].kind == .word }
         return Set(words.map(name).filter(Self.isTestName))
-    }
-
-    /// Reads literals and tables that are joined.
-    ///
-    /// - Returns: the index behind them, or nil for anything else.
-    private func sum(at start: Int, _ list: inout WrittenList) -> Int? {
-        guard var end = part(at: start, &list) else { return nil }
-        while file.isMark("+", end) {
-            guard let next = part(at: end + 1, &list) else { return nil }
-            end = next
-        }
-        return [".", "?", "(", "{"].contains(file.mark(end)) ? nil : end
-    }
-
-    /// Reads a literal, one with a limit, or a table.
-    ///
-    /// - Returns: the index behind it, or nil for anything else.
-    private func part(at start: Int, _ list: inout WrittenList) -> Int? {
-        if let table = table(at: start) {
-            list.entries.append(table.entry)
-            return table.end
-        }
-        if file.isMark(".", start), file.isWord("timeLimit", start + 1), file.isMark("(", start + 2) {
-            let items = file.items(ofBracket: start + 2)
-            guard items.count > 1, let end = sum(at: items[1].lowerBound, &list), file.isMark(")", end) else {
-                return nil
-            }
-            return end + 1
-        }
-        guard file.isMark("[", start), let end = file.end(ofBracket: start) else { return nil }
-        if list.insertion == nil, !file.isMark(":", start + 1) {
-            list.insertion = file.place(at: file.tokens[start].end, in: path)
-        }
-        for key in file.items(ofBracket: start).map(\.lowerBound)
-        where file.isString(key) && file.isMark(":", key + 1) && isPlainString(key) {
-            list.entries.append(entry(at: key))
-        }
-        return end + 1
-    }
-
-    /// Reads the lists in `["slow": [...], "network": .timeLimit(.milliseconds(5), [...])]`.
-    ///
-    /// - Returns: the index behind it, or nil for anything else.
-    private func lists(at start: Int, _ list: inout WrittenList) -> Int? {
-        guard file.isMark("[", start), let end = file.end(ofBracket: start),
-            !["+", ".", "?", "("].contains(file.mark(end + 1))
-        else { return nil }
-        // `[:]` has no key.
-        for item in file.items(ofBracket: start) where item.count > 1 {
-            guard let colon = colon(in: item), sum(at: colon + 1, &list) == item.upperBound else { return nil }
-        }
-        return end + 1
     }
 
     /// The first colon that is in no inner bracket.
@@ -101,14 +94,11 @@ extension SourceParser {
         return !name.contains("\\") && !name.contains("\n")
     }
 
-    private func entry(at key: Int) -> ListedTest {
-        var end = key
-        while file.has(end + 1), !file.isMark(",", end + 1), !file.closesBracket(end + 1) {
-            end = file.next(end + 1) - 1
-        }
+    private func entry(at item: Range<Int>) -> ListedTest {
+        let key = item.lowerBound
         return ListedTest(
             name: file.text(key), function: listedFunction(behind: key + 2), place: place(key),
-            lastLine: file.line(min(end, file.tokens.count - 1)), conditions: otherConditions)
+            lastLine: file.line(item.upperBound - 1), conditions: otherConditions)
     }
 
     /// The function of an entry `testA` or `fixture(testA)`.
@@ -146,28 +136,6 @@ extension SourceParser {
             entry.lastLineOfRows = min(file.line(bracket - 1), lineOfClosure - 1)
         }
         return (entry, end)
-    }
-
-    /// The keys and tables in a list that is not literal. A key of any dictionary may be an entry.
-    private func keys(in range: Range<Int>) -> [ListedTest] {
-        var entries: [ListedTest] = []
-        var innerCount = 0
-        for index in range {
-            var entry: ListedTest?
-            if file.isMark("#", index) {
-                innerCount += file.isWord("if", index + 1) ? 1 : file.isWord("endif", index + 1) ? -1 : 0
-            } else if file.isWord("each", index) {
-                let isMember = file.isMark(".", index - 1) && !file.isWord("Self", index - 2)
-                entry = table(at: index - (isMember ? 1 : 0))?.entry
-            } else if file.isString(index), file.isMark(":", index + 1), !file.isMark("[", index + 2) {
-                entry = self.entry(at: index)
-            }
-            guard var entry else { continue }
-            // Conditions in the list may hold or not.
-            entry.conditions += Array(repeating: "", count: max(0, innerCount))
-            entries.append(entry)
-        }
-        return entries
     }
 }
 

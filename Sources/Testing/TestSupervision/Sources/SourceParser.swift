@@ -294,7 +294,7 @@ final class SourceParser {
 
     private func parseList() {
         let (list, end) = list(namedAt: index + 1)
-        index = end + 1
+        index = end
         if let typeName { types[typeName, default: ScannedType()].lists.append(list) }
     }
 

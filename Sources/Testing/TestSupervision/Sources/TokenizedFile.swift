@@ -151,8 +151,6 @@ package final class TokenizedFile {
         has(index) && (tokens[index].partner < 0 || tokens[index].partner > index)
     }
 
-    func closesBracket(_ index: Int) -> Bool { has(index) && 0..<index ~= tokens[index].partner }
-
     /// The token behind another, or behind the bracket that it opens.
     func next(_ index: Int) -> Int { max(index, end(ofBracket: index) ?? tokens.count) + 1 }
 

@@ -13,7 +13,9 @@ final class SourceParser {
     /// The names of the types that other sources can't see.
     private(set) var privateTypes: Set<String> = []
     private var actors: Set<String> = []
-    /// The bodies of types, each before the one around it.
+    /// The lines of a type or an extension.
+    typealias TypeBody = (typeName: String, path: String, lines: ClosedRange<Int>)
+    /// The bodies of types, each before the body around it.
     private(set) var bodies: [TypeBody] = []
     private var index = 0
     /// The owner of each open brace.
@@ -73,7 +75,7 @@ final class SourceParser {
         case UInt8(ascii: "}"):
             switch scopes.popLast() {
             case .type(let name, let line, _):
-                bodies.append(TypeBody(typeName: name, path: path, lines: line...max(line, file.line(index))))
+                bodies.append((name, path, line...max(line, file.line(index))))
             case .test(let typeName, let number): types[typeName]?.declared[number].lastLine = file.line(index)
             case .code, nil: break
             }
@@ -183,7 +185,7 @@ final class SourceParser {
         let parents = parents(behind: index)
         if parents.isEmpty { return }
         types[name, default: ScannedType()].parents += parents.map {
-            ScannedType.Parent(name: $0, isAdded: isExtension, conditions: allConditions)
+            ($0, isExtension, allConditions)
         }
     }
 

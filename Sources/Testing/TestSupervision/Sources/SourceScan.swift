@@ -40,13 +40,6 @@ struct ListedTest: Equatable {
     }
 }
 
-/// The lines of a type or an extension.
-struct TypeBody: Equatable {
-    var typeName: String
-    var path: String
-    var lines: ClosedRange<Int>
-}
-
 /// A list as it is written.
 struct WrittenList: Equatable {
     var place: SourcePlace
@@ -67,17 +60,9 @@ struct WrittenList: Equatable {
 
 /// The lists and test functions of one type and its extensions.
 struct ScannedType {
-    /// A name behind the colon of a declaration or an extension.
-    struct Parent {
-        var name: String
-        /// A Boolean value that indicates whether an extension adds it.
-        var isAdded: Bool
-        /// The `#if` around the statement.
-        var conditions: [String]
-    }
-
     var lists: [WrittenList] = []
-    var parents: [Parent] = []
+    /// The names behind colons, of which extensions add some, and the `#if` around them.
+    var parents: [(name: String, isAdded: Bool, conditions: [String])] = []
     var declared: [DeclaredTest] = []
     /// The names `test…` that are used under `#if` that are not about tests, and these.
     var conditionalNames: [(name: String, conditions: [String])] = []
@@ -100,7 +85,7 @@ struct SourceScan {
     /// Private types of one name in several files are called `File.swift:Type`.
     private(set) var types: [String: ScannedType] = [:]
     /// The bodies of all types, each before the one around it.
-    private var bodies: [TypeBody] = []
+    private var bodies: [SourceParser.TypeBody] = []
     /// The number of lines of each source that mentions tests.
     private var lineCounts: [String: Int] = [:]
 
@@ -133,7 +118,7 @@ struct SourceScan {
             }
             for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
             lineCounts[file.path] = file.file.lineCount
-            bodies += file.bodies.map { TypeBody(typeName: key($0.typeName), path: $0.path, lines: $0.lines) }
+            bodies += file.bodies.map { (key($0.typeName), $0.path, $0.lines) }
         }
     }
 

@@ -1,4 +1,4 @@
-// A Swift source and its tokens, with the brackets among them. How the source is split is in `SwiftLexer.swift`.
+// A Swift source and its tokens, with the brackets among them. How the source is split is in `TokenizedFile+Lexer.swift`.
 
 internal import InClassSystem
 import TestEvents

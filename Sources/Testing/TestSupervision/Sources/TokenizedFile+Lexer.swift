@@ -263,9 +263,9 @@ extension TokenizedFile {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-enum SwiftLexerTests {}
+enum LexerTests {}
 
-extension SwiftLexerTests: SelfTesting {
+extension LexerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSplits": testSplits,

@@ -110,7 +110,7 @@ struct MutantFinder {
 
     private func isOperator(_ index: Int) -> Bool {
         tokens.indices.contains(index) && tokens[index].kind == .punctuation
-            && TokenizedFile.isOperator(file.bytes[tokens[index].start])
+            && TokenizedFile.isOperator(file.base[tokens[index].start])
     }
 
     private mutating func addOperator(_ index: Int) {
@@ -199,10 +199,8 @@ struct MutantFinder {
         tokens[range.lowerBound].start..<tokens[min(range.upperBound, tokens.count) - 1].end
     }
 
-    private func byte(before index: Int) -> UInt8 { tokens[index].start > 0 ? file.bytes[tokens[index].start - 1] : 0 }
-    private func byte(behind index: Int) -> UInt8 {
-        tokens[index].end < file.bytes.count ? file.bytes[tokens[index].end] : 0
-    }
+    private func byte(before index: Int) -> UInt8 { tokens[index].start > 0 ? file.base[tokens[index].start - 1] : 0 }
+    private func byte(behind index: Int) -> UInt8 { file.base[tokens[index].end] }
 
     /// Returns whether a token is within braces and no other brackets inside them.
     private func isInBraces(_ index: Int) -> Bool { file.isMark("{", tokens[index].bracket) }

@@ -190,6 +190,9 @@ extension WrittenListTests: SelfTesting {
             ("testSelectors: TestSelectors { .timeLimit(.milliseconds(5), .each(\"t\", rows, t)) }", ["t"]),
             ("testSelectors: TestSelectors { .each(name, rows, t) }", nil),
             ("testSelectors: TestSelectors = .each(\"t\", rows, t)\n", ["t"]),
+            ("testSelectors: TestSelectors = [\"a\": a] + .each(\"t\", rows) { f() } + [\"b\": b]\n", ["a", "t", "b"]),
+            ("testSelectors: TestSelectors = .timeLimit(.seconds(5), [\"a\": a])\n", ["a"]),
+            ("testSelectors: TestSelectors = [\"a\": a].others", nil),
             ("testSelectors: TestSelectors { each(\"t\", rows) { $0.t($1) }.x }", nil),
             ("testSelectorsByType: [TestType: TestSelectors] { [\"slow\": .each(\"t\", [1: 2]) { f($0) }] }", ["t"]),
             ("testSelectors: TestSelectors { TestSelectors(rows.map { (\"a\", $0) }) }", nil),
@@ -197,11 +200,13 @@ extension WrittenListTests: SelfTesting {
             ("testSelectors: TestSelectors { helper }", nil),
             ("testSelectors: TestSelectors {\n#if X\n[\"a\": a]\n#else\n[\"b\": b]\n#endif\n}", nil),
             (
-                "testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"a\": a], .net: [\"b\": b, \"c\": { x[1: 2] }]] }",
+                "testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"a\": a], "
+                    + ".net: [\"b\": b, \"c\": { x[1: 2] }]] }",
                 ["a", "b", "c"]
             ),
             (
-                "testSelectorsByType: [TestType: TestSelectors] { [\"slow\": .timeLimit(.milliseconds(5), [\"a\": a]), \"x\": [:]] }",
+                "testSelectorsByType: [TestType: TestSelectors] { "
+                    + "[\"slow\": .timeLimit(.milliseconds(5), [\"a\": a]), \"x\": [:]] }",
                 ["a"]
             ),
             ("testSelectorsByType: [TestType: TestSelectors] { [\"slow\": slow, \"x\": [\"a\": a]] }", nil),

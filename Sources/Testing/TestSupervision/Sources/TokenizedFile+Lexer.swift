@@ -36,12 +36,13 @@ extension TokenizedFile {
     @discardableResult private func step() -> Bool {
         let start = state.offset
         let byte = base[start]
+        var end = start &+ 1
         if byte <= 0x20 {
-            state.offset = start &+ 1
+            while end < count, base[end] <= 0x20 { end &+= 1 }
+            state.offset = end
             return false
         }
         if Self.isWord(byte) {
-            var end = start &+ 1
             if byte == 0x60, let rawEnd = endOfRawIdentifier() { return add(.word, to: rawEnd) }
             while Self.isWord(base[end]) { end &+= 1 }
             return add(.word, to: end)

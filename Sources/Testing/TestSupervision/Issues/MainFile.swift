@@ -16,7 +16,7 @@ struct MainFile {
             // Leaves out conditions such as `if let`.
             (file.isWord("let", index) || file.isWord("var", index)) && file.bracket(around: index) == nil
                 && (index == 0 || file.line(index - 1) < file.line(index) || file.isMark("@", index - 2)
-                    || SourceParser.modifierNames.contains(file.mark(index - 1)))
+                    || !file.modifiers(before: index).isEmpty)
         }
         names = Set(keywords.map { file.text(file.isMark("(", $0 + 1) ? $0 + 2 : $0 + 1) })
         if names.isEmpty { return nil }
@@ -55,7 +55,7 @@ extension MainFile: SelfTesting {
         let text = """
             import A
             @MainActor private let config = Config()
-            var (count) = 0
+            nonisolated(unsafe) var (count) = 0
             do {
               var local = 1
             }

@@ -24,7 +24,7 @@ extension SourceParser {
         let isList = (nameIndex..<start).contains { file.isWord("TestSelectors", $0) }
         var list = WrittenList(
             place: place(nameIndex), conditions: allConditions,
-            isOverride: modifiers(before: nameIndex - 1).contains("override"),
+            isOverride: file.modifiers(before: nameIndex - 1).contains("override"),
             isOfUnitTests: isList && file.isWord("testSelectors", nameIndex),
             isLiteral: isList && !(isStored && ["+", ".", "?"].contains(file.mark(end))))
         read(

@@ -129,33 +129,6 @@ final class SourceParser {
         "if DEBUG | | IN_CLASS_TESTS ", "if IN_CLASS_TESTS | | DEBUG ", "if ( DEBUG | | IN_CLASS_TESTS ) ", "if true ",
     ]
 
-    static let modifierNames: Set = [
-        "borrowing", "class", "consuming", "fileprivate", "final", "func", "indirect", "internal", "isolated",
-        "mutating",
-        "nonisolated", "open", "override", "package", "private", "public", "static", "unsafe", "var",
-        "weak",
-    ]
-
-    /// The modifiers in front of a keyword.
-    func modifiers(before keyword: Int) -> Set<String> {
-        var modifiers: Set<String> = []
-        var position = keyword - 1
-        while position >= 0 {
-            // Arguments are those of an attribute, or of `private(set)`.
-            if file.isMark(")", position) { position = file.tokens[position].partner - 1 }
-            let word = file.mark(position)
-            if file.isMark("@", position - 1) {
-                position -= 2
-            } else if Self.modifierNames.contains(word) {
-                modifiers.insert(word)
-                position -= 1
-            } else {
-                break
-            }
-        }
-        return modifiers
-    }
-
     /// The type whose body the present token is in.
     private var typeName: String? {
         if case .type(let name, _, _)? = scopes.last { name } else { nil }
@@ -164,11 +137,11 @@ final class SourceParser {
     private func parseType() {
         let start = index
         index += 1
-        if file.isWord("class", start), Self.modifierNames.contains(file.mark(index)) { return }
+        if file.isWord("class", start), TokenizedFile.modifierNames.contains(file.mark(index)) { return }
         let isExtension = file.isWord("extension", start)
         let isBracket = file.isMark("[", index) || file.isMark("(", index)
         guard file.has(index), file.tokens[index].kind == .word || isExtension && isBracket else { return }
-        let isPrivate = !modifiers(before: start).isDisjoint(with: ["private", "fileprivate"])
+        let isPrivate = !file.modifiers(before: start).isDisjoint(with: ["private", "fileprivate"])
         var name = parseTypeName()
         if let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) {
             name = String(name[name.index(after: dot)...])
@@ -254,7 +227,7 @@ final class SourceParser {
         var effects: Set<String> = []
         // Without a body, the next declaration follows.
         while file.has(index), file.tokens[index].kind == .word || file.isMark("(", index),
-            !Self.modifierNames.contains(file.mark(index))
+            !TokenizedFile.modifierNames.contains(file.mark(index))
         {
             effects.insert(file.mark(index))
             index = file.next(index)
@@ -265,7 +238,8 @@ final class SourceParser {
             name: name(nameIndex), place: place(nameIndex), lastLine: file.line(nameIndex),
             conditions: otherConditions)
         if end == nameIndex + 2 {
-            test.entry = entry(for: test.name, modifiers(before: start), effects, isOfActor: actors.contains(typeName))
+            test.entry = entry(
+                for: test.name, file.modifiers(before: start), effects, isOfActor: actors.contains(typeName))
         }
         pending = .test(typeName: typeName, number: types[typeName]?.declared.count ?? 0)
         types[typeName, default: ScannedType()].declared.append(test)

@@ -174,6 +174,34 @@ package final class TokenizedFile {
         return first < end ? items + [first..<end] : items
     }
 
+    // MARK: Modifiers
+
+    static let modifierNames: Set = [
+        "borrowing", "class", "consuming", "distributed", "dynamic", "fileprivate", "final", "func", "indirect",
+        "internal", "isolated", "mutating", "nonisolated", "open", "override", "package", "private", "public", "static",
+        "unsafe", "var", "weak",
+    ]
+
+    /// The modifiers in front of a keyword.
+    func modifiers(before keyword: Int) -> Set<String> {
+        var modifiers: Set<String> = []
+        var position = keyword - 1
+        while position >= 0 {
+            // Arguments are those of an attribute, or of `private(set)`.
+            if isMark(")", position) { position = tokens[position].partner - 1 }
+            let word = mark(position)
+            if isMark("@", position - 1) {
+                position -= 2
+            } else if Self.modifierNames.contains(word) {
+                modifiers.insert(word)
+                position -= 1
+            } else {
+                break
+            }
+        }
+        return modifiers
+    }
+
     // MARK: Arguments
 
     /// The bytes of the second argument of the call with this parenthesis, if it is a single literal or word.

@@ -51,39 +51,63 @@ struct Arguments {
 
     // MARK: Options
 
+    /// A condition on the formats, and the words of it for an error.
+    private struct Need: Sendable {
+        let words: String
+        let isMet: @Sendable (Arguments) -> Bool
+
+        static let delimitedInput = Need(words: "csv or tsv as IN") { $0.from.isDelimited }
+        static let delimited = Need(words: "csv or tsv on one side") { $0.from.isDelimited || $0.to.isDelimited }
+        static let csv = Need(words: "csv on one side") { $0.from == .csv || $0.to == .csv }
+        static let csvOutput = Need(words: "csv as OUT") { $0.to == .csv }
+        static let databaseInput = Need(words: "sqlite as IN") { $0.from == .sqlite }
+        static let database = Need(words: "sqlite on one side") { $0.from == .sqlite || $0.to == .sqlite }
+        static let databaseOutput = Need(words: "sqlite as OUT") { $0.to == .sqlite }
+        static let columns = Need(words: "csv, tsv, or a table of sqlite that becomes text") {
+            $0.from.isDelimited || $0.to.isDelimited || $0.from == .sqlite && $0.to != .sqlite
+        }
+        static let document = Need(words: "json, xml or a property list as IN") {
+            $0.from != .sqlite && !$0.from.isDelimited
+        }
+    }
+
     /// An option of the command line.
     private struct Option {
         let name: String
-        /// The name of the value in the help, and what it is; nil without a value.
+        /// The name of the value in the help, and its words for an error; nil without a value.
         let value: (name: String, words: String)?
+        let need: Need?
         let help: String
         let set: (inout Arguments, String) throws(UsageError) -> Void
 
         init(
-            _ name: String, _ value: (name: String, words: String)?, _ help: String,
+            _ name: String, _ value: (String, String)? = nil, needs need: Need? = nil, help: String,
             set: @escaping (inout Arguments, String) throws(UsageError) -> Void
-        ) { (self.name, self.value, self.help, self.set) = (name, value, help, set) }
+        ) { (self.name, self.value, self.need, self.help, self.set) = (name, value, need, help, set) }
 
-        static func flag(_ name: String, _ path: WritableKeyPath<Arguments, Bool>, _ help: String) -> Option {
-            Option(name, nil, help) { (arguments, _) in arguments[keyPath: path] = true }
-        }
+        static func flag(
+            _ name: String, _ path: WritableKeyPath<Arguments, Bool>, needs need: Need? = nil, _ help: String
+        ) -> Option { Option(name, needs: need, help: help) { (arguments, _) in arguments[keyPath: path] = true } }
 
         static func text(
-            _ name: String, _ value: (String, String), _ path: WritableKeyPath<Arguments, String?>, _ help: String
-        ) -> Option { Option(name, value, help) { $0[keyPath: path] = $1 } }
+            _ name: String, _ value: (String, String), _ path: WritableKeyPath<Arguments, String?>, needs need: Need,
+            _ help: String
+        ) -> Option { Option(name, value, needs: need, help: help) { $0[keyPath: path] = $1 } }
 
-        static func byte(_ name: String, _ path: WritableKeyPath<Arguments, UInt8?>, _ help: String) -> Option {
-            Option(name, ("C", "a character"), help) { (arguments, text) throws(UsageError) in
+        static func byte(
+            _ name: String, _ path: WritableKeyPath<Arguments, UInt8?>, needs need: Need, _ help: String
+        ) -> Option {
+            Option(name, ("C", "a character"), needs: need, help: help) { (arguments, text) throws(UsageError) in
                 arguments[keyPath: path] = try Arguments.byte(text, name)
             }
         }
 
-        /// An option whose value is one of some names, the first of which the help shows.
+        /// An option whose value is one of some names, of which the help shows one.
         static func choice<Value>(
             _ name: String, _ what: String, _ path: WritableKeyPath<Arguments, Value>, shown: String,
-            _ values: [String: Value], _ help: String
+            _ values: [String: Value], needs need: Need? = nil, _ help: String
         ) -> Option {
-            Option(name, (shown, "\(what == "encoding" ? "an" : "a") \(what)"), help) {
+            Option(name, (shown, "\(what == "encoding" ? "an" : "a") \(what)"), needs: need, help: help) {
                 (arguments, text) throws(UsageError) in
                 arguments[keyPath: path] = try Arguments.choice(text, what, values)
             }
@@ -96,30 +120,30 @@ struct Arguments {
             .choice("--from", "format", \.chosenFrom, shown: "FORMAT", formats, "the format of IN"),
             .choice("--to", "format", \.chosenTo, shown: "FORMAT", formats, "the format of OUT"),
             .text(
-                "--table", ("NAME", "a name"), \.table,
+                "--table", ("NAME", "a name"), \.table, needs: .database,
                 "the only table that is read of a sqlite database; the one that is made of other formats"),
             .text(
-                "--query", ("SQL", "a statement"), \.query,
+                "--query", ("SQL", "a statement"), \.query, needs: .databaseInput,
                 "what is read of a sqlite database: the rows of one statement that only reads"),
             Option(
-                "--columns", ("NAMES", "names"),
-                """
-                the columns, separated by commas, in their order: those that are read of csv, tsv and of one
-                table of a database, or else those that are written to csv and tsv
-                """
+                "--columns", ("NAMES", "names"), needs: .columns,
+                help: """
+                    the columns, separated by commas, in their order: those that are read of csv, tsv and of one
+                    table of a database, or else those that are written to csv and tsv
+                    """
             ) { (arguments, value) throws(UsageError) in try arguments.setColumns(value) },
             .text(
-                "--records", ("PATH", "a path"), \.records,
+                "--records", ("PATH", "a path"), \.records, needs: .document,
                 """
                 keys with slashes between them: what is there is the array of records that is converted, such
                 as channel/item of a feed in xml; the root of xml has no name in it
                 """),
-            Option("--replace", nil, "replace a database that is there") { (arguments, _) throws(UsageError) in
+            Option("--replace", help: "replace a database that is there") { (arguments, _) throws(UsageError) in
                 try arguments.setExisting(.replace)
             },
             Option(
-                "--append", nil,
-                "add to a database that is there, in one transaction: rows to tables that it has, other tables"
+                "--append", needs: .databaseOutput,
+                help: "add to a database that is there, in one transaction: rows to tables that it has, other tables"
             ) { (arguments, _) throws(UsageError) in try arguments.setExisting(.append) },
             .flag("--pretty", \.isPretty, "one line for each element and member, indented (json, xml, openstep)"),
             .flag(
@@ -132,40 +156,42 @@ struct Arguments {
     private static var delimitedOptions: [Option] {
         [
             Option(
-                "--types", ("TYPES", "types"),
-                """
-                the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
-                NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
-                """
+                "--types", ("TYPES", "types"), needs: .delimitedInput,
+                help: """
+                    the types of the fields of csv and tsv, where OUT has types: none makes all of them strings;
+                    NAME=TYPE,… sets those of columns, to text, number, integer, real, bool, date or auto
+                    """
             ) { (arguments, value) throws(UsageError) in
                 for item in value.split(separator: ",", omittingEmptySubsequences: false) {
                     try arguments.setType(item)
                 }
             },
-            .byte("--delimiter", \.delimiter, "what is between the fields of csv"),
+            .byte("--delimiter", \.delimiter, needs: .csv, "what is between the fields of csv"),
             .byte(
-                "--to-delimiter", \.writtenDelimiter,
+                "--to-delimiter", \.writtenDelimiter, needs: .csvOutput,
                 "what is between the fields of csv in OUT, if IN has another delimiter"),
             .flag(
-                "--no-header", \.hasNoHeader, "the first record of csv and tsv has no names; records are arrays"),
-            .byte("--comment", \.comment, "the byte that begins comment lines of csv and tsv"),
+                "--no-header", \.hasNoHeader, needs: .delimited,
+                "the first record of csv and tsv has no names; records are arrays"),
+            .byte("--comment", \.comment, needs: .delimitedInput, "the byte that begins comment lines of csv and tsv"),
             .choice(
                 "--encoding", "encoding", \.csv.encoding, shown: "NAME",
-                ["utf-8": .utf8, "latin1": .latin1, "windows-1252": .windows1252],
+                ["utf-8": .utf8, "latin1": .latin1, "windows-1252": .windows1252], needs: .delimitedInput,
                 "the encoding of csv and tsv in IN: utf-8, latin1 or windows-1252"),
             .choice(
                 "--short-records", "policy", \.csv.shortRecords, shown: "omit", ["reject": .reject, "omit": .omit],
+                needs: .delimitedInput,
                 "leave out the fields that records of csv and tsv do not have; or else (reject) they are errors"),
             .choice(
                 "--long-records", "policy", \.csv.longRecords, shown: "ignore",
-                ["reject": .reject, "ignore": .ignore, "keep": .keep(under: "more")],
+                ["reject": .reject, "ignore": .ignore, "keep": .keep(under: "more")], needs: .delimitedInput,
                 "leave out the fields beyond those of the header; keep makes them an array called more"),
             .choice(
                 "--stray-quotes", "policy", \.csv.bareQuotes, shown: "keep", ["reject": .reject, "keep": .keep],
-                "quotes within a field that does not begin with one are text"),
+                needs: .delimitedInput, "quotes within a field that does not begin with one are text"),
             .choice(
                 "--duplicate-names", "policy", \.csv.duplicateNames, shown: "keep",
-                ["reject": .reject, "keep": .keep],
+                ["reject": .reject, "keep": .keep], needs: .delimitedInput,
                 "columns of csv and tsv may have the same name, for an OUT that may have so"),
         ]
     }
@@ -233,6 +259,7 @@ struct Arguments {
     init(_ words: [String]) throws(UsageError) {
         var paths: [String] = []
         var words = words[...]
+        var needs: [(option: String, need: Need)] = []
         let options = Self.options
         while let word = words.popFirst() {
             if word == "--" {
@@ -256,8 +283,9 @@ struct Arguments {
                 throw UsageError(message: "the option \(name) takes no value, got '\(value)'")
             }
             try option.set(&self, value ?? "")
+            if let need = option.need { needs.append((name, need)) }
         }
-        if !wantsHelp { try complete(paths) }
+        if !wantsHelp { try complete(paths, needs) }
     }
 
     private mutating func setExisting(_ wanted: ExistingOutput) throws(UsageError) {
@@ -318,13 +346,18 @@ struct Arguments {
     // MARK: Checking
 
     /// Sets files and formats, and checks that they fit the options.
-    private mutating func complete(_ paths: [String]) throws(UsageError) {
+    private mutating func complete(
+        _ paths: [String], _ needs: [(option: String, need: Need)]
+    ) throws(UsageError) {
         guard paths.count == 2 else {
             throw UsageError(message: "expected IN and OUT, got \(paths.count) file name\(paths.count == 1 ? "" : "s")")
         }
         (input, output) = (paths[0], paths[1])
         from = try Self.format(chosenFrom, ofFile: input, option: "--from")
         to = try Self.format(chosenTo, ofFile: output, option: "--to")
+        if let (option, need) = needs.first(where: { !$0.need.isMet(self) }) {
+            throw UsageError(message: "the option \(option) needs \(need.words)")
+        }
         if let mistake = mistakes.first(where: \.isMade) { throw UsageError(message: mistake.message) }
     }
 
@@ -336,37 +369,14 @@ struct Arguments {
     }
 
     private var mistakes: [(isMade: Bool, message: String)] {
-        let isDelimited = from.isDelimited || to.isDelimited
-        let isPlain =
-            csv.encoding == .utf8 && csv.shortRecords == .reject && csv.longRecords == .reject
-            && csv.bareQuotes == .reject && csv.duplicateNames == .reject && comment == nil
-        return [
+        [
             (from == .sqlite && input == "-", "a database is read from a file, not from -"),
             (to == .sqlite && output == "-", "a database is written to a file, not to -"),
-            (existing == .append && to != .sqlite, "the option --append needs sqlite as OUT"),
-            (table != nil && from != .sqlite && to != .sqlite, "the option --table needs sqlite on one side"),
-            (query != nil && from != .sqlite, "the option --query needs sqlite as IN"),
             (
                 query != nil && columns != nil && !to.isDelimited,
                 "the columns of --query are those that it selects"
             ),
             (query != nil && table != nil && to != .sqlite, "expected --table or --query, got both"),
-            (
-                columns != nil && !isDelimited && (from != .sqlite || to == .sqlite),
-                "the option --columns needs csv, tsv, or a table of sqlite that becomes text"
-            ),
-            (hasNoHeader && !isDelimited, "the option --no-header needs csv or tsv on one side"),
-            (
-                (csv.fieldType != .inferred || !csv.fieldTypes.isEmpty) && !from.isDelimited,
-                "the option --types needs csv or tsv as IN"
-            ),
-            (!isPlain && !from.isDelimited, "the options for what csv may have need csv or tsv as IN"),
-            (
-                records != nil && (from == .sqlite || from.isDelimited),
-                "the option --records needs json, xml or a property list as IN"
-            ),
-            (writtenDelimiter != nil && to != .csv, "the option --to-delimiter needs csv as OUT"),
-            (delimiter != nil && from != .csv && to != .csv, "the option --delimiter needs csv on one side"),
             (
                 comment != nil && comment == dialect(delimiter: delimiter, of: from).delimiter,
                 "the options --comment and --delimiter need different characters"
@@ -438,7 +448,7 @@ extension Arguments: SelfTesting {
                 ["a.csv", "b.json", "--types", "text"], "expected none or NAME=TYPE in the option --types, got 'text'"
             ),
             (["a.csv", "b.json", "--encoding", "latin"], "there is no encoding 'latin'; did you mean 'latin1'?"),
-            (["a.json", "b.csv", "--stray-quotes", "keep"], "the options for what csv may have need csv or tsv as IN"),
+            (["a.json", "b.csv", "--stray-quotes", "keep"], "the option --stray-quotes needs csv or tsv as IN"),
             (["a.csv", "b.json", "--comment", ","], "the options --comment and --delimiter need different characters"),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]

@@ -4,6 +4,7 @@
 import InClassTesting
 import PlistStreaming
 import SQLiteStreaming
+import XMLStreaming
 
 enum ConversionFormatTests {}
 

@@ -51,62 +51,15 @@ struct DatabaseCopy {
         }
     }
 
-    /// Copies a table with its row ids, constraints and indexes; false for what is no ordinary table.
+    /// Copies a table; returns false for a view or a virtual table.
     func copyTable(_ name: String) throws(StreamError) -> Bool {
         do throws(SQLiteError) {
-            let kinds = try target.rows(ofPragma: "table_list", name, inSchema: "source") { (row) throws(SQLiteError) in
-                (name: try row.text(at: 1) ?? name, type: try row.text(at: 2), hasRowID: row.integer(at: 4) == 0)
-            }
-            guard let (name, type, hasRowID) = kinds.first, type == "table" else { return false }
-            let schema = "SELECT sql FROM source.sqlite_schema WHERE type = 'table' AND name = ?"
-            guard let sql = try target.value(schema, [name])?.text else { return false }
-            // One statement: a file that somebody has made may have others behind it, which SQLite itself never runs.
-            try target.run(sql)
-            try copyRows(name, hasRowID: hasRowID)
-            try copyIndexes(name)
-            try copySequence(name)
+            guard try target.copyTable(name, fromSchema: "source") else { return false }
             try warn(about: name)
             return true
         } catch {
             throw error.blamed
         }
-    }
-
-    private func copyRows(_ table: String, hasRowID: Bool) throws(SQLiteError) {
-        let columns = try target.rows(ofPragma: "table_xinfo", table, inSchema: "source") { (row) throws(SQLiteError) in
-            row.integer(at: 6) == 0 ? try row.text(at: 1) : nil
-        }
-        var names = columns.map(SQLiteName.inQuotes)
-        // Where all three names are those of columns, the ids are not to be had, by nobody.
-        let rowID = ["rowid", "_rowid_", "oid"].first { id in !columns.contains { $0.lowercased() == id } }
-        if hasRowID, let rowID { names.insert(rowID, at: 0) }
-        let list = names.joined(separator: ", ")
-        // Rows that are there are good, whatever the constraints say.
-        try target.execute("PRAGMA ignore_check_constraints = ON")
-        defer { try? target.execute("PRAGMA ignore_check_constraints = OFF") }
-        let quoted = SQLiteName.inQuotes(table)
-        try target.execute("INSERT INTO main.\(quoted) (\(list)) SELECT \(list) FROM source.\(quoted)")
-    }
-
-    private func copyIndexes(_ table: String) throws(SQLiteError) {
-        let statement = try target.prepare(
-            "SELECT sql FROM source.sqlite_schema WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL"
-        )
-        try statement.bind([table])
-        var scripts: [String] = []
-        while try statement.step() { scripts.append(try statement.text(at: 0) ?? "") }
-        for sql in scripts { try target.run(sql) }
-    }
-
-    /// The largest id that an AUTOINCREMENT table ever had.
-    private func copySequence(_ table: String) throws(SQLiteError) {
-        for schema in ["main", "source"] {
-            let known = "SELECT 1 FROM \(schema).sqlite_schema WHERE name = 'sqlite_sequence'"
-            guard try target.value(known) != nil else { return }
-        }
-        try target.run("DELETE FROM main.sqlite_sequence WHERE name = ?", [table])
-        try target.run(
-            "INSERT INTO main.sqlite_sequence SELECT name, seq FROM source.sqlite_sequence WHERE name = ?", [table])
     }
 
     private func warn(about table: String) throws(SQLiteError) {

@@ -184,13 +184,3 @@ extension SQLiteColumn {
     /// A Boolean value that indicates whether 0 and 1 are false and true, as `SQLiteReadingOptions` has it.
     var isBoolean: Bool { ["BOOL", "BOOLEAN"].contains(declaredType.uppercased()) }
 }
-
-extension [UInt8] {
-    /// Calls a closure with the bytes.
-    func withRawSpan(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
-        let result = withUnsafeBytes { bytes in
-            Result { () throws(StreamError) in try body(bytes.bytes) }
-        }
-        try result.get()
-    }
-}

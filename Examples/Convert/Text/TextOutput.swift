@@ -4,12 +4,14 @@ import CSVStreaming
 import JSONStreaming
 import PlistStreaming
 import PropertyListFiles
+import XMLStreaming
 
 extension JSONWriter: TextWriter {}
 extension CSVWriter: TextWriter {}
 extension XMLPlistWriter: TextWriter {}
 extension BinaryPlistWriter: TextWriter {}
 extension OpenStepPlistWriter: TextWriter {}
+extension XMLRepresentationWriter: TextWriter {}
 
 /// A descriptor to which values are written in a format.
 struct TextOutput {
@@ -43,7 +45,10 @@ struct TextOutput {
             let options = OpenStepPlistWriterOptions(
                 layout: arguments.isPretty ? .pretty(indent: 4) : .compact, dateFractions: .roundDown)
             try send(source, to: OpenStepPlistWriter(descriptor: descriptor, options: options))
-        case .xml: try send(source, to: XMLRepresentationWriter(descriptor: descriptor, isPretty: arguments.isPretty))
+        case .xml:
+            let writer = XMLWriter(
+                descriptor: descriptor, options: arguments.isPretty ? .pretty : XMLWriterOptions())
+            try send(source, to: XMLRepresentationWriter(writer))
         case .sqlite: throw StreamError(.misuse, "a database is no text")
         }
     }
@@ -67,10 +72,10 @@ struct TextOutput {
     private func send<Writer: TextWriter & ~Copyable>(
         _ source: some ValueSource, to writer: consuming Writer
     ) throws(StreamError) {
-        let sink = WriterSink(GapFilter(writer, arguments, warnings))
-        try sink.filter.begin()
+        let sink = SinkReference(GapFilter(writer, arguments, warnings))
+        try sink.target.begin()
         try source.send(to: sink)
-        try sink.filter.finish()
+        try sink.target.finish()
     }
 
     // PERF: JSON to JSON three times as fast; the reader is specialized for the filter and the writer.

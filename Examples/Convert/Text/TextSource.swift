@@ -55,9 +55,9 @@ struct TextSource: ValueSource {
 
     func send(to sink: ValueSink) throws(StreamError) {
         guard let path = arguments.records else { return try sendAll(to: sink) }
-        let records = RecordSelection(sink, path: path)
+        let records = SinkReference(RecordSelection(sink, path: path))
         try sendAll(to: records)
-        try records.finish()
+        try records.target.finish()
     }
 
     private func sendAll(to sink: ValueSink) throws(StreamError) {

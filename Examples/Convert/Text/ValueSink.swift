@@ -60,7 +60,7 @@ struct FormatGaps {
 }
 
 /// A sink before a writer that says what the format of the writer does not have.
-struct GapFilter<Writer: TextWriter & ~Copyable>: ScalarSink, ~Copyable {
+struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     private var writer: Writer
     /// What a dictionary at the root is.
     var rootDictionary = ValueSink.RootDictionary.value
@@ -80,7 +80,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: ScalarSink, ~Copyable {
     private var isInRootMember = false
     private var rootMember: String?
     private var isBeginningArray = false
-    private var path = MessagePath()
+    private var path = MessagePath(keyLimit: 10_000)
     /// A Boolean value that indicates whether the key of the value to come was not sent yet, since that may be null.
     private var hasKey = false
     /// The columns that are asked for.
@@ -268,25 +268,38 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: ScalarSink, ~Copyable {
     }
 }
 
-/// A filter that is called by reference.
-final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
-    var filter: GapFilter<Writer>
+/// A sink that may be told what a dictionary at the root is.
+protocol RootedSink: ScalarSink, ~Copyable {
+    var rootDictionary: ValueSink.RootDictionary { get set }
+}
 
-    init(_ filter: consuming GapFilter<Writer>) {
-        self.filter = filter
+extension RecordSelection: RootedSink where Target: ~Copyable {
+    /// The records are an array, whatever the root is.
+    var rootDictionary: ValueSink.RootDictionary {
+        get { .value }
+        set {}
+    }
+}
+
+/// A sink that is called by reference.
+final class SinkReference<Target: RootedSink & ~Copyable>: ValueSink {
+    var target: Target
+
+    init(_ target: consuming Target) {
+        self.target = target
         super.init()
     }
 
     override var rootDictionary: RootDictionary {
-        get { filter.rootDictionary }
-        set { filter.rootDictionary = newValue }
+        get { target.rootDictionary }
+        set { target.rootDictionary = newValue }
     }
-    override func beginArray() throws(StreamError) { try filter.beginArray() }
-    override func endArray() throws(StreamError) { try filter.endArray() }
-    override func beginDictionary() throws(StreamError) { try filter.beginDictionary() }
-    override func endDictionary() throws(StreamError) { try filter.endDictionary() }
-    override func writeKey(_ utf8: RawSpan) throws(StreamError) { try filter.writeKey(utf8) }
-    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try filter.write(scalar) }
-    override func expectColumns(_ names: [String]) throws(StreamError) { try filter.expectColumns(names) }
-    override func cancel(with error: StreamError) { filter.cancel(with: error) }
+    override func beginArray() throws(StreamError) { try target.beginArray() }
+    override func endArray() throws(StreamError) { try target.endArray() }
+    override func beginDictionary() throws(StreamError) { try target.beginDictionary() }
+    override func endDictionary() throws(StreamError) { try target.endDictionary() }
+    override func writeKey(_ utf8: RawSpan) throws(StreamError) { try target.writeKey(utf8) }
+    override func write(_ scalar: borrowing StreamScalar) throws(StreamError) { try target.write(scalar) }
+    override func expectColumns(_ names: [String]) throws(StreamError) { try target.expectColumns(names) }
+    override func cancel(with error: StreamError) { target.cancel(with: error) }
 }

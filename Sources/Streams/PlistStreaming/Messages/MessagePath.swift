@@ -1,11 +1,9 @@
-// Where in a document the current message is, for warnings and errors, and whether its key is new.
-
-import PlistStreaming
+// The path of the current message in its document, for warnings and errors, and a check for repeated keys.
 
 /// The path from the root to the current value.
-struct MessagePath {
-    /// The number of keys of a dictionary that are compared with those that follow.
-    private static let keyLimit = 10_000
+package struct MessagePath {
+    /// The largest number of keys of a dictionary that are compared with those that follow.
+    private let keyLimit: Int
 
     private struct Level {
         var isDictionary = false
@@ -30,14 +28,14 @@ struct MessagePath {
         }
 
         /// Sets the key, and returns whether the dictionary already has it.
-        mutating func setKey(_ utf8: RawSpan) -> Bool {
+        mutating func setKey(_ utf8: RawSpan, limit: Int) -> Bool {
             if set == nil, keyCount < keys.count, utf8.hasBytes(keys[keyCount]) {
                 keyCount += 1
                 return false
             }
             let key = Array(copying: utf8)
             otherKey = key
-            guard keyCount < MessagePath.keyLimit else { return false }
+            guard keyCount < limit else { return false }
             if set == nil {
                 keys.removeSubrange(keyCount...)
                 set = Set(keys)
@@ -52,35 +50,37 @@ struct MessagePath {
 
     /// The open levels, and behind them those that were open before.
     private var levels: [Level] = []
-    private(set) var depth = 0
+    package private(set) var depth = 0
 
-    /// A Boolean value that indicates whether the innermost container is a dictionary.
-    var isInDictionary: Bool { depth > 0 && levels[depth - 1].isDictionary }
+    /// Creates the path of the root.
+    package init(keyLimit: Int = .max) { self.keyLimit = keyLimit }
 
-    mutating func begin(isDictionary: Bool) {
+    package mutating func begin(isDictionary: Bool) {
         if depth == levels.count { levels.append(Level()) }
         levels[depth].begin(isDictionary: isDictionary)
         depth += 1
     }
 
-    mutating func end() { depth = max(0, depth - 1) }
+    package mutating func end() { depth = max(0, depth - 1) }
 
     /// Sets the key of the value that follows.
     ///
     /// - Returns: Whether the dictionary already has the key, as far as it was compared.
-    mutating func setKey(_ utf8: RawSpan) -> Bool { depth > 0 && levels[depth - 1].setKey(utf8) }
+    package mutating func setKey(_ utf8: RawSpan) -> Bool {
+        depth > 0 && levels[depth - 1].setKey(utf8, limit: keyLimit)
+    }
 
     /// Counts a value, which begins.
-    mutating func beginValue() {
+    package mutating func beginValue() {
         if depth > 0, !levels[depth - 1].isDictionary { levels[depth - 1].index += 1 }
     }
 
     /// The bytes of the key of the innermost dictionary.
-    var key: [UInt8] { depth > 0 ? levels[depth - 1].key : [] }
+    package var key: [UInt8] { depth > 0 ? levels[depth - 1].key : [] }
     /// The key of the innermost dictionary.
-    var keyText: String { String(decoding: key, as: UTF8.self) }
+    package var keyText: String { String(decoding: key, as: UTF8.self) }
 
-    var streamPath: StreamPath {
+    package var streamPath: StreamPath {
         StreamPath(
             levels[..<depth].map {
                 $0.isDictionary ? .key(String(decoding: $0.key, as: UTF8.self)) : .index(max(0, $0.index))
@@ -90,7 +90,8 @@ struct MessagePath {
 
 extension RawSpan {
     fileprivate func hasBytes(_ bytes: [UInt8]) -> Bool {
-        byteCount == bytes.count && withUnsafeBytes { $0.elementsEqual(bytes) }
+        // SAFETY: the pointer is used only within the closure.
+        unsafe byteCount == bytes.count && withUnsafeBytes { unsafe $0.elementsEqual(bytes) }
     }
 }
 
@@ -100,7 +101,7 @@ extension RawSpan {
 import InClassTesting
 
 extension MessagePath: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testReportsPathOfValues": testReportsPathOfValues, "testDetectsRepeatedKeys": testDetectsRepeatedKeys,
         ]

@@ -10,20 +10,7 @@
 public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
     /// The sink that gets the messages.
     public var target: Target
-    private var open: [OpenContainer] = []
-
-    private struct OpenContainer {
-        /// The keys of a dictionary, nil for an array.
-        var keys: Set<[UInt8]>?
-        /// The last key of a dictionary.
-        var key: [UInt8] = []
-        /// The number of complete or open elements of an array.
-        var count = 0
-
-        var step: StreamPath.Step {
-            keys == nil ? .index(count - 1) : .key(String(decoding: key, as: UTF8.self))
-        }
-    }
+    private var path = MessagePath()
 
     /// Creates a filter in front of a sink.
     public init(_ target: consuming Target) {
@@ -37,33 +24,22 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
     ///
     /// - Throws: ``StreamError/Kind/duplicateKey``, or the errors of the target.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        if let last = open.indices.last {
-            let key = Array(copying: utf8)
-            open[last].key = key
-            let isNew = open[last].keys?.insert(key).inserted ?? true
-            guard isNew else { throw duplicateKey(utf8) }
+        if path.setKey(utf8) {
+            throw StreamError(.duplicateKey, "duplicate key \(ShownText.quoted(utf8))", path: path.streamPath)
         }
         try target.writeKey(utf8)
     }
 
-    private func duplicateKey(_ utf8: RawSpan) -> StreamError {
-        StreamError(.duplicateKey, "duplicate key \(ShownText.quoted(utf8))", path: StreamPath(open.map(\.step)))
-    }
-
-    private mutating func countValue() {
-        if let last = open.indices.last { open[last].count += 1 }
-    }
-
     /// Forwards the message.
     public mutating func beginDictionary() throws(StreamError) {
-        countValue()
-        open.append(OpenContainer(keys: []))
+        path.beginValue()
+        path.begin(isDictionary: true)
         try target.beginDictionary()
     }
 
     /// Forwards the message.
     public mutating func endDictionary() throws(StreamError) {
-        _ = open.popLast()
+        path.end()
         try target.endDictionary()
     }
 
@@ -72,24 +48,24 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: ScalarSink, ~Copyable {
 
     /// Discards the open containers, and forwards the call.
     public mutating func cancel(with error: StreamError) {
-        open = []
+        path = MessagePath()
         target.cancel(with: error)
     }
 
     /// Forwards the message.
     public mutating func beginArray() throws(StreamError) {
-        countValue()
-        open.append(OpenContainer(keys: nil))
+        path.beginValue()
+        path.begin(isDictionary: false)
         try target.beginArray()
     }
     /// Forwards the message.
     public mutating func endArray() throws(StreamError) {
-        _ = open.popLast()
+        path.end()
         try target.endArray()
     }
     /// Forwards the scalar.
     public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        countValue()
+        path.beginValue()
         try scalar.send(to: &target)
     }
 }

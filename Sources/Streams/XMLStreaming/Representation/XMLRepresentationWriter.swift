@@ -1,48 +1,20 @@
-// Values as XML, as XPath represents JSON: the sink that writes it.
+// Values as elements that represent them: the writer of `XMLRepresentation`.
 
-import PlistStreaming
-import XMLStreaming
+public import PlistStreaming
 
-// SPEC: XPath and XQuery Functions and Operators 3.1, section 22.4.2, "Representing JSON using XML".
-/// What the function `json-to-xml` makes of values: `<map>`, `<array>`, `<string>`, `<number>`, `<boolean>` and `<null/>`.
-enum XMLRepresentation {
-    /// The namespace of the elements.
-    static let namespace = "http://www.w3.org/2005/xpath-functions"
-
-    /// The text that stands for one that XML cannot hold, with escapes of JSON; nil where nothing has to be escaped.
-    static func escaped(_ text: String) -> String? {
-        guard text.unicodeScalars.contains(where: isForbidden) else { return nil }
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            if scalar == "\\" {
-                escaped += "\\\\"
-            } else if isForbidden(scalar) {
-                let digits = String(scalar.value, radix: 16)
-                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            } else {
-                escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
-
-    // SPEC: XML 1.0, production 2.
-    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 && ![0x09, 0x0A, 0x0D].contains(scalar.value) || scalar.value & ~1 == 0xFFFE
-    }
-}
-
-/// A sink that writes values as `json-to-xml` does.
-struct XMLRepresentationWriter: TextWriter, ScalarSink, ~Copyable {
-    private var writer: XMLWriter
+/// A sink that writes a value as ``XMLRepresentation`` describes.
+public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
+    var writer: XMLWriter
     private var key: String?
     private var isEmpty = true
 
-    init(descriptor: Int32, isPretty: Bool) {
-        writer = XMLWriter(descriptor: descriptor, options: isPretty ? .pretty : XMLWriterOptions())
-    }
+    /// Creates a sink in front of a writer of XML, which must have written nothing.
+    public init(_ writer: consuming XMLWriter) { self.writer = writer }
 
-    mutating func finish() throws(StreamError) { try writer.finish() }
+    /// Ends the document.
+    ///
+    /// - Throws: `misuse` if the value is not complete, and errors of the destination.
+    public mutating func finish() throws(StreamError) { try writer.finish() }
 
     private mutating func begin(_ name: String, isEscaped: Bool = false) throws(StreamError) {
         var attributes: [(key: String, value: String)] = []
@@ -64,13 +36,21 @@ struct XMLRepresentationWriter: TextWriter, ScalarSink, ~Copyable {
         try writer.endElement()
     }
 
-    mutating func beginArray() throws(StreamError) { try begin("array") }
-    mutating func endArray() throws(StreamError) { try writer.endElement() }
-    mutating func beginDictionary() throws(StreamError) { try begin("map") }
-    mutating func endDictionary() throws(StreamError) { try writer.endElement() }
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try Self.text(utf8) }
+    /// Writes the start of an array.
+    public mutating func beginArray() throws(StreamError) { try begin("array") }
+    /// Writes the end of an array.
+    public mutating func endArray() throws(StreamError) { try writer.endElement() }
+    /// Writes the start of a map.
+    public mutating func beginDictionary() throws(StreamError) { try begin("map") }
+    /// Writes the end of a map.
+    public mutating func endDictionary() throws(StreamError) { try writer.endElement() }
+    /// Keeps the key for the element of the value.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try Self.text(utf8) }
 
-    mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
+    /// Writes the element of a scalar.
+    ///
+    /// - Throws: `unrepresentable` for an infinite number and a date outside the years 0 to 9999.
+    public mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         switch scalar {
         case .null: try write("null", "")
         case .bool(let value): try write("boolean", value ? "true" : "false")

@@ -1,0 +1,131 @@
+// Values from the elements that represent them: the reader of `XMLRepresentation`.
+
+import PlistBuilding
+public import PlistStreaming
+
+/// An XML sink that sends the values of a document in ``XMLRepresentation`` to a sink of property-list messages.
+public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
+    private enum Kind: String {
+        case map, array, string, number, boolean, null
+    }
+
+    /// The receiver of the messages.
+    public var sink: Sink
+    private var open: [Kind] = []
+    private var text: [UInt8] = []
+    private var isEscaped = false
+
+    /// Creates a sink in front of another one.
+    public init(_ sink: consuming Sink) { self.sink = sink }
+
+    /// Sends the key of a value, and the start of a container.
+    ///
+    /// - Throws: `invalidSyntax` for other elements and attributes, `missingMember` for a value without a key.
+    public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        let name = String(validating: tag.name.local) ?? ""
+        guard tag.name.namespace.equals(XMLRepresentation.namespace), let kind = Kind(rawValue: name) else {
+            throw StreamError(.invalidSyntax, "expected an element of a JSON representation, found <\(name)>")
+        }
+        var key: String?
+        var isKeyEscaped = false
+        isEscaped = false
+        for index in 0..<tag.attributes.count {
+            let attribute = tag.attributes[index]
+            if attribute.hasSkippedEntity { throw attribute.lack }
+            let value = String(validating: attribute.value) ?? ""
+            let name = String(validating: attribute.name.qualified) ?? ""
+            switch name {
+            case "key": key = value
+            case "escaped-key": isKeyEscaped = try Self.bool(value)
+            case "escaped" where kind == .string: isEscaped = try Self.bool(value)
+            default: throw StreamError(.invalidSyntax, "expected no attribute \(name) of an element <\(kind)>")
+            }
+        }
+        switch open.last {
+        case nil, .array:
+            if key != nil { throw StreamError(.invalidSyntax, "expected no key outside a map") }
+        case .map:
+            guard let key else { throw StreamError(.missingMember, "expected a key of a member of a map") }
+            let name = isKeyEscaped ? try XMLRepresentation.unescaped(key) : key
+            try name.withUTF8Span { (name) throws(StreamError) in try sink.writeKey(name) }
+        case .some(let outer):
+            throw StreamError(.invalidSyntax, "expected text in an element <\(outer)>, found an element <\(kind)>")
+        }
+        open.append(kind)
+        text.removeAll(keepingCapacity: true)
+        if kind == .map { try sink.beginDictionary() }
+        if kind == .array { try sink.beginArray() }
+        return .content
+    }
+
+    /// Keeps text until its element ends.
+    ///
+    /// - Throws: `invalidSyntax` for text other than white space between elements.
+    public mutating func text(_ piece: borrowing XMLText) throws(StreamError) {
+        switch open.last {
+        case .string, .number, .boolean: text += Array(copying: piece.utf8)
+        default:
+            guard piece.utf8.isXMLWhitespace else {
+                throw StreamError(.invalidSyntax, "expected an element, found text")
+            }
+        }
+    }
+
+    /// Sends a scalar, or the end of a container.
+    ///
+    /// - Throws: `invalidSyntax` for other text than that of a number or Boolean, `invalidText` for other escapes.
+    public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+        switch open.popLast() {
+        case .map: try sink.endDictionary()
+        case .array: try sink.endArray()
+        case .null: try sink.writeNull()
+        case .boolean:
+            try sink.writeBool(try Self.bool(String(decoding: Self.trimmed(text), as: UTF8.self)))
+        case .number: try endNumber()
+        case .string:
+            if isEscaped { text = Array(try XMLRepresentation.unescaped(String(decoding: text, as: UTF8.self)).utf8) }
+            let bytes = text
+            try bytes.withRawSpan { (bytes) throws(StreamError) in try sink.writeString(bytes) }
+        case nil: break
+        }
+    }
+
+    /// Refuses a reference to an entity whose text is not in the document.
+    ///
+    /// - Throws: `unrepresentable`.
+    public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+        throw StreamError(.unrepresentable, "expected the text of an entity, which is not in the document")
+    }
+
+    /// Forwards the call.
+    public mutating func cancel(with error: StreamError) { sink.cancel(with: error) }
+
+    private mutating func endNumber() throws(StreamError) {
+        try Array(Self.trimmed(text)).withRawSpan { (text) throws(StreamError) in
+            guard let number = DecimalNumber(text) else {
+                throw StreamError(
+                    .invalidSyntax, "expected a number of JSON, found '\(String(validating: text) ?? "")'")
+            }
+            if !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self),
+                !NumberText.hasDigits(of: text, real)
+            {
+                return try sink.writeNumber(text: text)
+            }
+            try sink.write(number, in: text)
+        }
+    }
+
+    private static func trimmed(_ text: [UInt8]) -> ArraySlice<UInt8> {
+        func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+        let end = text.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? 0
+        return text[..<end].drop(while: isBlank)
+    }
+
+    private static func bool(_ text: String) throws(StreamError) -> Bool {
+        switch text {
+        case "true", "1": return true
+        case "false", "0": return false
+        default: throw StreamError(.invalidSyntax, "expected true or false, found '\(text)'")
+        }
+    }
+}

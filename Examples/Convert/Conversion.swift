@@ -19,9 +19,9 @@ struct Conversion {
 
     // MARK: What is there
 
-    /// Checks that nothing is destroyed that the command line does not name as such; reads nothing but a few bytes.
+    /// Checks that only files that the command line names are overwritten; reads a few bytes.
     func check() throws(UsageError) {
-        // What cannot be looked at is reported when it is opened.
+        // Errors of access are reported when the file is opened.
         guard let place = try? OutputPlace(arguments.output) else { return }
         let output = arguments.output
         if arguments.to == .sqlite {
@@ -41,7 +41,7 @@ struct Conversion {
                 : "there is a file \(output), which is no database; use --replace")
     }
 
-    /// Checks that what is written to where it is, and not put into its place when it is complete, is not read.
+    /// Checks that the input is not an output that is written in place instead of being replaced when it is complete.
     private func checkIsNotRead(_ place: OutputPlace) throws(UsageError) {
         if case .file = place, arguments.from != .sqlite, arguments.to != .sqlite { return }
         let input = arguments.input == "-" ? .descriptor(0) : try? OutputPlace(arguments.input)
@@ -51,7 +51,7 @@ struct Conversion {
 
     // MARK: Converting
 
-    /// Converts; the output appears when it is complete, or not at all.
+    /// Converts. The output appears when it is complete; after an error, it doesn't appear.
     func run() throws(StreamError) {
         if arguments.to == .sqlite {
             let place = try OutputPlace(arguments.output)
@@ -94,7 +94,7 @@ struct Conversion {
 
     // MARK: To a database
 
-    /// Adds to the database that is there, in one transaction.
+    /// Adds to the database that exists, in one transaction.
     private func append(to place: OutputPlace) throws(StreamError) {
         let header: [UInt8]
         do throws(StreamError) { header = try DatabaseInput.header(ofFile: arguments.output) } catch {
@@ -112,8 +112,8 @@ struct Conversion {
         try fill(arguments.output, isScratch: false)
     }
 
-    /// Puts all that is read into a database, in one transaction.
-    /// - Parameter isScratch: Whether the file is nobody else's.
+    /// Puts all values of the input into a database, in one transaction.
+    /// - Parameter isScratch: True for a new file that only this process has.
     private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
         let database = try openDatabase()
         defer { database?.close() }
@@ -128,7 +128,7 @@ struct Conversion {
             if isScratch, arguments.table == nil { return try copy.copyAll() }
             try copy.attach()
             return try transaction(connection) { () throws(StreamError) in
-                // Tables may come before those that they refer to.
+                // A table may come before a table that it refers to.
                 try throwing(.cannotWrite) { () throws(SQLiteError) in
                     try connection.run("PRAGMA defer_foreign_keys = ON")
                 }
@@ -159,7 +159,7 @@ struct Conversion {
         }
     }
 
-    /// Copies the tables that are not there; adds the rows of the others.
+    /// Copies the missing tables, and adds the rows of the others.
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
         if arguments.table == nil { try TableSource.warnOfViews(copy.source, warnings) }
         for name in names {
@@ -169,7 +169,8 @@ struct Conversion {
                 warnings.add("\(name), a view or a virtual table, becomes an ordinary one")
             }
             let writer = DatabaseWriter(copy.target, table: name, isSequence: false, warnings: warnings)
-            try copy.source.send(name, columns: nil, to: writer)
+            var sink: ValueSink = writer
+            try copy.source.connection.query(table: name, into: &sink)
             try writer.finish()
         }
     }

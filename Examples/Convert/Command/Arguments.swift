@@ -1,4 +1,4 @@
-// The command line of `convert`: one table of its options, and what is wrong with a command line.
+// The command line of `convert`: one table of its options, and its mistakes.
 
 import CSVStreaming
 import PlistStreaming
@@ -8,7 +8,7 @@ struct UsageError: Error, Equatable {
     var message: String
 }
 
-/// What becomes of a database that is there already.
+/// The treatment of a database that already exists.
 enum ExistingOutput {
     /// It stays, and nothing is converted.
     case keep
@@ -33,11 +33,11 @@ struct Arguments {
     var columns: [String]?
     /// The path to the records in IN.
     var records: String?
-    /// What delimited text in IN may have; its dialect and columns are set when it is read.
+    /// The options of delimited text in IN; the dialect and the columns are set when it is read.
     var csv = CSVReaderOptions(fieldType: .inferred)
     var delimiter: UInt8?
     var comment: UInt8?
-    /// What is between the fields of OUT, if it isn't the same as in IN.
+    /// The delimiter of OUT, if it isn't that of IN.
     var writtenDelimiter: UInt8?
     var hasNoHeader: Bool = false
     var existing: ExistingOutput = .keep
@@ -102,7 +102,7 @@ struct Arguments {
             }
         }
 
-        /// An option whose value is one of some names, of which the help shows one.
+        /// An option whose value is a name of a list; the help shows one name.
         static func choice<Value>(
             _ name: String, _ what: String, _ path: WritableKeyPath<Arguments, Value>, shown: String,
             _ values: [String: Value], needs need: Need? = nil, _ help: String
@@ -297,7 +297,7 @@ struct Arguments {
 
     private mutating func setColumns(_ value: String) throws(UsageError) {
         let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        // By bytes, as columns are told apart.
+        // Names of columns are compared by their bytes.
         guard Set(names.map { Array($0.utf8) }).count == names.count else {
             throw UsageError(message: "the option --columns names a column twice: \(value)")
         }

@@ -8,14 +8,14 @@ enum Convert {
     /// The exit statuses, which scripts may rely on.
     enum Status {
         static let success: Int32 = 0
-        /// The input is bad, or reading or writing failed; there is no output.
+        /// The input is bad, or reading or writing failed; no output was written.
         static let failure: Int32 = 1
-        /// The command line is wrong, or does not say what is to become of a database that is there; nothing was read.
+        /// The command line is wrong, or lacks an option for a database that exists; nothing was read.
         static let usage: Int32 = 2
     }
 
     static func main() {
-        // A file that may grow no more is an error of writing, which is reported, and not the end.
+        // The limit of a file's size is then reported as an error of writing instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }

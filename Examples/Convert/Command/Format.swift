@@ -1,4 +1,4 @@
-// The formats of the command and the names by which they are asked for.
+// The formats of the command and their names.
 
 /// A format that is read and written.
 enum Format: String, CaseIterable {

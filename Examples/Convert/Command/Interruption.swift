@@ -1,19 +1,19 @@
-// What is removed, or said, when a signal that can be caught ends the process.
+// The removal of a file, or a message, when a signal that can be caught ends the process.
 
-/// What to remove or to say when the process is interrupted.
+/// The reaction to an interruption of the process.
 enum Interruption {
     // A signal handler reads it; it is set while the handlers are not installed.
     nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
-    /// What is said if there is such a file, which then stays.
+    /// The message if the file exists, which then stays.
     nonisolated(unsafe) private static var words: UnsafeMutablePointer<CChar>?
     /// The signals that a handler was installed for.
     nonisolated(unsafe) private static var caught: [Int32] = []
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
 
-    /// Has a file removed when a signal ends the process, or none; a signal that is ignored, as under `nohup`, stays ignored.
+    /// Removes a file when a signal ends the process, or no file. An ignored signal, as under `nohup`, stays ignored.
     static func remove(_ file: String?) { install(file, nil) }
 
-    /// Has words said when a signal ends the process, if there is a file then.
+    /// Prints a message when a signal ends the process, if a file exists then.
     static func say(_ words: String, ifThereIs file: String) { install(file, words) }
 
     private static func install(_ file: String?, _ text: String?) {
@@ -31,7 +31,7 @@ enum Interruption {
         }
     }
 
-    /// Does what is to be done, with nothing but what a signal handler may call.
+    /// Reacts to a signal. Calls only functions that are allowed in a signal handler.
     private static func end() {
         guard let path else { return }
         guard let words else {

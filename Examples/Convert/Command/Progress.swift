@@ -3,7 +3,7 @@
 /// A line of progress on standard error, when that is a terminal.
 final class Progress {
     private let isShown: Bool
-    /// What is counted; nil for bytes.
+    /// The counted things; nil for bytes.
     private let unit: String?
     private let total: Int?
     private let start = ContinuousClock.now
@@ -17,7 +17,7 @@ final class Progress {
         isShown = isatty(STDERR_FILENO) == 1
     }
 
-    /// Counts bytes or what else there is, and shows the line at most ten times a second, from the first half second on.
+    /// Counts bytes or other things, and shows the line at most ten times a second, from the first half second on.
     func advance(by more: Int) {
         count += more
         guard isShown else { return }
@@ -28,7 +28,7 @@ final class Progress {
         complain("\r\u{1B}[K" + Self.line(count, of: total, unit, after: now - start))
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     func finish() {
         guard isOnScreen else { return }
         complain("\r\u{1B}[K")

@@ -1,9 +1,9 @@
-// What a conversion changes though it is no error: said in one line for each kind, with the place of the first.
+// The changes of a conversion that are no errors: one line for each kind, with the place of the first.
 
 import PlistStreaming
 import StringTables
 
-/// The warnings of one conversion, in the order in which they came up.
+/// The warnings of one conversion, in the order of their first places.
 final class Warnings {
     private struct Warning {
         let words: String

@@ -12,8 +12,8 @@ struct DatabaseCopy {
 
     /// The options of a connection whose database gets tables.
     static func options(_ access: SQLiteOptions.Access, isScratch: Bool) -> SQLiteOptions {
-        // A file that is nobody else's is thrown away after an error: a journal would be for nothing. What it holds is forced to
-        // the disk at once, at the end.
+        // A file that only this process has is deleted after an error, so it needs no journal. It is flushed to the disk at the
+        // end.
         var options = SQLiteOptions(
             access: access, journalMode: isScratch ? .off : nil, synchronization: isScratch ? .off : nil,
             enforcesForeignKeys: !isScratch)
@@ -87,7 +87,7 @@ extension SQLiteConnection {
     /// Returns whether the file has a table or view of a name: not one that is attached, nor SQLite itself, which has tables
     /// such as `json_each` in every database.
     func isInFile(_ table: String) throws(SQLiteError) -> Bool {
-        // SQLite finds the columns by its own index, and looks through the table of all tables, which has none, only then.
+        // SQLite has an index of its own for the columns. The table of all tables, which has no index, is searched only then.
         let columns = try value("SELECT 1 FROM pragma_table_info(?1, 'main') LIMIT 1", [table])
         if columns == nil { return false }
         let names =

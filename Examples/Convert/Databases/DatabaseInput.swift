@@ -1,8 +1,7 @@
-// A database that is read: how it is opened so that nothing is left beside it, and how its tables become messages.
+// A database that is read: opened so that it leaves no files, and the names in its schema.
 
 import PlistStreaming
 import SQLiteStreaming
-import StringTables
 
 /// A database that is only read.
 final class DatabaseInput {
@@ -15,10 +14,10 @@ final class DatabaseInput {
 
     /// Opens a database in a transaction, so that all tables are of the same moment.
     ///
-    /// - Throws: `cannotRead`, or `invalidSyntax` for what is no database.
+    /// - Throws: `cannotRead`, or `invalidSyntax` for another file than a database.
     init(path: String) throws(StreamError) {
         let header = try Self.header(ofFile: path)
-        // SQLite takes a file of a few bytes, whatever they are, for a database without tables.
+        // SQLite reads any file of a few bytes as a database without tables.
         guard header.isEmpty || Self.isDatabase(header) else {
             throw StreamError(.invalidSyntax, "expected a SQLite database, found another file")
         }
@@ -52,15 +51,15 @@ final class DatabaseInput {
         let (hasLog, hasIndex) = (access(file + "-wal", F_OK) == 0, access(file + "-shm", F_OK) == 0)
         if hasLog { return ("mode=ro", hasIndex ? nil : file + "-shm") }
         let mayWrite = access(file, W_OK) == 0 && access(OutputPlace.split(file).directory, W_OK) == 0
-        // Nobody writes to a database without a log; one that begins to is noticed where this may write as well.
+        // Without a log, no process writes to the database. A process that begins to write is noticed if this one may write, too.
         return (mayWrite ? "mode=rw" : "immutable=1", nil)
     }
 
     /// Closes the database, after all others of this process that read it, and removes what SQLite left.
     func close() {
         guard (try? connection.close()) != nil, let index else { return }
-        // SPEC: https://sqlite.org/fileformat2.html: whoever uses the database has a lock on these bytes. While nobody has, nobody
-        // uses the index, and nobody begins to.
+        // SPEC: https://sqlite.org/fileformat2.html: each process that uses the database has a lock on these bytes. Without such
+        // a lock, the index is unused, and this lock keeps other processes from starting to use it.
         let file = open(String(index.dropLast("-shm".utf8.count)), O_RDWR | O_CLOEXEC)
         guard file >= 0 else { return }
         defer { _ = systemClose(file) }
@@ -110,41 +109,6 @@ final class DatabaseInput {
         var names: [String] = []
         while try statement.step() { names.append(try statement.text(at: 0) ?? "") }
         return names
-    }
-
-    /// Sends the rows of a table, or some of their columns; columns of Booleans as such when they hold nothing else.
-    func send(_ table: String, columns: [String]?, to sink: ValueSink) throws(StreamError) {
-        var sink = sink
-        var options = SQLiteReadingOptions()
-        var chosen = "*"
-        do throws(SQLiteError) {
-            let known = try connection.columns(ofTable: table)
-            // By bytes, as SQLite tells columns apart.
-            let names = KeySet(known.map(\.name))
-            for column in columns ?? [] where names.index(of: column) == nil {
-                let nearest = NearestName.find(column, among: known.map(\.name)).map { "; did you mean '\($0)'?" } ?? ""
-                throw SQLiteError(.error, "there is no column '\(column)' in \(table)\(nearest)")
-            }
-            if let columns { chosen = SQLiteName.listInQuotes(columns) }
-            for column in known where column.isBoolean {
-                let name = SQLiteName.inQuotes(column.name)
-                let others = try connection.value(
-                    """
-                    SELECT EXISTS (SELECT 1 FROM \(SQLiteName.inQuotes(table)) \
-                    WHERE \(name) IS NOT NULL AND (typeof(\(name)) <> 'integer' OR \(name) NOT IN (0, 1)))
-                    """)
-                if others == 1 { options.mappings[column.name] = .stored }
-            }
-        } catch {
-            throw error.streamError(.cannotRead)
-        }
-        try connection.query("SELECT \(chosen) FROM \(SQLiteName.inQuotes(table))", options: options, into: &sink)
-    }
-
-    /// Sends the rows that a statement gives.
-    func send(query: String, to sink: ValueSink) throws(StreamError) {
-        var sink = sink
-        try connection.query(query, into: &sink)
     }
 }
 

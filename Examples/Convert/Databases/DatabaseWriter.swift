@@ -1,5 +1,5 @@
-// From values to a database whose tables and columns are not known before: which values are rows, and of which table.
-// The tables themselves are in `RowTable`.
+// From values to a database with unknown tables and columns: finds the rows among the values, and their tables.
+// `RowTable` writes the rows.
 
 import JSONStreaming
 import PlistStreaming
@@ -58,7 +58,7 @@ final class DatabaseWriter: ValueSink {
         if !emptyArrays.isEmpty {
             warnings.add("arrays without rows make no table: \(Warnings.list(emptyArrays))")
         }
-        try table?.finish(warnings)
+        try table?.finish()
     }
 
     // MARK: Tables
@@ -74,7 +74,7 @@ final class DatabaseWriter: ValueSink {
     /// The table of the row that begins.
     private func nextTable() throws(StreamError) -> RowTable {
         if let table, table.isNamed(name) { return table }
-        try table?.finish(warnings)
+        try table?.finish()
         table = nil
         func refused(_ message: String) -> StreamError {
             StreamError(.unrepresentable, message, path: tablePath.element(0))
@@ -89,7 +89,8 @@ final class DatabaseWriter: ValueSink {
         guard SQLiteName.folded(start) != SQLiteName.folded("sqlite_") else {
             throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
         }
-        let next = try RowTable(connection, name: name, path: tablePath, isOfFields: isOfFields)
+        let next = try RowTable(
+            connection, name: name, path: tablePath, isOfFields: isOfFields, warnings: warnings)
         table = next
         return next
     }
@@ -200,7 +201,7 @@ final class DatabaseWriter: ValueSink {
                 "numbers with a fraction or an exponent that are no doubles become integers", at: table.place)
         case .real(let value) where !NumberText.hasDigits(of: text, value):
             warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: table.place)
-        // The table refuses what it can't keep.
+        // The table refuses other numbers.
         default: break
         }
     }

@@ -1,4 +1,4 @@
-// A table that gets rows, and the changes of their values for the warnings.
+// A table that gets rows, and the warnings about their values.
 
 import PlistStreaming
 import SQLiteStreaming
@@ -18,7 +18,9 @@ final class RowTable {
     private let columns: [SQLiteColumn]
     /// The column that SQLite sets to a number if it gets null.
     private let rowID: Int?
-    private var notes = RowNotes()
+    private let warnings: Warnings
+    /// The rows with Booleans of each column of a new table, whose type is not known before the end.
+    private var booleans: [Int: (first: Int, count: Int)] = [:]
     private var rowCount = 0
     private var memberCount = 0
     /// The number of rows that have each column.
@@ -27,9 +29,10 @@ final class RowTable {
     private var sizes: [Int: (first: Int, count: Int)] = [:]
 
     init(
-        _ connection: SQLiteConnection, name: String, path: StreamPath, isOfFields: Bool
+        _ connection: SQLiteConnection, name: String, path: StreamPath, isOfFields: Bool, warnings: Warnings
     ) throws(StreamError) {
-        (self.connection, self.name, self.path, self.isOfFields) = (connection, name, path, isOfFields)
+        (self.connection, self.name, self.path) = (connection, name, path)
+        (self.isOfFields, self.warnings) = (isOfFields, warnings)
         let options = SQLiteTableOptions(duplicateKeys: .reject, keepsTypes: true)
         do throws(SQLiteError) {
             isNew = try !connection.isInFile(name)
@@ -75,7 +78,7 @@ final class RowTable {
     ///
     /// - Parameter isContainer: Whether it is the JSON of an array or dictionary.
     func write(_ scalar: borrowing StreamScalar, isContainer: Bool = false) throws(StreamError) {
-        if let kind = isContainer ? .container : note(scalar) { notes.add(kind, in: writer.column, row: rowCount) }
+        if isContainer { warn("arrays and dictionaries become text, their json") } else { check(scalar) }
         do throws(StreamError) {
             if isOfFields, !isNew { try writeField(scalar) } else { try scalar.send(to: &writer) }
         } catch {
@@ -112,47 +115,58 @@ final class RowTable {
                 try writer.writeReal(real)
             }
         }
-        if spelling != text { return notes.add(.spelling, in: column, row: rowCount) }
+        if spelling != text {
+            warn("which is declared as numbers, fields such as 007 and 1.10 become their numbers", in: column)
+            return
+        }
         // The column is set by now, unless it gets the text.
         if writer.column == column {
             try text.withUTF8Span { (text) throws(StreamError) in try writer.writeString(text) }
         }
     }
 
-    /// What a warning says about a value, which may come back as another one.
-    private func note(_ scalar: borrowing StreamScalar) -> RowNotes.Kind? {
-        if case .bool = copy scalar, isNew { return .mixedBool }
-        if isNew { return nil }
+    /// Adds a warning about a value that may come back as another one.
+    private func check(_ scalar: borrowing StreamScalar) {
+        if isNew {
+            if case .bool = copy scalar { booleans[writer.column, default: (rowCount, 0)].count += 1 }
+            return
+        }
         let column = columns[writer.column]
         switch copy scalar {
-        case .bool: return column.isBoolean || isOfFields && column.affinity == .text ? nil : .bool
-        case .null: return writer.column == rowID ? .rowID : nil
-        default: return column.isBoolean ? .besideBools : nil
+        case .bool:
+            if column.isBoolean || isOfFields && column.affinity == .text { return }
+            warn("which is not declared BOOLEAN, true and false become 1 and 0")
+        case .null: if writer.column == rowID { warn("which is the row id, null becomes a number that SQLite chooses") }
+        default:
+            guard column.isBoolean else { return }
+            warn("which is declared BOOLEAN, 1 and 0 are true and false, or all are numbers beside other values")
         }
+    }
+
+    private func warn(_ words: String, in column: Int? = nil) {
+        let name = writer.name(ofColumn: column ?? writer.column)
+        warnings.add("in the column \(name), \(words)", at: path.element(rowCount).member(name))
     }
 
     // MARK: The end
 
-    /// Ends the table, and adds a warning for each kind of change.
-    func finish(_ warnings: Warnings) throws(StreamError) {
+    /// Ends the table, and adds the warnings about all of its rows.
+    func finish() throws(StreamError) {
         do throws(StreamError) {
             try writer.endArray()
             try writer.finish()
         } catch {
             throw located(error)
         }
-        let made =
-            isNew
-            ? try throwing(.cannotWrite) { () throws(SQLiteError) in
-                try connection.columns(ofTable: name)
-            } : columns
-        if isNew {
-            for (index, column) in made.enumerated() where !column.declaredType.isEmpty {
-                notes.remove(.mixedBool, in: index)
-            }
+        guard isNew else { return warnOfDefaults() }
+        let made = try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.columns(ofTable: name) }
+        for (index, rows) in booleans.sorted(by: { ($0.value.first, $0.key) < ($1.value.first, $1.key) })
+        where made[index].declaredType.isEmpty {
+            let name = made[index].name
+            warnings.add(
+                "in the column \(name), which has other values, true and false become 1 and 0",
+                at: path.element(rows.first).member(name), count: rows.count)
         }
-        notes.add(to: warnings, at: path) { made[$0].name }
-        guard isNew else { return warnOfDefaults(warnings) }
         let incomplete = sizes.filter { $0.key < made.count }.map(\.value)
         if let first = incomplete.map(\.first).min() {
             warnings.add(
@@ -161,7 +175,7 @@ final class RowTable {
         }
     }
 
-    private func warnOfDefaults(_ warnings: Warnings) {
+    private func warnOfDefaults() {
         for (column, count) in zip(columns, counts) where count > 0 && count < rowCount {
             warnings.add(
                 "members that are missing get the default of the column \(column.name)", at: path,
@@ -178,9 +192,4 @@ final class RowTable {
         let message = isOfARow ? error.sqliteError?.message ?? error.message : error.message
         return StreamError(kind, message, position: error.position, path: place, cause: error.cause)
     }
-}
-
-extension SQLiteColumn {
-    /// A Boolean value that indicates whether 0 and 1 are false and true, as `SQLiteReadingOptions` has it.
-    var isBoolean: Bool { ["BOOL", "BOOLEAN"].contains(declaredType.uppercased()) }
 }

@@ -1,10 +1,9 @@
-// What an XML document has that values have not: counted while it is read, and said in one warning, at the place of
-// the first.
+// The parts of an XML document that values don't have: counted while it is read, for one warning with the place of the first.
 
 import PlistStreaming
 import XMLStreaming
 
-/// The parts of an XML document that are no values.
+/// The numbers of the parts of an XML document that are left out.
 struct LeftOutParts {
     enum Part: String, CaseIterable {
         case rootName = "the name of the root element"
@@ -16,7 +15,7 @@ struct LeftOutParts {
     }
 
     private var counts: [Part: Int] = [:]
-    /// Where the first one begins in the UTF-8 form of the document.
+    /// The offset of the first part in the UTF-8 form of the document.
     private(set) var firstOffset: Int?
 
     mutating func add(_ part: Part, count: Int = 1, at place: XMLSourceRange) {
@@ -25,7 +24,7 @@ struct LeftOutParts {
         firstOffset = firstOffset ?? place.byteRange.lowerBound
     }
 
-    /// All of them; nil when there are none.
+    /// The list of the parts for a warning, or nil if nothing is left out.
     var words: String? {
         let found = Part.allCases.compactMap { part in
             counts[part].map { [.rootName, .documentType].contains(part) ? part.rawValue : "\(part.rawValue) (\($0))" }
@@ -34,11 +33,11 @@ struct LeftOutParts {
     }
 }
 
-/// A sink that ends the reading at the first part that begins at an offset or behind it, by an error that has the line.
+/// A sink that stops the reader at the first part at or after an offset, so that the error has the line.
 struct PartFinder: XMLSink {
     private let offset: Int
 
-    /// Finds where a part of a file is; nil when the file cannot be read again.
+    /// Returns the position of a part of a file, or nil if the file can't be read again.
     static func position(ofPartAt offset: Int, inFile path: String) -> StreamPosition? {
         var finder = PartFinder(offset: offset)
         do throws(StreamError) { try finder.readXML(.file(path)) } catch {

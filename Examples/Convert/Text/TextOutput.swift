@@ -1,4 +1,4 @@
-// What is written as text, by the writer of each format.
+// The writers of all formats except databases.
 
 import CSVStreaming
 import JSONStreaming
@@ -13,7 +13,7 @@ extension BinaryPlistWriter: TextWriter {}
 extension OpenStepPlistWriter: TextWriter {}
 extension XMLRepresentationWriter: TextWriter {}
 
-/// A descriptor to which values are written in a format.
+/// An output that values are written to in a format.
 struct TextOutput {
     private let descriptor: Int32
     private let arguments: Arguments
@@ -38,7 +38,7 @@ struct TextOutput {
             let options = XMLPlistWriterOptions(dateFractions: .roundDown)
             try send(source, to: XMLPlistWriter(descriptor: descriptor, options: options))
         case .binaryPropertyList:
-            // UIDs come as Apple's tools write them in XML, `{CF$UID: 5}`, and go back as what they were.
+            // UIDs are read as Apple's tools write them in XML, `{CF$UID: 5}`, and become UIDs again.
             let options = BinaryPlistWriterOptions(writesUIDs: true)
             try send(source, to: BinaryPlistWriter(descriptor: descriptor, options: options))
         case .openStep:

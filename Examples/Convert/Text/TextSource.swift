@@ -1,4 +1,4 @@
-// What is read of texts and databases: the same messages, whoever gets them.
+// The inputs: text in all formats, and databases. Each sends the same messages for every output.
 
 import CSVStreaming
 import JSONStreaming
@@ -116,8 +116,7 @@ struct TextSource: ValueSource {
     }
 
     private func feed(_ source: some ByteSource, to reader: inout some PushReader & ~Copyable) throws(StreamError) {
-        var input = try source.open()
-        while try input.next({ (bytes) throws(StreamError) in try reader.feed(bytes) }) {}
+        try source.forEachChunk { (bytes) throws(StreamError) in try reader.feed(bytes) }
         try reader.finish()
     }
 
@@ -133,7 +132,7 @@ extension Arguments {
         options.dialect = dialect(delimiter: delimiter, comment: comment, of: from)
         options.columns = columns
         options.keepsDigits = true
-        // Delimited text keeps the text of every field, whatever its type.
+        // Delimited text keeps the text of every field regardless of its type.
         guard to.isDelimited else { return options }
         options.fieldType = .inferred
         options.fieldTypes = csv.fieldTypes.mapValues { _ in .inferred }
@@ -175,15 +174,18 @@ struct TableSource: ValueSource {
 
     /// Sends one table as the array of its rows, several as a dictionary of arrays.
     func send(to sink: ValueSink) throws(StreamError) {
-        if let query = arguments.query { return try database.send(query: query, to: sink) }
-        if names.count == 1 { return try database.send(names[0], columns: arguments.columns, to: sink) }
+        var sink = sink
+        if let query = arguments.query { return try database.connection.query(query, into: &sink) }
+        if names.count == 1 {
+            return try database.connection.query(table: names[0], columns: arguments.columns, into: &sink)
+        }
         try sink.beginDictionary()
         for name in names {
             try name.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
             do throws(StreamError) {
-                try database.send(name, columns: nil, to: sink)
+                try database.connection.query(table: name, into: &sink)
             } catch {
-                // What the sink says has the whole path already.
+                // An error of the sink already has the whole path.
                 let isWhole = error.path?.steps.first == .key(name)
                 guard error.sqliteError == nil, let inner = error.path, !isWhole else { throw error }
                 throw StreamError(

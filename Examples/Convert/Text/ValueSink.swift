@@ -1,16 +1,16 @@
-// The one sink that readers know, whatever is written: so that there is one of each reader, and not one for each pair.
+// The sink of all readers. It is a class, so that each reader is compiled once instead of once for each writer.
 
 import PlistStreaming
 
-/// A sink that is called by reference; subclasses say what becomes of the messages.
+/// A sink that is called by reference; subclasses implement the messages.
 class ValueSink: ScalarSink {
-    /// What a dictionary at the root is for those who write one table.
+    /// The meaning of a dictionary at the root for writers of one table.
     enum RootDictionary {
-        /// A value as any other.
+        /// An ordinary value.
         case value
-        /// The records, in the array that is its only member.
+        /// A container of the records, which are the array that is its only member.
         case records
-        /// The same, or none.
+        /// A container of the records, or an empty dictionary without records.
         case table
     }
 
@@ -26,57 +26,33 @@ class ValueSink: ScalarSink {
     func expectColumns(_ names: [String]) throws(StreamError) {}
 }
 
-/// What the sink at the end of a conversion has to be told.
+/// A writer, which is told when the messages end.
 protocol TextWriter: PlistSink, ~Copyable {
     mutating func finish() throws(StreamError)
 }
 
-/// What a format does not have, and what becomes of it.
-struct FormatGaps {
-    /// What becomes of null.
-    enum Nulls { case kept, leftOut }
-    /// What becomes of dates.
-    enum Dates { case kept, wholeSeconds, text }
-
-    var nulls = Nulls.kept
-    var dates = Dates.kept
-    /// A Boolean value that indicates whether data become text.
-    var hasData = true
-    /// A Boolean value that indicates whether all records have the same members, so that one that is missing becomes null.
-    var hasColumns = false
-    /// A Boolean value that indicates whether numbers with a fraction or an exponent become doubles, also where no double
-    /// stands for them.
-    var roundsNumbers = false
-
-    static func of(_ format: Format) -> FormatGaps {
-        switch format {
-        case .json, .jsonLines, .xml: FormatGaps(dates: .text, hasData: false)
-        case .csv, .tsv: FormatGaps(dates: .text, hasData: false, hasColumns: true)
-        case .propertyList, .openStep: FormatGaps(nulls: .leftOut, dates: .wholeSeconds, roundsNumbers: true)
-        case .binaryPropertyList: FormatGaps(nulls: .leftOut, roundsNumbers: true)
-        case .sqlite: FormatGaps()
-        }
-    }
-}
-
-/// A sink before a writer that says what the format of the writer does not have.
+/// A sink in front of a writer that warns about values that the writer's format doesn't have.
 struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     private var writer: Writer
-    /// What a dictionary at the root is.
+    /// The meaning of a dictionary at the root.
     var rootDictionary = ValueSink.RootDictionary.value
     private let isSequence: Bool
-    private let gaps: FormatGaps
+    private let format: Format
+    /// A Boolean value that indicates whether the format has data and dates, but no null, and rounds numbers to doubles.
+    private let isPropertyList: Bool
+    /// A Boolean value that indicates whether all records have the same members, so that a missing one becomes null.
+    private let hasColumns: Bool
     private let warnings: Warnings
     /// How the warnings call data.
     private let isOfDatabase: Bool
     /// A Boolean value that indicates whether the records get a header only by the names of their members.
     private let needsNames: Bool
-    /// Shows the rows of a database, of which nobody knows how many bytes they are.
+    /// The progress for the rows of a database, whose number of bytes is unknown.
     private let progress: Progress?
     /// A Boolean value that indicates whether the elements of the array at the root, or of that of all records, are roots.
     private let passesElements: Bool
     private var isInRootArray = false
-    /// A Boolean value that indicates whether the root is a dictionary, of which only the one member is written.
+    /// A Boolean value that indicates whether the root is a dictionary whose only member is written without it.
     private var isInRootMember = false
     private var rootMember: String?
     private var isBeginningArray = false
@@ -92,16 +68,18 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     init(_ writer: consuming Writer, _ arguments: Arguments, _ warnings: Warnings) {
         self.writer = writer
         self.warnings = warnings
-        gaps = FormatGaps.of(arguments.to)
+        format = arguments.to
+        isPropertyList = [.propertyList, .binaryPropertyList, .openStep].contains(format)
+        hasColumns = format.isDelimited
         isOfDatabase = arguments.from == .sqlite
-        needsNames = gaps.hasColumns && !arguments.hasNoHeader && arguments.writtenColumns == nil
+        needsNames = hasColumns && !arguments.hasNoHeader && arguments.writtenColumns == nil
         progress = isOfDatabase ? Progress(total: nil, unit: "rows") : nil
         passesElements = arguments.to == .jsonLines
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
         columnCount = columns?.count
         // The values of a sequence are the elements of one array.
         isSequence = arguments.from.isSequence && arguments.records == nil
-        if gaps.hasColumns { rootDictionary = .records }
+        if hasColumns { rootDictionary = .records }
     }
 
     /// Begins before the first message.
@@ -148,7 +126,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
 
     mutating func endDictionary() throws(StreamError) {
         if isInRootMember, path.depth == 1 { return try endRootMember() }
-        if gaps.hasColumns {
+        if hasColumns {
             if let columnCount, memberCount < columnCount {
                 path.end()
                 warnings.add("members that are missing become null", at: path.streamPath)
@@ -192,12 +170,12 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
             warnings.add("the key comes twice in its dictionary, and so it is written", at: path.streamPath)
         }
         if columns?.contains(Array(copying: utf8)) ?? true { memberCount += 1 }
-        guard gaps.nulls == .kept else {
+        guard !isPropertyList else {
             hasKey = true
             return
         }
         do throws(StreamError) { try writer.writeKey(utf8) } catch {
-            guard gaps.hasColumns, error.kind == .unknownMember else { throw error }
+            guard hasColumns, error.kind == .unknownMember else { throw error }
             throw StreamError(
                 error.kind, "the member is no column of the records before, which --columns could name",
                 path: error.path)
@@ -217,15 +195,15 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     // MARK: Values
 
     mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        if case .null = copy scalar, gaps.nulls == .leftOut { return try leaveNullOut() }
+        if case .null = copy scalar, isPropertyList { return try leaveNullOut() }
         try beginValue()
         switch copy scalar {
-        case .data where !gaps.hasData:
+        case .data where !isPropertyList:
             let what = isOfDatabase ? "blobs of the column \(path.keyText)" : "data"
             warnings.add("\(what) become text, in base64", at: path.streamPath)
         case .date(let seconds): warnOfDate(seconds)
         case .number(let text):
-            if gaps.roundsNumbers, !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self),
+            if isPropertyList, !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self),
                 !NumberText.hasDigits(of: text, real)
             {
                 warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: path.streamPath)
@@ -247,13 +225,10 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     }
 
     private func warnOfDate(_ seconds: Double) {
-        switch gaps.dates {
-        case .kept: break
-        case .text: warnings.add("dates become text", at: path.streamPath)
-        case .wholeSeconds:
-            if seconds != seconds.rounded(.down) {
-                warnings.add("the fractions of seconds of dates are left out", at: path.streamPath)
-            }
+        if !isPropertyList {
+            warnings.add("dates become text", at: path.streamPath)
+        } else if format != .binaryPropertyList, seconds != seconds.rounded(.down) {
+            warnings.add("the fractions of seconds of dates are left out", at: path.streamPath)
         }
     }
 
@@ -268,13 +243,13 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     }
 }
 
-/// A sink that may be told what a dictionary at the root is.
+/// A sink that can get the meaning of a dictionary at the root.
 protocol RootedSink: ScalarSink, ~Copyable {
     var rootDictionary: ValueSink.RootDictionary { get set }
 }
 
 extension RecordSelection: RootedSink where Target: ~Copyable {
-    /// The records are an array, whatever the root is.
+    /// An ordinary value, because the selected records are an array.
     var rootDictionary: ValueSink.RootDictionary {
         get { .value }
         set {}

@@ -1,9 +1,9 @@
-// XML as values: what `json-to-xml` made as what it was made of, any other document as its elements and attributes.
+// XML as values: the represented values of a document of `json-to-xml`, and the elements and attributes of any other document.
 
 import PlistStreaming
 import XMLStreaming
 
-/// A sink of XML that sends what a document stands for.
+/// A sink of XML that sends the values of a document.
 struct XMLValues: XMLSink, ~Copyable {
     private var messages: XMLRecordAdapter<ValueSink>
     private var representation: XMLRepresentationAdapter<ValueSink>
@@ -14,7 +14,7 @@ struct XMLValues: XMLSink, ~Copyable {
     /// A Boolean value that indicates whether the children of the root are records.
     private let hasRecords: Bool
     private let keepsRootName: Bool
-    /// What of the document is no value.
+    /// The parts of the document that are left out.
     private(set) var leftOut = LeftOutParts()
 
     /// Creates a sink before another one.
@@ -62,7 +62,7 @@ struct XMLValues: XMLSink, ~Copyable {
         if isRepresentation == true { return try representation.endElement(tag) }
         let movedCount = messages.movedCount
         try messages.endElement(tag)
-        // Of those that are repeated it is known where all have come.
+        // Whether repeated elements lost their place is known when all have come.
         leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
     }
 

@@ -194,6 +194,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         return error
     }
 
+    package func name(ofColumn index: Int) -> String { columns[index].name }
+
     /// The path of the value to come.
     package var path: StreamPath {
         var steps: [StreamPath.Step] = arrays.indices.map { .index($0) }

@@ -75,18 +75,20 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
     ///
     /// - Throws: `invalidSyntax` for other text than that of a number or Boolean, `invalidText` for other escapes.
     public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
-        switch open.popLast() {
-        case .map: try sink.endDictionary()
-        case .array: try sink.endArray()
-        case .null: try sink.writeNull()
-        case .boolean:
-            try sink.writeBool(try Self.bool(String(decoding: Self.trimmed(text), as: UTF8.self)))
-        case .number: try endNumber()
-        case .string:
-            if isEscaped { text = Array(try XMLRepresentation.unescaped(String(decoding: text, as: UTF8.self)).utf8) }
-            let bytes = text
-            try bytes.withRawSpan { (bytes) throws(StreamError) in try sink.writeString(bytes) }
-        case nil: break
+        let text = text
+        try text.withRawSpan { (text) throws(StreamError) in
+            switch open.popLast() {
+            case .map: try sink.endDictionary()
+            case .array: try sink.endArray()
+            case .null: try sink.writeNull()
+            case .boolean: try sink.writeBool(Self.bool(String(validating: text.withoutXMLWhitespaceAround) ?? ""))
+            case .number: try writeNumber(text.withoutXMLWhitespaceAround)
+            case .string where isEscaped:
+                let string = try XMLRepresentation.unescaped(String(validating: text) ?? "")
+                try string.withUTF8Span { (string) throws(StreamError) in try sink.writeString(string) }
+            case .string: try sink.writeString(text)
+            case nil: break
+            }
         }
     }
 
@@ -100,25 +102,17 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
     /// Forwards the call.
     public mutating func cancel(with error: StreamError) { sink.cancel(with: error) }
 
-    private mutating func endNumber() throws(StreamError) {
-        try Array(Self.trimmed(text)).withRawSpan { (text) throws(StreamError) in
-            guard let number = DecimalNumber(text) else {
-                throw StreamError(
-                    .invalidSyntax, "expected a number of JSON, found '\(String(validating: text) ?? "")'")
-            }
-            if !NumberText.isInteger(text), let real = NumberText.real(text, as: Double.self),
-                !NumberText.hasDigits(of: text, real)
-            {
-                return try sink.writeNumber(text: text)
-            }
-            try sink.write(number, in: text)
+    private mutating func writeNumber(_ text: RawSpan) throws(StreamError) {
+        guard let number = DecimalNumber(text) else {
+            throw StreamError(
+                .invalidSyntax, "expected a number of JSON, found '\(String(validating: text) ?? "")'")
         }
-    }
-
-    private static func trimmed(_ text: [UInt8]) -> ArraySlice<UInt8> {
-        func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
-        let end = text.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? 0
-        return text[..<end].drop(while: isBlank)
+        if !number.isInteger, let real = NumberText.real(text, as: Double.self),
+            !NumberText.hasDigits(of: text, real)
+        {
+            return try sink.writeNumber(text: text)
+        }
+        try sink.write(number, in: text)
     }
 
     private static func bool(_ text: String) throws(StreamError) -> Bool {

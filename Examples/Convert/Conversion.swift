@@ -117,9 +117,8 @@ struct Conversion {
     private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
         let database = try openDatabase()
         defer { database?.close() }
-        let connection = try throwing(.cannotWrite) { () throws(SQLiteError) in
-            try SQLiteConnection(path: path, options: DatabaseCopy.options(.readWrite, isScratch: isScratch))
-        }
+        let options = DatabaseCopy.options(.readWrite, isScratch: isScratch)
+        let connection = try throwing(.cannotWrite, SQLiteConnection(path: path, options: options))
         // Before the source, which it may have attached.
         defer { try? connection.close() }
         if let database, arguments.query == nil {
@@ -129,9 +128,7 @@ struct Conversion {
             try copy.attach()
             return try transaction(connection) { () throws(StreamError) in
                 // A table may come before a table that it refers to.
-                try throwing(.cannotWrite) { () throws(SQLiteError) in
-                    try connection.run("PRAGMA defer_foreign_keys = ON")
-                }
+                try throwing(.cannotWrite, connection.run("PRAGMA defer_foreign_keys = ON"))
                 try add(names, by: copy)
             }
         }
@@ -149,10 +146,10 @@ struct Conversion {
     private func transaction(
         _ connection: SQLiteConnection, _ body: () throws(StreamError) -> Void
     ) throws(StreamError) {
-        try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.begin() }
+        try throwing(.cannotWrite, connection.begin())
         do throws(StreamError) {
             try body()
-            try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.commit() }
+            try throwing(.cannotWrite, connection.commit())
         } catch {
             try? connection.rollBack()
             throw error
@@ -163,8 +160,7 @@ struct Conversion {
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
         if arguments.table == nil { try TableSource.warnOfViews(copy.source, warnings) }
         for name in names {
-            let isThere = try throwing(.cannotWrite) { () throws(SQLiteError) in try copy.target.isInFile(name) }
-            if !isThere {
+            if try !throwing(.cannotWrite, copy.target.isInFile(name)) {
                 if try copy.copyTable(name) { continue }
                 warnings.add("\(name), a view or a virtual table, becomes an ordinary one")
             }

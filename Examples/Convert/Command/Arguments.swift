@@ -221,14 +221,16 @@ struct Arguments {
                      sqlite   a database, which is a file and never - (also: sqlite3, db)
 
             The elements of an array become the lines of jsonl, and the lines the elements. Numbers keep all of their digits
-            in json, jsonl, xml, csv and tsv; elsewhere they become doubles or integers of 64 bits. Csv and tsv keep the text of every field. In other formats,
-            a field without quotes becomes true, false, null (if it is empty), or a number if the number is written as the
-            same text: 42 and 2.5 do, 1.10, 12345e6, 007, -0 and integers beyond 64 bits stay strings. See --types.
+            in json, jsonl, xml, csv and tsv; elsewhere they become doubles or integers of 64 bits. Csv and tsv keep
+            the text of every field. In other formats, a field without quotes becomes true, false, null (if it is empty), or
+            a number if the number is written as the same text: 42 and 2.5 do, 1.10, 12345e6, 007, -0 and integers beyond 64
+            bits stay strings. See --types.
             A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
             same becomes a database: the table of an array is called rows. With --table there is one only, called so. Keys
             become columns, of a type that changes no value; a column of fields that are not all numbers or all Booleans is
-            TEXT, and with --append the declared type decides what a field becomes. A column declared BOOLEAN that has only 0, 1 and null is one of
-            false and true. A database becomes another one page by page, and a table of it with its constraints and indexes.
+            TEXT, and with --append the declared type decides what a field becomes. A column declared BOOLEAN that has only
+            0, 1 and null is one of false and true. A database becomes another one page by page, and a table of it with its
+            constraints and indexes.
             Of xml that json-to-xml did not make, elements are dictionaries of their attributes, with an @ before their
             names, and their children; those that are repeated become arrays, and all that has no type is text. For csv,
             tsv, jsonl and sqlite the children of the root are the records, also when there is one only. The document type,

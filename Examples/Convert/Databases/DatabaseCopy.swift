@@ -96,12 +96,12 @@ extension SQLiteConnection {
     }
 }
 
-/// Calls a closure, and throws its errors of SQLite as errors of a stream.
+/// Returns the value of an expression, and throws its errors of SQLite as errors of a stream.
 @discardableResult
 func throwing<Value>(
-    _ kind: StreamError.Kind, _ body: () throws(SQLiteError) -> Value
+    _ kind: StreamError.Kind, _ value: @autoclosure () throws(SQLiteError) -> Value
 ) throws(StreamError) -> Value {
-    do throws(SQLiteError) { return try body() } catch { throw error.streamError(kind) }
+    do throws(SQLiteError) { return try value() } catch { throw error.streamError(kind) }
 }
 
 extension SQLiteError {

@@ -51,15 +51,16 @@ final class DatabaseInput {
         let (hasLog, hasIndex) = (access(file + "-wal", F_OK) == 0, access(file + "-shm", F_OK) == 0)
         if hasLog { return ("mode=ro", hasIndex ? nil : file + "-shm") }
         let mayWrite = access(file, W_OK) == 0 && access(OutputPlace.split(file).directory, W_OK) == 0
-        // Without a log, no process writes to the database. A process that begins to write is noticed if this one may write, too.
+        // Without a log, no process writes to the database. A process that begins to write is noticed if this one may write,
+        // too.
         return (mayWrite ? "mode=rw" : "immutable=1", nil)
     }
 
     /// Closes the database, after all others of this process that read it, and removes what SQLite left.
     func close() {
         guard (try? connection.close()) != nil, let index else { return }
-        // SPEC: https://sqlite.org/fileformat2.html: each process that uses the database has a lock on these bytes. Without such
-        // a lock, the index is unused, and this lock keeps other processes from starting to use it.
+        // SPEC: https://sqlite.org/fileformat2.html: each process that uses the database has a lock on these bytes. Without
+        // such a lock, the index is unused, and this lock keeps other processes from starting to use it.
         let file = open(String(index.dropLast("-shm".utf8.count)), O_RDWR | O_CLOEXEC)
         guard file >= 0 else { return }
         defer { _ = systemClose(file) }
@@ -79,26 +80,14 @@ final class DatabaseInput {
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             throw StreamError(.cannotRead, "expected a file, found a directory, a device or a pipe")
         }
-        let input = try InputFile(path: path)
-        var header: [UInt8] = []
-        do throws(StreamError) {
-            try input.readChunks(of: 100) { bytes throws(StreamError) in
-                header = Array(copying: bytes)
-                throw .stopRequest()
-            }
-        } catch {
-            guard error.isStopRequest else { throw error }
-        }
-        return header
+        return try InputWithBeginning(FileSource(path: path), byteCount: 100).beginning
     }
 
     /// The tables to convert: one that is asked for, or all.
     func tableNames(only table: String?) throws(StreamError) -> [String] {
-        try throwing(.cannotRead) { () throws(SQLiteError) in
-            guard let table else { return try connection.tableNames() }
-            guard try connection.hasTable(table) else { throw SQLiteError(.error, "no such table: \(table)") }
-            return [table]
-        }
+        guard let table else { return try throwing(.cannotRead, connection.tableNames()) }
+        if try throwing(.cannotRead, connection.hasTable(table)) { return [table] }
+        throw SQLiteError(.error, "no such table: \(table)").streamError(.cannotRead)
     }
 
     /// The names of the views, triggers or indexes; of one table, or of all.

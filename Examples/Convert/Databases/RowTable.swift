@@ -159,7 +159,7 @@ final class RowTable {
             throw located(error)
         }
         guard isNew else { return warnOfDefaults() }
-        let made = try throwing(.cannotWrite) { () throws(SQLiteError) in try connection.columns(ofTable: name) }
+        let made = try throwing(.cannotWrite, connection.columns(ofTable: name))
         for (index, rows) in booleans.sorted(by: { ($0.value.first, $0.key) < ($1.value.first, $1.key) })
         where made[index].declaredType.isEmpty {
             let name = made[index].name

@@ -88,14 +88,14 @@ struct TextSource: ValueSource {
     private func sendXML(to sink: ValueSink) throws(StreamError) {
         var values = XMLValues(sink, arguments, warnings)
         try values.readXML(file)
-        guard let words = values.leftOut.words, let offset = values.leftOut.firstOffset else { return }
+        guard let words = values.leftOut.words, let first = values.leftOut.first else { return }
         warnings.add(
-            "what \(arguments.to.rawValue) does not have is left out: \(words)", in: position(ofPartAt: offset))
+            "what \(arguments.to.rawValue) does not have is left out: \(words)", in: position(of: first))
     }
 
     /// The place of a part of XML; nil for a stream, which cannot be read again.
-    private func position(ofPartAt offset: Int) -> StreamPosition? {
-        isRegular ? PartFinder.position(ofPartAt: offset, inFile: arguments.input) : nil
+    private func position(of place: XMLSourceRange) -> StreamPosition? {
+        isRegular ? (try? place.position(in: .file(arguments.input))) ?? nil : nil
     }
 
     private func sendPropertyList(
@@ -107,7 +107,7 @@ struct TextSource: ValueSource {
             var reader = XMLPlistReader(sink: sink)
             try feed(source, to: &reader)
             let (count, offset) = reader.comments
-            warnOfComments(count, offset.flatMap { position(ofPartAt: $0) })
+            warnOfComments(count, offset.flatMap { position(of: XMLSourceRange(byteRange: $0..<$0)) })
         case .openStep:
             var reader = OpenStepPlistReader(sink: sink)
             try feed(source, to: &reader)
@@ -168,7 +168,7 @@ struct TableSource: ValueSource {
     }
 
     static func warnOfViews(_ database: DatabaseInput, _ warnings: Warnings) throws(StreamError) {
-        let views = try throwing(.cannotRead) { () throws(SQLiteError) in try database.names(of: "view") }
+        let views = try throwing(.cannotRead, database.names(of: "view"))
         if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
     }
 

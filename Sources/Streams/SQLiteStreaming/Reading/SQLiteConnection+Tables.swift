@@ -11,14 +11,14 @@ extension SQLiteConnection {
     /// try connection.query(table: "artists", columns: ["name", "country"], into: &writer)
     /// ```
     ///
-    /// Unlike a query in SQL, this function accepts any value in a column that is declared `BOOL` or `BOOLEAN`: the column is sent as
-    /// Booleans if it has no other values than 0, 1 and null, and otherwise as it is stored.
+    /// Unlike a query in SQL, this function accepts any value in a column that is declared `BOOL` or `BOOLEAN`: the column is
+    /// sent as Booleans if it has no other values than 0, 1 and null, and otherwise as it is stored.
     ///
     /// - Parameters:
     ///   - table: The name of the table.
     ///   - columns: The names of the columns to send, in this order; nil for all columns.
-    /// - Throws: `cannotRead` with the ``SQLiteError`` as its cause for an unknown table or column, before anything is sent; the errors
-    ///   of ``SQLiteStatement/send(to:options:)``.
+    /// - Throws: `cannotRead` with the ``SQLiteError`` as its cause for an unknown table or column, before anything is sent;
+    ///   the errors of ``SQLiteStatement/send(to:options:)``.
     /// - Complexity: O(*n*) in the rows, which are read once more for each column of Booleans.
     public func query<Sink: PlistSink & ~Copyable>(
         table: String, columns: [String]? = nil, options: SQLiteReadingOptions = SQLiteReadingOptions(),

@@ -13,8 +13,8 @@ extension SQLiteConnection {
     ///
     /// Triggers and other tables are not copied. Rows that violate a CHECK constraint are.
     /// - Returns: False, without a copy, if the name is that of a view or a virtual table, or unknown.
-    /// - Throws: `error` if the main database has a table or index with the name of one that is copied; other errors of reading and
-    ///   writing. What was copied before an error stays unless you call the function in a transaction.
+    /// - Throws: `error` if the main database has a table or index with the name of one that is copied; other errors of reading
+    ///   and writing. What was copied before an error stays unless you call the function in a transaction.
     /// - Complexity: O(*n* log *n*) in the rows because of the indexes.
     @discardableResult
     public func copyTable(_ name: String, fromSchema schema: String) throws(SQLiteError) -> Bool {
@@ -83,7 +83,8 @@ extension TableCopyTests: SelfTesting {
             CREATE UNIQUE INDEX "a b".i ON t (x); CREATE VIEW "a b".v AS SELECT 1 AS one;
             INSERT INTO "a b".t (id, x) VALUES (7, 'q'), (3, 'z'); DELETE FROM "a b".t WHERE id = 7;
             PRAGMA ignore_check_constraints = ON; INSERT INTO "a b".t (id, x) VALUES (2, 'y');
-            PRAGMA ignore_check_constraints = OFF; CREATE TABLE "a b".r (rowid); INSERT INTO "a b".r (oid, rowid) VALUES (9, 'r')
+            PRAGMA ignore_check_constraints = OFF; CREATE TABLE "a b".r (rowid);
+            INSERT INTO "a b".r (oid, rowid) VALUES (9, 'r')
             """)
         for (name, isCopied) in [("T", true), ("r", true), ("v", false), ("none", false)] {
             expectEqual(try connection.copyTable(name, fromSchema: "a b"), isCopied, name)

@@ -24,17 +24,16 @@ extension SQLiteTableWriter {
     /// try writer.finish()                           // CREATE TABLE tasks (id INTEGER, title TEXT, done BOOLEAN)
     /// ```
     ///
-    /// Columns are in the order in which their keys come, and rows without a key get null. Until ``finish()`` creates
-    /// the table, the rows are in a temporary table. An error discards the rows of all arrays, and so does
-    /// ``rollBack()``.
+    /// Columns are in the order in which their keys come, and rows without a key get null. Until ``finish()`` creates the
+    /// table, the rows are in a temporary table. An error discards the rows of all arrays, and so does ``rollBack()``.
     ///
     /// - Parameters:
     ///   - connection: The connection to the database.
     ///   - table: The name of the table, which must not exist in the main database when the writer finishes.
     ///   - columns: The columns that the table gets.
     ///   - options: Of these, the format of dates and the policy for repeated keys apply.
-    /// - Throws: `misuse` for a name with NUL. For a key with NUL and for keys that differ only in ASCII case, the
-    ///   writer throws `unrepresentable`, for more columns than the limit of the connection `limitExceeded`. ``finish()`` throws
+    /// - Throws: `misuse` for a name with NUL. For a key with NUL and for keys that differ only in ASCII case, the writer
+    ///   throws `unrepresentable`, for more columns than the limit of the connection `limitExceeded`. ``finish()`` throws
     ///   `unrepresentable` if no row has a member and no reader has named columns, and `cannotWrite` if the table exists.
     /// - Complexity: O(*n*) in the values of all rows and their nulls. The file is written once, the temporary table twice.
     public init(

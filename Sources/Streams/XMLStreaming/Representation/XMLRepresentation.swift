@@ -27,7 +27,8 @@ public struct XMLRepresentation: DefaultFormat {
 
     /// Reads a document and sends its values to a sink.
     ///
-    /// - Throws: The first error of the source, the document or the sink, with its position; `invalidSyntax` for other elements.
+    /// - Throws: The first error of the source, the document or the sink, with its position; `invalidSyntax` for other
+    ///   elements.
     /// - Complexity: O(*n*) in the bytes.
     public func read<Sink: PlistSink & ~Copyable>(
         _ source: some ByteSource, into sink: inout Sink

@@ -59,11 +59,11 @@ struct RowBuffer: CellsOnly, ~Copyable {
         unsafe byteMemory.removeLast(byteCount)
     }
 
-    /// Adds a column to the row under construction, which must be the only one.
-    mutating func addColumn() {
+    /// Adds columns to the row under construction, which must be the only one.
+    mutating func addColumns(_ count: Int) {
         precondition(rowCount == 0, "expected no complete rows")
-        columnCount += 1
-        unsafe cellMemory.append(.null)
+        columnCount += count
+        for _ in 0..<count { unsafe cellMemory.append(.null) }
     }
 
     /// Removes the complete rows and keeps the one under construction, and the bytes of all rows.

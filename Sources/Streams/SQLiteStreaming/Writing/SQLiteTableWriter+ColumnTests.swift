@@ -83,6 +83,9 @@ extension NewColumnsTests: SelfTesting {
                 "a:INTEGER b:TEXT c: d e:BOOLEAN | NULL NULL NULL NULL, 1 NULL NULL NULL, 2 'x' NULL NULL, "
                     + "3 NULL NULL NULL, NULL 'y' NULL 1", "batches of \(batch) rows")
         }
+        expectEqual(
+            try written("{ key \"a\" integer 1 key \"a\" string \"x\" }", .asNeededForFields), "a:TEXT | 'x'",
+            "the last value of a key")
         let text = "{ key \"\" integer 1 key \"rowid\" integer 2 key \"c0\" integer 3 }"
         expectEqual(try written(text), ":INTEGER rowid:INTEGER c0:INTEGER | 1 2 3", "any name")
         let zero = try SQLiteConnection.inMemory()

@@ -55,7 +55,7 @@ extension SQLiteTableWriter {
         let isOfFields: Bool
         /// The names of the columns, as SQLite compares them.
         var names: Set<SQLiteName.Folded> = []
-        /// The number of columns that the staged rows have.
+        /// The number of columns of the temporary table, of which the last ones may be spare.
         var stagedColumnCount = 0
         /// The number of rows before the first one that has members.
         var emptyRowCount = 0
@@ -88,8 +88,12 @@ extension SQLiteTableWriter {
         guard newTable?.names.insert(SQLiteName.folded(name)).inserted ?? false else {
             throw fail(StreamError(.unrepresentable, "duplicate column name: \(name)"))
         }
-        try stageCompleteRows()
-        buffer.addColumn()
+        if columns.count == buffer.columnCount {
+            try stageCompleteRows()
+            // A stage with rows gets spare columns, so that many new keys need few statements of their own.
+            let isStaged = newTable.map { $0.stagedColumnCount > 0 } ?? false
+            buffer.addColumns(isStaged ? min(limit - columns.count, columns.count) : 1)
+        }
         columns.append(
             Column(name: name, hasDefault: false, kind: nil, isChecked: false, affinity: .blob, declaredType: ""))
         isSeen.append(false)
@@ -113,11 +117,11 @@ extension SQLiteTableWriter {
     /// - Returns: Whether the row has members, or one before it had.
     @discardableResult
     mutating func stageColumns() throws(StreamError) -> Bool {
-        guard let table = newTable, table.stagedColumnCount < columns.count else {
+        guard let table = newTable, table.stagedColumnCount < buffer.columnCount else {
             if columns.isEmpty { newTable?.emptyRowCount += 1 }
             return !columns.isEmpty
         }
-        let names = columns.indices.map { "c\($0)" }
+        let names = (0..<buffer.columnCount).map { "c\($0)" }
         do throws(SQLiteError) {
             try arrays.begin()
             if table.stagedColumnCount == 0 {
@@ -134,7 +138,7 @@ extension SQLiteTableWriter {
         } catch {
             throw fail(error)
         }
-        newTable?.stagedColumnCount = columns.count
+        newTable?.stagedColumnCount = buffer.columnCount
         return true
     }
 
@@ -160,7 +164,7 @@ extension SQLiteTableWriter {
     private mutating func makeText(of index: Int) throws(StreamError) {
         let kinds = columns[index].kinds
         columns[index].kinds = .text
-        if kinds.isEmpty || kinds == .text { return }
+        guard let newTable, index < newTable.stagedColumnCount, !kinds.isEmpty, kinds != .text else { return }
         try stageCompleteRows()
         do throws(SQLiteError) {
             let (name, stage) = ("c\(index)", target.qualifiedName)
@@ -193,12 +197,13 @@ extension SQLiteTableWriter {
         }
         let declarations = columns.map { SQLiteName.inQuotes($0.name) + $0.kinds.declaration }
         let name = "main.\(SQLiteName.inQuotes(table.name))"
+        let cells = columns.indices.map { "c\($0)" }.joined(separator: ", ")
         do throws(SQLiteError) {
             try target.connection.atomically { () throws(SQLiteError) in
                 try target.connection.execute(
                     """
                     CREATE TABLE \(name) (\(declarations.joined(separator: ", ")));
-                    INSERT INTO \(name) SELECT * FROM \(target.qualifiedName); DROP TABLE \(target.qualifiedName)
+                    INSERT INTO \(name) SELECT \(cells) FROM \(target.qualifiedName); DROP TABLE \(target.qualifiedName)
                     """)
             }
         } catch {

@@ -22,26 +22,22 @@ package struct RunTally: Equatable, Sendable {
 
     package var isRed: Bool { failed > 0 || moduleIssues > 0 }
 
-    /// Counts a test that has ended.
-    package mutating func add(_ result: TestResult) {
+    /// Counts the result of a test, or takes the result back if the factor is -1.
+    package mutating func add(_ result: TestResult, _ factor: Int = 1) {
         switch result.outcome {
-        case .passed: passed += 1
-        case .failed: failed += 1
-        case .skipped: skipped += 1
+        case .passed: passed += factor
+        case .failed: failed += factor
+        case .skipped: skipped += factor
         }
-        if result.isFlaky { flaky += 1 }
-        for issue in result.issues where issue.knownReason != nil { knownIssues += 1 }
+        if result.isFlaky { flaky += factor }
+        for issue in result.issues where issue.knownReason != nil { knownIssues += factor }
     }
 
-    /// Counts a test as failed that was counted with another outcome before.
-    package mutating func fail(after outcome: TestResult.Outcome, isFlaky: Bool = false) {
-        switch outcome {
-        case .passed: passed -= 1
-        case .failed: return
-        case .skipped: skipped -= 1
-        }
-        failed += 1
-        if isFlaky { flaky -= 1 }
+    /// Fails a test whose result was counted before.
+    package mutating func fail(_ result: inout TestResult) {
+        add(result, -1)
+        result.outcome = .failed
+        add(result)
     }
 
     package static func + (one: Self, other: Self) -> Self {
@@ -84,12 +80,15 @@ extension RunTally: SelfTesting {
 
     private static func testCountsLateFailures() {
         var tally = RunTally()
-        (tally.passed, tally.skipped, tally.flaky) = (2, 1, 1)
-        tally.fail(after: .passed)
-        tally.fail(after: .passed, isFlaky: true)
-        tally.fail(after: .skipped)
-        tally.fail(after: .failed)
-        expectEqual([tally.passed, tally.skipped, tally.flaky, tally.failed], [0, 0, 0, 3])
+        let test = PlannedTest(typeName: "S", testName: "a", testType: "unit", module: "M")
+        var results = [.passed, .passed, .skipped, .failed].map { TestResult(test: test, outcome: $0) }
+        results[1].earlierAttempts = [results[3]]
+        for index in results.indices {
+            tally.add(results[index])
+            tally.fail(&results[index])
+        }
+        expectEqual(results.map(\.outcome), [.failed, .failed, .failed, .failed])
+        expectEqual([tally.passed, tally.skipped, tally.flaky, tally.failed], [0, 0, 0, 4])
     }
 
     private static func testCountsWhatIsOfAResult() {

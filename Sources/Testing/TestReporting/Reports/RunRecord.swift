@@ -46,8 +46,7 @@ package struct RunRecord: Sendable {
             guard let index = entries.lastIndex(where: { $0.test == test && $0.result != nil }),
                 var result = entries[index].result
             else { break }
-            tally.fail(after: result.outcome, isFlaky: result.isFlaky)
-            result.outcome = .failed
+            tally.fail(&result)
             result.issues.append(issue)
             entries[index].result = result
         case .moduleIssue(let module, let issue):

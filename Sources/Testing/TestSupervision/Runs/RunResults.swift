@@ -27,8 +27,8 @@ final class RunResults {
     /// For each test of the plan, whether it has run.
     private(set) var done: [Bool] = []
     private var failedNames: Set<String> = []
-    /// The outcomes of all tests that didn't simply pass.
-    private var counted: [PlannedTest: (outcome: TestResult.Outcome, isFlaky: Bool)] = [:]
+    /// The results of all tests that didn't simply pass.
+    private var counted: [PlannedTest: TestResult] = [:]
     /// The times of slow tests in nanoseconds, by name.
     private var slowTimes: [String: Int] = [:]
 
@@ -175,7 +175,7 @@ final class RunResults {
     /// Counts a result and reports it.
     private func count(_ result: TestResult) {
         tally.add(result)
-        if !result.isPlainPass { counted[result.test] = (result.outcome, result.isFlaky) }
+        if !result.isPlainPass { counted[result.test] = result }
         if options.reportsOnlyNews, result.isPlainPass, options.slowMilliseconds == 0 { return }
         // A duplicate entry has not begun.
         if options.isStable, !result.issues.contains(where: { $0.kind == .list }) { report(.began(result.test)) }
@@ -213,9 +213,7 @@ final class RunResults {
             waiting[index]?.issues.append(issue)
             return
         }
-        let (outcome, isFlaky) = counted[test] ?? (.passed, false)
-        tally.fail(after: outcome, isFlaky: isFlaky)
-        counted[test] = (.failed, false)
+        tally.fail(&counted[test, default: TestResult(test: test, outcome: .passed)])
         report(.failedLate(test, issue))
     }
 

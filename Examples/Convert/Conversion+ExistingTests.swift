@@ -1,4 +1,4 @@
-// The in-class tests of outputs that are there: what is added to them, what stays, and what is never destroyed.
+// The in-class tests of outputs that exist: additions, unchanged contents, and files that are never overwritten.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -51,7 +51,7 @@ extension Conversion {
         expectEqual(try cells(output), "1,1", "a database that was not there")
     }
 
-    /// Each value into a column of each type: what is there afterwards is equal, or nothing was added.
+    /// Each value in a column of each type: the stored value is equal, or nothing was added.
     static func testAppendsExactly() throws {
         let types = ["", "INTEGER", "REAL", "TEXT", "BLOB", "NUMERIC", "BOOLEAN", "DATETIME"]
         let values = [
@@ -98,7 +98,7 @@ extension Conversion {
         expectGreaterThan(refusedCount, 20, "refused")
     }
 
-    /// What is added to a column is what comes back, or there is a warning with the place.
+    /// A value that is added to a column is read back, or a warning names its place.
     static func testWarnsAboutValuesChangedByColumns() throws {
         let directory = try temporaryDirectory()
         let (input, database, output) = ("\(directory)/in.json", "\(directory)/t.db", "\(directory)/out.json")
@@ -120,7 +120,7 @@ extension Conversion {
         }
     }
 
-    /// Two columns whose names are the same character, as one and as two code points.
+    /// Two columns whose names are the same character, composed and decomposed.
     static func testComparesColumnNamesByBytes() throws {
         let directory = try temporaryDirectory()
         let (input, database) = ("\(directory)/in.json", "\(directory)/t.db")
@@ -142,7 +142,7 @@ extension Conversion {
         expectThrows(StreamError.self, "the other") { try run(database, output, "--columns", "\u{E9}") }
     }
 
-    /// What is written to where it is would be read again.
+    /// An output that is written in place would be read again.
     static func testRefusesToOverwriteItsInput() throws {
         let directory = try temporaryDirectory()
         let path = "\(directory)/in"
@@ -208,7 +208,7 @@ extension Conversion {
             expectTrue(warnings.description.contains("\(view), a view or"), "\(warnings)")
             expectEqual(try self.cells(output), cells, "rows of \(view)")
         }
-        // Several that are no tables of SQLite's own, one after another.
+        // Several virtual tables, one after another.
         let virtual = "CREATE VIRTUAL TABLE f USING fts5 (a); CREATE VIRTUAL TABLE g USING fts5 (a)"
         unlink(database)
         guard let made = try? connection(database, virtual) else { return }
@@ -218,7 +218,7 @@ extension Conversion {
         expectTrue(try connection(output).hasTable("g"), "the second virtual table")
     }
 
-    /// SQLite reads the first statement of what a schema says of a table or an index, and no other.
+    /// SQLite reads only the first statement in the schema's text of a table or an index.
     static func testRunsNoHiddenSQLOfSchemas() throws {
         let directory = try temporaryDirectory()
         let (victim, database, output) = ("\(directory)/victim.db", "\(directory)/in.db", "\(directory)/out.db")

@@ -1,4 +1,4 @@
-// The in-class tests of what the fields of delimited text become, and of `--types`.
+// The in-class tests of the fields of delimited text, and of `--types`.
 
 #if DEBUG || IN_CLASS_TESTS
 import CSVStreaming
@@ -33,7 +33,7 @@ extension ConversionFieldTests: SelfTesting {
         return try Conversion.text(path)
     }
 
-    /// Texts that look like numbers, of which most are spelled as no writer spells them.
+    /// Texts that look like numbers, mostly with a spelling that no writer uses.
     private static let texts = [
         "12345e6", "1.10", "2.50", "-0", "+5", "00601", "1e5", "1E5", "1e-05", "1e+20", "0.00001", "1.0", "0.0", "-0.0",
         "-7", "2.5", "1234567890123456789", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
@@ -42,7 +42,7 @@ extension ConversionFieldTests: SelfTesting {
         "inf", "true", "false", "True", "null", "2001-01-31", " 1", "1 ", "x",
     ]
 
-    /// Seven hexadecimal digits, of which some are `1234e56`.
+    /// Texts of seven hexadecimal digits, including some like `1234e56`.
     private static func hashes(_ count: Int) -> [String] {
         var random = TestRandom(seed: 7)
         let digits = Array("0123456789abcdef0123456789e")
@@ -72,7 +72,7 @@ extension ConversionFieldTests: SelfTesting {
         for ending in [".json", ".jsonl", ".plist", ".bplist", ".openstep", ".xml", ".db"] {
             let table = table(texts + hashes(300))
             let found = try converted(table, ending, ".csv")
-            // In a database the column is one of texts, and those that look like numbers get quotes.
+            // In a database the column has the type TEXT, and texts that look like numbers get quotes.
             guard ending == ".db" else {
                 expectEqual(found, table, ending)
                 continue

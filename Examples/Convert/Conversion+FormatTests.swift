@@ -1,4 +1,4 @@
-// The in-class tests of conversions between any two formats, and of what is chosen of tables and records.
+// The in-class tests of conversions between any two formats, and of chosen tables, columns and records.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -322,7 +322,7 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
-    /// One record is a table as many are, and so is none.
+    /// No record, one record and several records are a table.
     private static func testConvertsXMLRecordsToTables() throws {
         let records = ["<p id='1'><n>Ada</n></p>", "<p id='2'><n>Bob</n><n/></p>", "<p id='3'><n>x</n></p>"]
         let lines = [#"{"@id":"1","n":"Ada"}"#, #"{"@id":"2","n":["Bob",""]}"#, #"{"@id":"3","n":"x"}"#]

@@ -28,7 +28,7 @@ extension ConversionLossTests: SelfTesting {
         return path
     }
 
-    /// What a text becomes, and the warnings, or the error.
+    /// Returns the converted text and the warnings, or the error.
     private static func converted(
         _ name: String, _ text: String, to ending: String, _ options: [String] = []
     ) throws -> (text: String, notes: [String]) {

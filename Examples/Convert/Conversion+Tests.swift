@@ -1,5 +1,5 @@
 // The in-class tests of conversions as a whole: each pair of formats with the values that formats differ in, and with values
-// drawn at random. Whatever comes is exact, refused with its place, or named by a warning.
+// drawn at random. Every value is exact, refused with its place, or named by a warning.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -37,7 +37,7 @@ extension Conversion: SelfTesting {
         ]
     }
 
-    /// What became of a conversion.
+    /// The result of a conversion.
     enum Outcome: Equatable {
         case exact
         case warned(String)
@@ -70,7 +70,7 @@ extension Conversion: SelfTesting {
 
     /// Converts a file there and back, and says what became of it.
     ///
-    /// - Parameter read: What is to be equal.
+    /// - Parameter read: Returns the contents to compare.
     static func outcome(
         _ first: String, by steps: [[String]], _ read: (String) throws -> String
     ) throws -> Outcome {
@@ -200,7 +200,7 @@ extension Conversion: SelfTesting {
         return connection
     }
 
-    /// All cells of all tables as SQL; text by its bytes, of which SQL would cut some.
+    /// All cells of all tables as SQL; text by its bytes, because SQL would truncate some texts.
     static func cells(_ path: String) throws -> String {
         try shown(path) { "CASE typeof(\($0)) WHEN 'text' THEN 'text ' || hex(\($0)) ELSE quote(\($0)) END" }
     }

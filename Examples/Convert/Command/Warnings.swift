@@ -1,4 +1,4 @@
-// The changes of a conversion that are no errors: one line for each kind, with the place of the first.
+// The changes of a conversion: one line for each kind, with the place of the first.
 
 import PlistStreaming
 import StringTables

@@ -76,7 +76,7 @@ final class RowTable {
 
     /// Writes the value of a member.
     ///
-    /// - Parameter isContainer: Whether it is the JSON of an array or dictionary.
+    /// - Parameter isContainer: True for the JSON of an array or dictionary.
     func write(_ scalar: borrowing StreamScalar, isContainer: Bool = false) throws(StreamError) {
         if isContainer { warn("arrays and dictionaries become text, their json") } else { check(scalar) }
         do throws(StreamError) {

@@ -26,7 +26,7 @@ class ValueSink: ScalarSink {
     func expectColumns(_ names: [String]) throws(StreamError) {}
 }
 
-/// A writer, which is told when the messages end.
+/// A writer with an end.
 protocol TextWriter: PlistSink, ~Copyable {
     mutating func finish() throws(StreamError)
 }

@@ -62,7 +62,7 @@ struct XMLValues: XMLSink, ~Copyable {
         if isRepresentation == true { return try representation.endElement(tag) }
         let movedCount = messages.movedCount
         try messages.endElement(tag)
-        // Whether repeated elements lost their place is known when all have come.
+        // The adapter counts repeated elements that lost their place at the end of their parent.
         leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
     }
 

@@ -65,7 +65,7 @@ package struct MessagePath {
 
     /// Sets the key of the value that follows.
     ///
-    /// - Returns: Whether the dictionary already has the key, as far as it was compared.
+    /// - Returns: True if the key equals an earlier key of the dictionary, up to the limit of compared keys.
     package mutating func setKey(_ utf8: RawSpan) -> Bool {
         depth > 0 && levels[depth - 1].setKey(utf8, limit: keyLimit)
     }

@@ -14,7 +14,8 @@ extension SQLiteConnection {
     /// Triggers and other tables are not copied. Rows that violate a CHECK constraint are.
     /// - Returns: False, without a copy, if the name is that of a view or a virtual table, or unknown.
     /// - Throws: `error` if the main database has a table or index with the name of one that is copied; other errors of reading
-    ///   and writing. What was copied before an error stays unless you call the function in a transaction.
+    ///   and writing. Rows that were copied before an error stay unless you call the function in a
+    ///   transaction.
     /// - Complexity: O(*n* log *n*) in the rows because of the indexes.
     @discardableResult
     public func copyTable(_ name: String, fromSchema schema: String) throws(SQLiteError) -> Bool {

@@ -1,5 +1,5 @@
 // Tables whose columns are not known before the rows: rows are staged in a temporary table without types, then each column
-// gets the type that changes none of its values.
+// gets a type that keeps its values.
 
 import PlistBuilding
 import PlistStreaming
@@ -11,8 +11,8 @@ extension SQLiteTableWriter {
         /// A column for each key. Its type is BOOLEAN, INTEGER, REAL, TEXT or BLOB if all values except null are of this type.
         /// Other columns have no type, so that each value keeps its own.
         case asNeeded
-        /// The same for fields of delimited text. A column with text and other values, or with Booleans and numbers, is one of
-        /// TEXT: its numbers and Booleans become the text that they were read from.
+        /// The same for fields of delimited text. A column with text and other values, or with Booleans and numbers, has the
+        /// type TEXT: its numbers and Booleans become the text that they were read from.
         case asNeededForFields
     }
 
@@ -24,7 +24,7 @@ extension SQLiteTableWriter {
     /// try writer.finish()                           // CREATE TABLE tasks (id INTEGER, title TEXT, done BOOLEAN)
     /// ```
     ///
-    /// Columns are in the order in which their keys come, and rows without a key get null. Until ``finish()`` creates the
+    /// The order of the columns is that of the first occurrences of their keys, and rows without a key get null. Until ``finish()`` creates the
     /// table, the rows are in a temporary table. An error discards the rows of all arrays, and so does ``rollBack()``.
     ///
     /// - Parameters:
@@ -55,7 +55,7 @@ extension SQLiteTableWriter {
         let isOfFields: Bool
         /// The names of the columns, as SQLite compares them.
         var names: Set<SQLiteName.Folded> = []
-        /// The number of columns of the temporary table, of which the last ones may be spare.
+        /// The number of columns of the temporary table, including spare columns at the end.
         var stagedColumnCount = 0
         /// The number of rows before the first one that has members.
         var emptyRowCount = 0
@@ -114,7 +114,7 @@ extension SQLiteTableWriter {
 
     /// Makes the columns that the row brought.
     ///
-    /// - Returns: Whether the row has members, or one before it had.
+    /// - Returns: False if the table has no columns yet, because no row had members.
     @discardableResult
     mutating func stageColumns() throws(StreamError) -> Bool {
         guard let table = newTable, table.stagedColumnCount < buffer.columnCount else {
@@ -146,7 +146,7 @@ extension SQLiteTableWriter {
 
     /// Adds the kind of a value to those of its column.
     ///
-    /// - Returns: Whether the column is set already, to the text of a field.
+    /// - Returns: True if the column was set to the text of a field.
     mutating func addKind(of message: ScalarMessage) throws(StreamError) -> Bool {
         let kinds = unsafe columns[column].kinds.union(ColumnKinds(message, isDateText: options.dateFormat == .text))
         guard newTable?.isOfFields ?? false, kinds.needText else {
@@ -232,12 +232,12 @@ struct ColumnKinds: OptionSet {
     static let real = ColumnKinds(rawValue: 4)
     static let text = ColumnKinds(rawValue: 8)
     static let blob = ColumnKinds(rawValue: 16)
-    /// -0.0, of which a column of reals would make 0.0.
+    /// -0.0, which a column of reals would store as 0.0.
     static let negativeZero = ColumnKinds(rawValue: 32)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// - Parameter isDateText: Whether dates are stored as text.
+    /// - Parameter isDateText: True if dates are stored as text.
     init(_ message: ScalarMessage, isDateText: Bool) {
         switch unsafe message {
         case .null: self = []

@@ -92,7 +92,7 @@ extension SQLiteTableWriter {
             try stageCompleteRows()
             // A stage with rows gets spare columns, so that many new keys need few statements of their own.
             let isStaged = newTable.map { $0.stagedColumnCount > 0 } ?? false
-            buffer.addColumns(isStaged ? min(limit - columns.count, columns.count) : 1)
+            buffer.addColumns(isStaged ? min(limit - columns.count, columns.count / 4 + 1) : 1)
         }
         columns.append(
             Column(name: name, hasDefault: false, kind: nil, isChecked: false, affinity: .blob, declaredType: ""))

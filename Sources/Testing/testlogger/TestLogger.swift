@@ -43,7 +43,6 @@ struct TestLogger {
                 print("testlogger \(version), worker protocol \(TestEvent.currentVersion)")
                 return
             }
-            _ = isInSandbox  // read before the variable is removed
             Starter.endWithIt()
             // A debugger replaces this process.
             if options.debuggedTest == nil { waitForChild(options) }
@@ -83,7 +82,7 @@ struct TestLogger {
         fflush(inclass_stdout())
         let start = severity.map { "\($0): " } ?? ""
         for line in text.split(separator: "\n") { fputs("\(start)\(line)\n", inclass_stderr()) }
-        if isInSandbox, text.contains(": \(String(cString: strerror(EPERM)))") {
+        if Starter.isSandboxed, text.contains(": \(String(cString: strerror(EPERM)))") {
             fputs("note: \(sandboxNote)\n", inclass_stderr())
         }
     }
@@ -92,15 +91,6 @@ struct TestLogger {
     private static let sandboxNote =
         "SwiftPM lets a plugin write only when it is told to: swift package --allow-writing-to-package-directory "
         + "testlogger …, or --allow-writing-to-directory PATH for other folders"
-
-    /// A Boolean value that indicates whether a command plugin has started this program on macOS.
-    private static let isInSandbox: Bool = {
-        #if canImport(Darwin)
-        Environment.value(of: "IN_CLASS_STARTER") != nil
-        #else
-        false
-        #endif
-    }()
 
     /// Replaces the text of the last line of a terminal.
     static func showProgress(_ text: String) {

@@ -25,7 +25,9 @@ public struct RecordSelection<Target: PlistSink & ~Copyable>: ScalarSink, ~Copya
 
     /// Creates a filter.
     ///
-    /// - Parameter path: Keys, separated by slashes.
+    /// - Parameters:
+    ///   - target: The sink that receives the records.
+    ///   - path: Keys, separated by slashes.
     public init(_ target: consuming Target, path: String) {
         self.target = target
         self.path = path

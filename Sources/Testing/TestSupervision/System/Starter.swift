@@ -11,12 +11,16 @@ package enum Starter {
     private static let variable = "IN_CLASS_STARTER"
     // SAFETY: written before the timer starts. The timer's handler only reads it.
     private nonisolated(unsafe) static var process: pid_t = 0
+    // SAFETY: set once, before the program starts a thread.
+    /// A Boolean value that indicates whether a plugin started this program in SwiftPM's sandbox, which macOS has.
+    package private(set) nonisolated(unsafe) static var isSandboxed = false
 
     /// Sends SIGTERM to this process after its parent has ended, if the parent has set the variable.
     ///
     /// A timer checks this ten times a second. Its signal, SIGALRM, restarts system calls.
     package static func endWithIt() {
         guard let text = Environment.value(of: variable), let starter = pid_t(text) else { return }
+        isSandboxed = TargetSystem.current == .macOS
         // Not for the processes that tests start.
         unsetenv(variable)
         end(with: starter)

@@ -17,6 +17,8 @@ extension SQLiteConnection {
     /// - Parameters:
     ///   - table: The name of the table.
     ///   - columns: The names of the columns to send, in this order; nil for all columns.
+    ///   - options: The options for turning values into messages.
+    ///   - sink: The sink that receives an array of dictionaries.
     /// - Throws: `cannotRead` with the ``SQLiteError`` as its cause for an unknown table or column, before anything is sent;
     ///   the errors of ``SQLiteStatement/send(to:options:)``.
     /// - Complexity: O(*n*) in the rows, which are read once more for each column of Booleans.

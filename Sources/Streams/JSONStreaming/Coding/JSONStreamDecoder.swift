@@ -79,6 +79,13 @@ extension JSON: CodingFormat {
         try decodeCoded(type, from: bytes, options: options) { $0 }
     }
 
+    @inline(never)  // PERF: JSONTyped/documents; the builder is large, and would be on the stack for every type.
+    private func propertyList(_ bytes: RawSpan) throws(StreamError) -> PropertyList {
+        var builder = PropertyListBuilder(depthLimit: reader.limits.depth)
+        try builder.readJSON(bytes, options: reader)
+        return try builder.takeResult()
+    }
+
     /// Decodes a value from a text.
     ///
     /// - Parameter errorOfText: Returns the error to throw for a text that isn't JSON.
@@ -95,9 +102,7 @@ extension JSON: CodingFormat {
         }
         if type == PropertyList.self {
             do throws(StreamError) {
-                var builder = PropertyListBuilder(depthLimit: reader.limits.depth)
-                try builder.readJSON(bytes, options: reader)
-                if let list = try builder.takeResult() as? Value { return list }
+                if let list = try propertyList(bytes) as? Value { return list }
             } catch {
                 throw errorOfText(error)
             }

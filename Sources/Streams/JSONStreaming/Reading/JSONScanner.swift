@@ -59,6 +59,7 @@ public struct JSONScanner: Sendable {
     var nextByteRange: ClosedRange<UInt8> = 0x80...0xBF
 
     /// Creates a scanner before the first byte.
+    @inline(__always)  // PERF: JSONTyped/documents; the scanner is large and isn't moved.
     public init(options: JSONReaderOptions = JSONReaderOptions()) {
         self.options = options
         // Doubles keep 15 digits; a point is one byte more.

@@ -56,8 +56,10 @@ struct MemberHints: Sendable {
     private var windowMissCount = 128
     private var pause = 1 << 14
 
-    static let capacity = 256
+    static let capacity = 1_024
     static let firstOffset = 2_048
+    /// The average distance of misses, in bytes, below which the hints are forgotten. Learning a member is a miss, too.
+    private var missDistance: Int { 32 }
 
     init() {}
 
@@ -165,7 +167,7 @@ struct MemberHints: Sendable {
     // whose members are omitted at random, are read without hints, in longer and longer pauses.
     /// Ends a window of wrong predictions, and pauses if they were close to each other.
     private mutating func isOftenWrong(at offset: Int) -> Bool {
-        let isOften = offset &- windowStart < missCount &* 128 && windowStart > 0
+        let isOften = offset &- windowStart < missCount &* missDistance && windowStart > 0
         (missCount, windowStart, windowMissCount) = (0, offset, 64)
         guard isOften else { return false }
         forgetAll()

@@ -13,7 +13,8 @@ import PlistStreaming
 /// the places of containers that are still referenced are kept too, see `KeptContainers`.
 @safe
 struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
-    private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: Self.capacity)
+    // PERF: JSONTyped/documents; allocated for the first container, because small values have none that is reused.
+    private var memory: UnsafeMutablePointer<Entry>?
     private var missCount = 0
     /// The entries that have a container, one bit each.
     private var used: UInt32 = 0
@@ -28,10 +29,16 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     }
 
     private static var capacity: Int { 32 }
+    /// The number of entries for a type, a power of two: its own entry, and neighbors that other types may share.
+    ///
+    /// The entry of a type depends on the address of its metadata, and so on the process. With two neighbors, in half
+    /// of all processes two frequent types of one value replaced each other's containers.
+    private static var neighborCount: Int { 4 }
 
-    init() { unsafe entries.initialize(repeating: Entry(), count: Self.capacity) }
+    init() {}
 
     deinit {
+        guard let entries = unsafe memory else { return }
         for index in 0..<Self.capacity { unsafe entries[index].place?.deallocate() }
         unsafe entries.deinitialize(count: Self.capacity)
         unsafe entries.deallocate()
@@ -42,17 +49,20 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     /// Both are valid until the next container is added to the cache.
     @inline(__always)  // PERF: JSONRecords/writing, JSONRecords/foundation; once a dictionary.
     func freeContainer(for type: Any.Type) -> (vendor: Unmanaged<AnyObject>, place: UnsafeMutablePointer<Place>)? {
-        let index = Self.index(of: type)
-        return unsafe freeContainer(at: index, for: type) ?? freeContainer(at: index ^ 1, for: type)
+        guard let entries = unsafe memory else { return nil }
+        let first = Self.index(of: type)
+        for offset in 0..<Self.neighborCount {
+            // SAFETY: an index has five bits, and there are 32 entries.
+            if let free = unsafe Self.freeContainer(entries + (first ^ offset), for: type) { return unsafe free }
+        }
+        return nil
     }
 
     @inline(__always)  // PERF: see above.
-    private func freeContainer(
-        at index: Int, for type: Any.Type
+    private static func freeContainer(
+        _ entry: UnsafeMutablePointer<Entry>, for type: Any.Type
     ) -> (vendor: Unmanaged<AnyObject>, place: UnsafeMutablePointer<Place>)? {
-        // SAFETY: an index has five bits, and there are 32 entries.
-        let entry = unsafe entries + index
-        guard unsafe entry.pointee.type == ObjectIdentifier(type), unsafe Self.isFree(entry),
+        guard unsafe entry.pointee.type == ObjectIdentifier(type), unsafe isFree(entry),
             let place = unsafe entry.pointee.place, let vendor = unsafe entry.pointee.vendor
         else { return nil }
         return unsafe (Unmanaged.passUnretained(vendor), place)
@@ -73,10 +83,19 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     ) -> Container? {
         missCount += 1
         guard ContainerLayout.isReference(after: missCount) else { return nil }
+        if unsafe memory == nil {
+            let entries = UnsafeMutablePointer<Entry>.allocate(capacity: Self.capacity)
+            unsafe entries.initialize(repeating: Entry(), count: Self.capacity)
+            unsafe memory = unsafe entries
+        }
+        guard let entries = unsafe memory else { return nil }
         let first = Self.index(of: type)
-        for (index, isEmpty) in [(first, true), (first ^ 1, true), (first, false), (first ^ 1, false)] {
+        for attempt in 0..<2 * Self.neighborCount {
+            let index = first ^ (attempt % Self.neighborCount)
             // SAFETY: see above.
             let entry = unsafe entries + index
+            // First the empty entries, then those with an unused container.
+            let isEmpty = attempt < Self.neighborCount
             guard unsafe isEmpty ? entry.pointee.type == nil : Self.isFree(entry) else { continue }
             let address = unsafe entry.pointee.place ?? UnsafeMutablePointer<Place>.allocate(capacity: 1)
             unsafe entry.pointee.vendor = nil
@@ -94,7 +113,7 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     /// A Boolean value that indicates whether the vendors hold the only references to all containers.
     var areFree: Bool {
         var rest = used
-        while rest != 0 {
+        while rest != 0, let entries = unsafe memory {
             guard unsafe Self.isFree(entries + rest.trailingZeroBitCount) else { return false }
             rest &= rest &- 1
         }
@@ -104,6 +123,7 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     /// Removes all containers. Referenced containers are kept together with their owner, to which their places refer.
     /// - Returns: A Boolean value that indicates whether there are such containers.
     func removeAll(of owner: AnyObject) -> Bool {
+        guard used != 0, let entries = unsafe memory else { return false }
         var hasEscaped = false
         for index in 0..<Self.capacity {
             let entry = unsafe entries + index
@@ -249,11 +269,12 @@ extension ContainerLayout: SelfTesting {
             let first = unsafe ContainerVendor<Box>.vend(free)
             expectTrue(unsafe cache.freeContainer(for: type) == nil, "one that is in use")
             expectTrue(unsafe cache.freeContainer(for: IndexKey.self) == nil, "one for other keys")
-            let second = unsafe cache.makeContainer(for: type, at: 2) { unsafe Box($0) }
-            expectNotNil(second, "a second one")
-            expectNil(unsafe cache.makeContainer(for: type, at: 3) { unsafe Box($0) }, "a third one")
+            var others: [Box?] = []
+            for place in 2...4 { others.append(unsafe cache.makeContainer(for: type, at: place) { unsafe Box($0) }) }
+            expectFalse(others.contains { $0 == nil }, "a second, third and fourth one")
+            expectNil(unsafe cache.makeContainer(for: type, at: 5) { unsafe Box($0) }, "a fifth one")
             expectEqual(unsafe first.address.pointee, 1, "the place of the first one")
-            withExtendedLifetime((first, second)) {}
+            withExtendedLifetime((first, others)) {}
         }
         expectTrue(unsafe cache.freeContainer(for: type) != nil, "the same afterwards")
         expectFalse(cache.removeAll(of: Object()), "whether one is kept")

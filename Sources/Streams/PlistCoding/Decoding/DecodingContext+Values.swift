@@ -224,13 +224,25 @@ extension DecodingContext {
     @inline(__always)  // PERF: see above; specializes the closure.
     func elements<Element>(at index: Int, _ decode: (DecodingContext, Int) throws -> Element) throws -> [Element] {
         var (count, next) = try elements(at: index)
-        guard count > 0 else { return [] }
-        return try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-            for offset in 0..<count {
-                // SAFETY: the offset is below the capacity, and the elements before it are initialized.
-                unsafe (buffer.baseAddress.unsafelyUnwrapped + offset).initialize(to: try decode(self, next))
-                initializedCount = offset &+ 1
-                next = after(next)
+        func element() throws -> Element {
+            let index = next
+            next = after(index)
+            return try decode(self, index)
+        }
+        // PERF: see `Array.decode`.
+        switch count {
+        case 0: return []
+        case 1: return [try element()]
+        case 2: return [try element(), try element()]
+        case 3: return [try element(), try element(), try element()]
+        default:
+            return try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+                let elements = unsafe buffer.baseAddress.unsafelyUnwrapped
+                while initializedCount < count {
+                    // SAFETY: the count of elements is below the capacity.
+                    unsafe (elements + initializedCount).initialize(to: try element())
+                    initializedCount &+= 1
+                }
             }
         }
     }

@@ -16,7 +16,10 @@ final class EncodedTree {
     private var isOver = false
     /// The address where recursion must stop.
     let stackLimit = StackBounds.limit
-    private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
+    private let kinds: UnsafeMutablePointer<CodedKind.Cache>
+    // PERF: JSONTyped/documents; creating a cache takes longer than encoding a small value.
+    /// The cache of an earlier value. Its entries describe types, so they are valid for every value.
+    private static let spareKinds = SharedPlaces()
 
     /// Creates the tree for an encoded value.
     /// - Throws: An error of the value's own encoding, as the cause of `unrepresentable`; `limitExceeded`; `misuse` for
@@ -43,7 +46,13 @@ final class EncodedTree {
     init(options: EncodingOptions) {
         self.options = options
         unsafe memory.initialize(to: EncodedNodes(keyMapping: options.keyMapping))
-        unsafe kinds.initialize(to: CodedKind.Cache())
+        // SAFETY: `deinit` puts only caches there, and the tree that takes one owns it.
+        if let spare = unsafe Self.spareKinds.take() {
+            unsafe kinds = unsafe spare.assumingMemoryBound(to: CodedKind.Cache.self)
+        } else {
+            unsafe kinds = .allocate(capacity: 1)
+            unsafe kinds.initialize(to: CodedKind.Cache())
+        }
         unsafe containers.initialize(to: ContainerCache())
     }
 
@@ -51,8 +60,12 @@ final class EncodedTree {
     deinit {
         unsafe memory.deinitialize(count: 1)
         unsafe memory.deallocate()
-        unsafe kinds.deinitialize(count: 1)
-        unsafe kinds.deallocate()
+        if let other = unsafe Self.spareKinds.put(kinds) {
+            // SAFETY: see above.
+            let cache = unsafe other.assumingMemoryBound(to: CodedKind.Cache.self)
+            unsafe cache.deinitialize(count: 1)
+            unsafe cache.deallocate()
+        }
         unsafe containers.deinitialize(count: 1)
         unsafe containers.deallocate()
     }

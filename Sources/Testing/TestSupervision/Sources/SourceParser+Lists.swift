@@ -1,22 +1,22 @@
-// Reads the lists of tests. A list is literal if the names of all entries stand in it; the names that are computed at run
-// time are unknown here.
+// Reads the lists of tests. A list is literal if it contains the names of all its entries as literals. Names that are
+// computed at run time are unknown here.
 
 import TestEvents
 
 extension SourceParser {
     /// Reads the list whose name is at an index.
     ///
-    /// - Returns: the list, and the index behind it.
+    /// - Returns: the list, and the index after it.
     func list(namedAt nameIndex: Int) -> (list: WrittenList, end: Int) {
         var start = nameIndex + 1
-        // The type has no brace and no equals sign.
+        // The type contains no brace and no equals sign.
         while file.has(start), !file.isMark("{", start), !file.isMark("=", start) { start += 1 }
         let isStored = file.isMark("=", start)
         var (bracket, end) = (start, start)
         repeat {
             while file.has(bracket), !file.opensBracket(bracket) { bracket += 1 }
             end = file.next(bracket)
-            // More lists and closures belong to an initial value.
+            // An initial value can contain more lists and closures.
             bracket = end
             while ["+", ".", "each", "timeLimit"].contains(file.mark(bracket)) { bracket += 1 }
         } while isStored && file.opensBracket(bracket)
@@ -29,21 +29,22 @@ extension SourceParser {
             isLiteral: isList && !(isStored && ["+", ".", "?"].contains(file.mark(end))))
         read(
             start + 1..<max(start + 1, isStored ? end : end - 1), into: &list, isOfLists: !list.isOfUnitTests && isList)
-        // Only in a list of literals is it known that a new entry goes into one of them.
+        // The place for a new entry is only certain in a literal list of unit tests.
         if !list.isLiteral || !list.isOfUnitTests { list.insertion = nil }
         list.names = testNames(in: start..<min(end, file.tokens.count))
         return (list, end)
     }
 
-    /// Reads the entries of an expression: literals, literals with a limit and tables, joined by `+`. Anything else makes the
-    /// list one that isn't literal, and may still have literals in it.
+    /// Reads the entries of an expression: literals, literals with a limit and tables, joined by `+`. Any other
+    /// expression makes the list not literal, but literals inside it are still read.
     ///
-    /// - Parameter isOfLists: whether the values of a literal are lists, as in `["slow": [...], "network": [...]]`.
+    /// - Parameter isOfLists: a Boolean value that indicates whether the values of a literal are lists, as in `["slow":
+    ///   [...], "network": [...]]`.
     private func read(_ range: Range<Int>, into list: inout WrittenList, isOfLists: Bool = false) {
         var (index, innerCount) = (range.lowerBound, 0)
         func add(_ entry: ListedTest) {
             list.entries.append(entry)
-            // Conditions in the list may hold or not.
+            // A condition inside the list may be true or false, so the entry gets an empty condition for each.
             list.entries[list.entries.count - 1].conditions += Array(repeating: "", count: max(0, innerCount))
         }
         while index < range.upperBound {
@@ -81,14 +82,14 @@ extension SourceParser {
         return Set(words.map(name).filter(Self.isTestName))
     }
 
-    /// The first colon that is in no inner bracket.
+    /// Finds the first colon outside of inner brackets.
     func colon(in range: Range<Int>) -> Int? {
         var index = range.lowerBound
         while index < range.upperBound, !file.isMark(":", index) { index = file.next(index) }
         return index < range.upperBound ? index : nil
     }
 
-    /// Returns whether a name is the same at run time: one with an escape or an interpolation is not.
+    /// Returns whether a name is the same at run time. A name with an escape or an interpolation isn't.
     private func isPlainString(_ index: Int) -> Bool {
         let name = file.text(index)
         return !name.contains("\\") && !name.contains("\n")
@@ -101,7 +102,7 @@ extension SourceParser {
             lastLine: file.line(item.upperBound - 1), conditions: otherConditions)
     }
 
-    /// The function of an entry `testA` or `fixture(testA)`.
+    /// Returns the function of an entry `testA` or `fixture(testA)`.
     private func listedFunction(behind index: Int) -> String? {
         let isFixture = file.isWord("fixture", index) && file.isMark("(", index + 1)
         let word = index + (isFixture ? 2 : 0)
@@ -111,7 +112,8 @@ extension SourceParser {
         return name(word)
     }
 
-    /// The table `.each("testA", rows, testA)`, `each("testA", [row, row]) {...}`, and the index behind it.
+    /// Reads the table `.each("testA", rows, testA)` or `each("testA", [row, row]) {...}`, and returns the index after
+    /// it.
     private func table(at start: Int) -> (entry: ListedTest, end: Int)? {
         var word = start
         if file.isMark(".", word) { word += 1 } else if file.isWord("Self", word) { word += 2 }

@@ -1,35 +1,36 @@
-// Reads the tokens of one source: the types, their lists and functions, and the `#if` around them. The lists themselves are
-// read in `SourceParser+Lists.swift`; `SourceScan` answers questions about the result.
+// Parses the tokens of one source into types, their lists and functions, and the `#if` around them.
+// `SourceParser+Lists.swift` reads the lists, and `SourceScan` answers questions about the result.
 
 import TestEvents
 
-/// Follows the scopes of one source.
+/// A parser that follows the scopes of one source.
 final class SourceParser {
     let file: TokenizedFile
     let path: String
-    /// The source's own module, and those that it imports.
+    /// The module of the source, and the modules that it imports.
     private var modules: Set<String>
     private(set) var types: [String: ScannedType] = [:]
     /// The names of the types that other sources can't see.
     private(set) var privateTypes: Set<String> = []
     private var actors: Set<String> = []
-    /// The lines of a type or an extension.
+    /// The line range of a type or an extension.
     typealias TypeBody = (typeName: String, path: String, lines: ClosedRange<Int>)
-    /// The bodies of types, each before the body around it.
+    /// The bodies of types. An inner body comes before the body around it.
     private(set) var bodies: [TypeBody] = []
     private var index = 0
     /// The owner of each open brace.
     private var scopes: [Scope] = []
     /// The owner of the next brace.
     private var pending = Scope.code
-    /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
+    /// For each open `#if`: whether its current branch is compiled in every build with tests, and the branch as it is
+    /// written.
     private var conditions: [(isOfTests: Bool, text: String, line: Int)] = []
-    /// The lines from each `#if` about tests to the `#endif` or `#else` that ends it, both included: neither their coverage
-    /// nor changes of them say anything about the code.
+    /// The lines from each `#if` about tests to the `#endif` or `#else` that ends it, both included. Coverage and
+    /// mutants leave these lines out.
     private(set) var linesOfTests: [ClosedRange<Int>] = []
 
     private enum Scope {
-        /// A type or extension that begins in a line; members of a private extension are private by default.
+        /// A type or extension that begins on a line. Members of a private extension are private by default.
         case type(name: String, line: Int, isPrivateExtension: Bool)
         /// A test function, by its index.
         case test(typeName: String, number: Int)
@@ -42,7 +43,7 @@ final class SourceParser {
         modules = [module, "Swift"]
     }
 
-    /// Finds the lines of a source that are for tests only.
+    /// Finds the lines of a source that are only compiled for tests.
     static func linesOfTests(_ bytes: [UInt8]) -> [ClosedRange<Int>] {
         let parser = SourceParser(bytes, path: "", module: "")
         parser.parse()
@@ -88,7 +89,7 @@ final class SourceParser {
 
     private func parseWord() {
         let token = file.tokens[index]
-        // PERF: the length alone rules out most words.
+        // PERF: The length alone rules out most words.
         switch token.end - token.start {
         case 4 where file.isWord("enum", index), 5 where file.isWord("actor", index) || file.isWord("class", index),
             6 where file.isWord("struct", index), 8 where file.isWord("protocol", index),
@@ -101,7 +102,7 @@ final class SourceParser {
                 return parseList()
             }
         case 6 where file.isWord("import", index):
-            // A kind may follow, as in `import struct Module.Type`.
+            // A kind may follow `import`, as in `import struct Module.Type`.
             modules.insert(name(file.isMark(".", index + 3) ? index + 2 : index + 1))
         default:
             if file.base[token.start] == UInt8(ascii: "t") { noteConditionalName() }
@@ -109,7 +110,7 @@ final class SourceParser {
         index += 1
     }
 
-    /// Notes a test that is named under a condition, maybe in a part of a list.
+    /// Records a test that is named under a condition, for example in a part of a list.
     private func noteConditionalName() {
         let conditions = otherConditions
         guard !conditions.isEmpty, Self.isTestName(name(index)) else { return }
@@ -119,17 +120,17 @@ final class SourceParser {
         }
     }
 
-    /// The `#if` around the present token that are not about tests.
+    /// The conditions of the `#if` around the current token, except those about tests.
     var otherConditions: [String] { conditions.isEmpty ? [] : conditions.filter { !$0.isOfTests }.map(\.text) }
 
-    /// The `#if` around the present token, except those that hold wherever there are tests.
+    /// The conditions of the `#if` around the current token, except those that are true in every build with tests.
     var allConditions: [String] { conditions.map(\.text).filter { !Self.alwaysTrue.contains($0) } }
 
     private static let alwaysTrue: Set = [
         "if DEBUG | | IN_CLASS_TESTS ", "if IN_CLASS_TESTS | | DEBUG ", "if ( DEBUG | | IN_CLASS_TESTS ) ", "if true ",
     ]
 
-    /// The type whose body the present token is in.
+    /// The name of the type whose body contains the current token.
     private var typeName: String? {
         if case .type(let name, _, _)? = scopes.last { name } else { nil }
     }
@@ -162,7 +163,7 @@ final class SourceParser {
         }
     }
 
-    /// The names behind the colon in front of a body, each without its outer types and module.
+    /// Returns the names after the colon before a body, each without its outer types and module.
     private func parents(behind start: Int) -> [String] {
         guard file.isMark(":", start) else { return [] }
         var position = start
@@ -176,8 +177,8 @@ final class SourceParser {
         return names
     }
 
-    /// Reads a type, and names it as workers do, without its arguments. A type that workers don't name gets a name that no
-    /// type has.
+    /// Reads a type and names it as workers do, without its generic arguments. A type that workers can't name gets a
+    /// name that no other type has.
     private func parseTypeName() -> String {
         var name = ""
         while file.has(index) {
@@ -202,13 +203,13 @@ final class SourceParser {
         return name
     }
 
-    /// The end of the `<…>` that begins here. Braces end the search.
+    /// Returns the end of the `<…>` that begins here. Braces end the search.
     private func endOfArguments(_ start: Int) -> Int? {
         guard file.isMark("<", start) else { return nil }
         var (position, depth) = (start, 0)
         while file.has(position), !file.isMark("{", position) {
             if file.isMark("<", position) { depth += 1 }
-            // Not the end of an arrow.
+            // Ignore the `>` of an arrow.
             if file.isMark(">", position), !file.isMark("-", position - 1) { depth -= 1 }
             if depth == 0 { return position }
             position += 1
@@ -225,14 +226,14 @@ final class SourceParser {
         else { return }
         index = end + 1
         var effects: Set<String> = []
-        // Without a body, the next declaration follows.
+        // If the function has no body, the next declaration follows.
         while file.has(index), file.tokens[index].kind == .word || file.isMark("(", index),
             !TokenizedFile.modifierNames.contains(file.mark(index))
         {
             effects.insert(file.mark(index))
             index = file.next(index)
         }
-        // A test returns no value.
+        // Tests return no value, so this function isn't a test.
         if file.isMark("-", index), file.isMark(">", index + 1) { return }
         var test = DeclaredTest(
             name: name(nameIndex), place: place(nameIndex), lastLine: file.line(nameIndex),
@@ -245,7 +246,7 @@ final class SourceParser {
         types[typeName, default: ScannedType()].declared.append(test)
     }
 
-    /// The list entry for a test function.
+    /// Returns the list entry for a test function.
     private func entry(
         for name: String, _ modifiers: Set<String>, _ effects: Set<String>, isOfActor: Bool
     ) -> String {
@@ -260,7 +261,8 @@ final class SourceParser {
         return "\(key): fixture { \(marks)$0.\(word)() }"
     }
 
-    /// `test` and then anything but a small letter; and not what makes a fixture.
+    /// Returns whether a name is `test` and then not a lowercase letter. `testFixture`, which creates a fixture, isn't
+    /// a test.
     static func isTestName(_ name: String) -> Bool {
         guard name.hasPrefix("test"), name != "testFixture", let next = name.unicodeScalars.dropFirst(4).first else {
             return false

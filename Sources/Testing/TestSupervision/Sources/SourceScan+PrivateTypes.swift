@@ -1,17 +1,16 @@
-// Tells private types of one name apart. A worker numbers them, `Helper` and `Helper#2`, because nothing in its image
-// says which file a type is from. The lists in the sources do.
+// Distinguishes private types with the same name. A worker numbers them, `Helper` and `Helper#2`, because its image
+// doesn't contain the file of a type. The lists in the sources identify the file.
 
 import TestEvents
 
 extension SourceScan {
-    /// The plan of a worker, with numbered types called as their files tell them apart, `B.swift:Helper`.
+    /// Returns the plan of a worker with file names instead of numbers for private types, such as `B.swift:Helper`.
     ///
-    /// The names of the tests tell which type is meant. The linker's order of the files decides between types
-    /// with the same tests.
+    /// The names of the tests identify the type. If types have the same tests, the linker's order of the files decides.
     static func tellingTypesApart(_ plan: [PlannedTest], sources: TestedSources) -> [PlannedTest] {
         var names: [String] = []
         var index = 0
-        // PERF: `while` for `for`, since most plans have no such types.
+        // PERF: `while` instead of `for`, because most plans have no such types.
         while index < plan.count {
             if names.last != plan[index].typeName { names.append(plan[index].typeName) }
             index += 1
@@ -37,7 +36,7 @@ extension SourceScan {
         }
     }
 
-    /// A type's name without its file.
+    /// Returns the name of a type without its file.
     static func unqualified(_ name: String) -> String {
         name.lastIndex(of: ":").map { String(name[name.index(after: $0)...]) } ?? name
     }

@@ -1,37 +1,38 @@
-// Finds the lists and declarations of tests in the sources of a module. A worker knows tests only by name. The sources give
-// a crash, a thrown error or a mistake in a list its line, and a line its tests.
+// Finds the lists and declarations of tests in the sources of a module. A worker knows tests only by name. From the
+// sources, a crash, a thrown error or a mistake in a list gets its line, and a chosen line gets its tests.
 
 import TestEvents
 
-/// A function `test…`.
+/// A function whose name begins with `test`.
 struct DeclaredTest: Equatable {
     var name: String
     var place: SourcePlace
-    /// Where its body ends.
+    /// The last line of its body.
     var lastLine: Int
-    /// The list entry for it; nil for a function with parameters, which tables call with their rows.
+    /// The list entry for the function, or nil for a function with parameters, which tables call with their rows.
     var entry: String?
-    /// The `#if` around it that are not about tests, each as it is written: it may not be compiled here.
+    /// The conditions of the `#if` around it that are not about tests, as they are written. This build may leave the
+    /// function out.
     var conditions: [String]
 }
 
 /// An entry of a list.
 struct ListedTest: Equatable {
     var name: String
-    /// The `test…` function it names, if it is nothing else.
+    /// The `test…` function, if the entry consists only of its name.
     var function: String?
     var place: SourcePlace
     var lastLine: Int
-    /// The `#if` around it that are not about tests.
+    /// The conditions of the `#if` around it that are not about tests.
     var conditions: [String] = []
-    /// Where each row of a table begins; nil if the rows aren't a literal in the list.
+    /// The places of a table's rows, or nil if the rows aren't a literal in the list.
     var rows: [SourcePlace]?
-    /// The last line with a row and without a part of the closure behind the rows.
+    /// The last line with a row and without a part of the closure after the rows.
     var lastLineOfRows = 0
-    /// The words `test…` of a table, which may be the names of functions that take its rows.
+    /// The words `test…` of a table. They may be the names of functions that take its rows.
     var functions: Set<String> = []
 
-    /// Returns whether a test of the entry's type is on a line of the entry. Lines without a row are of all rows.
+    /// Returns whether a line of the entry selects a test of the entry's type. A line without a row selects all rows.
     func isMeant(_ test: PlannedTest, on line: Int) -> Bool {
         guard let row = test.row else { return test.testName == name }
         let lines = line == place.line || line > lastLineOfRows ? [] : (rows ?? []).map(\.line)
@@ -43,34 +44,35 @@ struct ListedTest: Equatable {
 /// A list as it is written.
 struct WrittenList: Equatable {
     var place: SourcePlace
-    /// The `#if` around it, from the outermost to the innermost, each as it is written.
+    /// The conditions of the `#if` around it, from the outermost to the innermost, as they are written.
     var conditions: [String]
     var isOverride: Bool
-    /// A Boolean value that indicates whether it has the tests that run by default.
+    /// A Boolean value that indicates whether the list contains the tests that run by default.
     var isOfUnitTests: Bool
     /// A Boolean value that indicates whether the names of all entries are literals.
     var isLiteral = false
-    /// The entries, or in a list that is not literal all keys.
+    /// The entries. If the list isn't literal, all keys.
     var entries: [ListedTest] = []
-    /// The words `test…` in it, which may be the names of functions that it runs.
+    /// The words `test…` in the list. They may be the names of functions that it runs.
     var names: Set<String> = []
-    /// Where a new first entry goes.
+    /// The place for a new first entry.
     var insertion: SourcePlace?
 }
 
 /// The lists and test functions of one type and its extensions.
 struct ScannedType {
     var lists: [WrittenList] = []
-    /// The names behind colons, of which extensions add some, and the `#if` around them.
+    /// The names after the colons of the type and its extensions, and the `#if` around them. If an extension adds a
+    /// name, `isAdded` is true.
     var parents: [(name: String, isAdded: Bool, conditions: [String])] = []
     var declared: [DeclaredTest] = []
-    /// The names `test…` that are used under `#if` that are not about tests, and these.
+    /// The names `test…` that are used under an `#if` that isn't about tests, and its conditions.
     var conditionalNames: [(name: String, conditions: [String])] = []
     var isProtocol = false
 
     var entries: [ListedTest] { lists.flatMap(\.entries) }
 
-    /// Adds the parts of the type in another file.
+    /// Adds the parts of the type from another file.
     fileprivate mutating func add(_ other: ScannedType) {
         lists += other.lists
         parents += other.parents
@@ -82,9 +84,9 @@ struct ScannedType {
 
 /// The tests found in a module's sources, by the name of their type.
 struct SourceScan {
-    /// Private types of one name in several files are called `File.swift:Type`.
+    /// The types by name. If several files have private types of the same name, each is called `File.swift:Type`.
     private(set) var types: [String: ScannedType] = [:]
-    /// The bodies of all types, each before the one around it.
+    /// The bodies of all types. An inner body comes before the body around it.
     private var bodies: [SourceParser.TypeBody] = []
     /// The number of lines of each source that mentions tests.
     private var lineCounts: [String: Int] = [:]
@@ -96,7 +98,7 @@ struct SourceScan {
         self.init(module: module, sources: sources.lazy.map { ($0, (try? FileAccess.contents(of: $0)) ?? []) })
     }
 
-    /// Creates a scan of one source, for tests of this type.
+    /// Creates a scan of one source, for this type's own tests.
     init(text: String, path: String, module: String) {
         self.init(module: module, sources: [(path, Array(text.utf8))])
     }
@@ -131,14 +133,15 @@ struct SourceScan {
     /// The type with the name that workers use, `Outer.Inner` or `Table<Int>`.
     subscript(typeName: String) -> ScannedType? { types[key(of: typeName)] }
 
-    /// The key of a type. If private types of one name exist and only one of them has tests, it is that type's key.
+    /// Returns the key of a type. If several private types have the name and only one of them has tests, returns that
+    /// type's key.
     func key(of typeName: String) -> String {
         let name = Self.plainName(typeName)
         if types[name] != nil { return name }
         return types.first { !$0.value.lists.isEmpty && Self.unqualified($0.key) == name }?.key ?? name
     }
 
-    /// The class or protocol of this module whose list a type without one of its own inherits.
+    /// Returns the class or protocol of this module that gives its list to a type without its own list.
     func listOwner(inheritedBy typeName: String) -> String? {
         var pending = [typeName]
         var seen: Set<String> = []
@@ -151,7 +154,7 @@ struct SourceScan {
         return nil
     }
 
-    /// The entry of a test in the lists of its type.
+    /// Finds the entry of a test in the lists of its type.
     func entry(of test: PlannedTest) -> ListedTest? {
         for list in self[test.typeName]?.lists ?? [] {
             if let entry = list.entries.first(where: { $0.name == test.listedName }) { return entry }
@@ -159,14 +162,14 @@ struct SourceScan {
         return nil
     }
 
-    /// The function that a test runs, if the sources tell.
+    /// Finds the function that a test runs, if the sources show it.
     func function(of test: PlannedTest) -> DeclaredTest? {
         let declared = self[test.typeName]?.declared.filter { $0.entry != nil } ?? []
         let function = entry(of: test)?.function
         return declared.first { $0.name == test.testName } ?? declared.first { $0.name == function }
     }
 
-    /// The place of a test's row, otherwise of its function, its entry or its type's list.
+    /// Returns the place of a test's row, or else of its function, its entry or its type's list.
     func place(of test: PlannedTest) -> SourcePlace? {
         let entry = entry(of: test)
         if let row = test.row, let rows = entry?.rows, rows.indices.contains(row.index) {
@@ -177,8 +180,9 @@ struct SourceScan {
 
     // MARK: Lines
 
-    /// The tests that a line means: those of the row, the entry of a list or the function `test…` around it, otherwise those
-    /// of the type around it; outside of all types, those of its file, if it has such a line.
+    /// Returns the tests that a line selects: those of the row, list entry or `test…` function around it. Otherwise, it
+    /// selects the tests of the type around it. Outside of all types, it selects the tests of the file, if the file has
+    /// that line.
     func indices(in plan: [PlannedTest], around line: ChosenLine) -> [Int] {
         let found = indices(in: plan, holding: line)
         if !found.isEmpty { return found }
@@ -191,7 +195,7 @@ struct SourceScan {
         return plan.indices.filter { place(of: plan[$0]).map { line.names($0.path) } ?? false }
     }
 
-    /// The tests in whose row, list entry or function `test…` a line is.
+    /// Returns the tests whose row, list entry or `test…` function contains a line.
     func indices(in plan: [PlannedTest], holding line: ChosenLine) -> [Int] {
         let entries = types.mapValues { type in
             type.entries.filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
@@ -211,7 +215,7 @@ struct SourceScan {
         }
     }
 
-    /// Describes a line that means no test and the nearest test; nil if it means one.
+    /// Describes a line that selects no test, and the nearest test. Returns nil if the line selects a test.
     func mistake(in line: ChosenLine, of plan: [PlannedTest]) -> String? {
         guard indices(in: plan, around: line).isEmpty else { return nil }
         let places = plan.compactMap { test in place(of: test).map { (test.name, $0) } }.filter {
@@ -222,7 +226,7 @@ struct SourceScan {
         return "no test is around line \(line.line) of \(line.path)\(rest)"
     }
 
-    /// The name without generic arguments and number.
+    /// Returns the name without generic arguments and number.
     static func plainName(_ name: String) -> String {
         var (depth, last) = (0, Character(" "))
         return String(
@@ -253,7 +257,7 @@ extension SourceScan: SelfTesting {
             + .each("testChoosesOfNoOtherType", extendedTypes, testChoosesOfNoOtherType)
     }
 
-    /// Sources that end within a name, a bracket or a string declare no other types.
+    /// Sources that end within a name, a bracket or a string declare no more types.
     private static func testReadsSourcesThatEndAnywhere() {
         let text = """
             @MainActor extension Outer.Inner: SelfTesting where T: P {

@@ -1,21 +1,23 @@
-// The sources of the module that a run tests, read on demand and shared by all parts of the run that need places.
+// Reads the sources of the tested module on demand. All parts of a run that need places share them.
 
-/// A module's sources: their lists and functions, their tokens, and whether they have changed since they were compiled.
+/// The sources of a module: their lists and functions, their tokens, and whether they have changed since the
+/// compilation.
 final class TestedSources {
     private let module: ModuleDescription
     private(set) lazy var scan = SourceScan(sources: module.sources, module: module.module)
-    /// When the image was linked or its newest object was compiled, whichever is earlier. Linking again changes nothing.
+    /// The earlier of two times: when the image was linked and when its newest object was compiled. Linking again
+    /// doesn't change the compilation time.
     private lazy var compilationTime: Int = {
         let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
         return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
     }()
 
-    /// The sources that were split into tokens, by path: one may have many failures.
+    /// The tokenized sources by path, cached because one source may have many failures.
     private var files: [String: TokenizedFile?] = [:]
 
     init(of module: ModuleDescription = ModuleDescription()) { self.module = module }
 
-    /// A source and its tokens; nil if it can't be read.
+    /// Returns a source and its tokens, or nil if it can't be read.
     func file(at path: String) -> TokenizedFile? {
         if let file = files[path] { return file }
         let file = (try? FileAccess.contents(of: path)).map { TokenizedFile($0) }
@@ -23,7 +25,7 @@ final class TestedSources {
         return file
     }
 
-    /// Returns whether a source has not been written since it was compiled.
+    /// Returns whether a source is older than its compilation.
     func isAsCompiled(_ path: String) -> Bool {
         FileAccess.modificationTime(of: path).map { $0 < compilationTime } ?? false
     }

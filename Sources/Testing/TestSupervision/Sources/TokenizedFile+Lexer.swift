@@ -1,28 +1,29 @@
-// Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation, without comments.
-// It reads source that a compiler has accepted, so it is lenient: any unknown byte is punctuation.
+// Splits Swift source into the tokens that the search for tests needs: words, string literals and punctuation, without
+// comments. The lexer only reads source that a compiler has accepted, so any unknown byte is punctuation.
 
 internal import InClassSystem
 
-/// How far a source has been split.
+/// The state of a lexer: how far it has split the source.
 struct LexerState {
     var offset = 0
     /// The brackets that are not closed yet.
     var open: [Int] = []
-    /// The end of the last line with a slash that begins no regular expression, because the line has no second slash.
+    /// The end of the last line whose slash doesn't begin a regular expression, because the line has no second slash.
     var openRegexEnd = 0
     /// The end of the last `/*…*/`, which separates tokens like a space.
     var commentEnd = 0
-    /// A Boolean value that indicates whether tokens are passed over.
+    /// A Boolean value that indicates whether the lexer skips tokens.
     var isSkipping = false
-    /// A Boolean value that indicates whether the characters of an operator become a single token and comments are kept.
+    /// A Boolean value that indicates whether the characters of an operator become a single token, and comments are
+    /// kept.
     var isForMutants = false
 }
 
 extension TokenizedFile {
-    /// The byte at a small distance; zero behind the end of the source.
+    /// Returns the byte at a small distance, or zero after the end of the source.
     private func byte(_ distance: Int = 0) -> UInt8 { base[state.offset &+ distance] }
 
-    /// Splits the source up to the end of the next token.
+    /// Reads the source up to the end of the next token.
     ///
     /// - Returns: false at the end of the source.
     func readToken() -> Bool {
@@ -32,7 +33,7 @@ extension TokenizedFile {
 
     /// Reads one token, comment or space.
     ///
-    /// - Returns: whether there is a new token.
+    /// - Returns: true if there is a new token.
     @discardableResult private func step() -> Bool {
         let start = state.offset
         let byte = base[start]
@@ -60,7 +61,7 @@ extension TokenizedFile {
         return addPunctuation(byte)
     }
 
-    /// Adds a token from the present offset on.
+    /// Adds a token that begins at the current offset.
     private func add(_ kind: SwiftToken.Kind, to end: Int, delimiterCount: Int = 0) -> Bool {
         let start = state.offset
         state.offset = min(end, count)
@@ -95,8 +96,8 @@ extension TokenizedFile {
         return true
     }
 
-    /// Passes over the code behind an opening brace, unless more than the brace has been read or there are tests in the
-    /// code. Only the lines of `#if` and the like become tokens.
+    /// Skips the code after an opening brace, unless tokens after the brace have been read or the code contains tests.
+    /// Only the lines of `#if` and other conditions become tokens.
     func skipBody(behind brace: Int) {
         guard tokens.count == brace + 1 else { return }
         let before = state
@@ -133,13 +134,13 @@ extension TokenizedFile {
 
     static func isOperator(_ byte: UInt8) -> Bool { "!&^~-+*%<>=|?./".utf8.contains(byte) }
 
-    /// The offset of the next newline, or of the end of the source.
+    /// Returns the offset of the next newline, or of the end of the source.
     private func endOfLine() -> Int {
         memchr(base + state.offset, 0x0A, count - state.offset)
             .map { UnsafeRawPointer($0) - UnsafeRawPointer(base) } ?? count
     }
 
-    /// The end of a name in backquotes, which holds anything except the end of the line.
+    /// Returns the end of a name in backquotes, which may contain any character except a newline.
     private func endOfRawIdentifier() -> Int? {
         let end = state.offset + 1 + strcspn(base + state.offset + 1, "`\n")
         return base[end] == 0x60 ? end + 1 : nil
@@ -166,7 +167,7 @@ extension TokenizedFile {
         return count
     }
 
-    /// The end of `#/…/#`, in its line unless a new line follows its beginning.
+    /// Returns the end of `#/…/#`. It is on the same line unless a newline follows the opening delimiter.
     private func endOfRegex(poundCount: Int) -> Int {
         var end = state.offset + poundCount + 1
         while [0x20, 0x09, 0x0D].contains(base[end]) { end += 1 }
@@ -180,12 +181,13 @@ extension TokenizedFile {
         return min(end, count)
     }
 
-    /// The end of `/…/` if it is a regular expression by the compiler's rules: the first slash is where a prefix operator may
-    /// be, the second is in the same line, no space is next to them inside, and no closing bracket between them is unmatched.
+    /// Returns the end of `/…/` if the compiler's rules make it a regular expression: The first slash is where a prefix
+    /// operator may be, and the second is on the same line. Inside, no space is next to the slashes, and no closing
+    /// bracket is unmatched.
     private func endOfBareRegex() -> Int? {
         let start = state.offset
         var before = start - 1
-        // Behind prefix operators, which are short.
+        // Go back over prefix operators, which are short.
         while before >= max(state.commentEnd, start - 4), Self.isOperator(base[before]) { before -= 1 }
         guard before < state.commentEnd || base[before] <= 0x20 || "([{,;:".utf8.contains(base[before]), byte(1) > 0x20,
             start >= state.openRegexEnd
@@ -206,7 +208,7 @@ extension TokenizedFile {
         return nil
     }
 
-    /// Reads a string literal of any form with the code in it; one that does not end becomes a word.
+    /// Reads a string literal of any form, with the code in it. A literal without an end becomes a word.
     private func readString(poundCount: Int) -> Bool {
         let start = state.offset
         state.offset += poundCount
@@ -235,7 +237,8 @@ extension TokenizedFile {
         return add(kind, to: end, delimiterCount: kind == .string ? quoteCount + poundCount : 0)
     }
 
-    /// Returns whether three quotes begin here, and not such as in `#"""#` a literal that ends in its line.
+    /// Returns whether three quotes begin a multi-line literal here. In `#"""#`, they are a literal that ends on its
+    /// line.
     private func isMultiline(poundCount: Int) -> Bool {
         guard byte(1) == 0x22, byte(2) == 0x22 else { return false }
         var distance = 2
@@ -246,7 +249,7 @@ extension TokenizedFile {
         return true
     }
 
-    /// Passes over the code in a string.
+    /// Skips the code in a string.
     private func readInterpolation() {
         let (tokenCount, open) = (tokens.count, state.open)
         var depth = 0

@@ -1,4 +1,4 @@
-// A Swift source and its tokens, with the brackets among them. How the source is split is in `TokenizedFile+Lexer.swift`.
+// A Swift source and its tokens, with the brackets among them. `TokenizedFile+Lexer.swift` splits the source.
 
 internal import InClassSystem
 import TestEvents
@@ -8,25 +8,25 @@ package struct SwiftToken {
     package enum Kind { case word, string, punctuation }
 
     package var kind: Kind
-    /// Byte offsets in the source, of a string those of its quotes.
+    /// The byte offset of the first byte in the source. A string includes its quotes.
     package var start: Int
     package var end: Int
-    /// The number of bytes that begin a string literal, and end it.
+    /// The number of bytes that begin a string literal. The same number ends it.
     var delimiterCount: Int
     /// The index of the innermost bracket around the token, or -1.
     var bracket: Int
-    /// The index of the bracket that belongs to this one, or -1 before it is found; of other tokens their own.
+    /// The index of the matching bracket, or -1 until the lexer finds it. For any other token, its own index.
     var partner: Int
 }
 
-/// A Swift source that is split into tokens, at once or as far as its reader asks.
+/// A Swift source that is split into tokens, either at once or on demand.
 package final class TokenizedFile {
     package let bytes: [UInt8]
     package internal(set) var tokens: [SwiftToken] = []
     /// The comments that end with their line, if the lexer keeps them.
     var comments: [Range<Int>] = []
     let count: Int
-    /// The bytes again, and some zeros behind them.
+    /// A copy of the bytes, followed by some zeros.
     let base: UnsafeMutablePointer<UInt8>
     var state = LexerState()
     private lazy var lineStarts: [Int] = {
@@ -39,7 +39,7 @@ package final class TokenizedFile {
         return starts
     }()
 
-    /// Takes a source, to be split as far as `token(at:)` is asked for.
+    /// Creates a file that is split on demand, as far as its tokens are used.
     init(unread bytes: [UInt8]) {
         self.bytes = bytes
         count = bytes.count
@@ -61,7 +61,7 @@ package final class TokenizedFile {
         while readToken() {}
     }
 
-    /// Returns whether the source has a token of this index.
+    /// Returns whether the source has a token with this index.
     func has(_ index: Int) -> Bool {
         while index >= tokens.count { if !readToken() { return false } }
         return index >= 0
@@ -69,7 +69,7 @@ package final class TokenizedFile {
 
     // MARK: Text
 
-    /// The text of a token, without the quotes of a string; empty behind the last token.
+    /// Returns the text of a token, without the quotes of a string, or an empty text after the last token.
     package func text(_ index: Int) -> String {
         guard has(index) else { return "" }
         let token = tokens[index]
@@ -80,7 +80,7 @@ package final class TokenizedFile {
         String(decoding: UnsafeBufferPointer(start: base + range.lowerBound, count: range.count), as: UTF8.self)
     }
 
-    /// The text of a punctuation token or word.
+    /// Returns the text of a punctuation token or word, or an empty text for a string.
     package func mark(_ index: Int) -> String { has(index) && tokens[index].kind != .string ? text(index) : "" }
 
     func isMark(_ character: Unicode.Scalar, _ index: Int) -> Bool {
@@ -98,9 +98,9 @@ package final class TokenizedFile {
 
     // MARK: Places
 
-    /// The line of a byte, from 1.
+    /// Returns the line of a byte, from 1.
     ///
-    /// - Complexity: O(log *n*) in the lines.
+    /// - Complexity: O(log *n*), where *n* is the number of lines.
     func line(at offset: Int) -> Int {
         let starts = lineStarts
         return Self.firstIndex(below: starts.count) { starts[$0] > offset }
@@ -109,18 +109,18 @@ package final class TokenizedFile {
     /// The number of lines, including an empty last line.
     var lineCount: Int { lineStarts.count }
 
-    /// The line of a token, from 1.
+    /// Returns the line of a token, from 1.
     package func line(_ index: Int) -> Int { line(at: tokens[index].start) }
 
-    /// The line and the column of a byte in a source of this path.
+    /// Returns the line and the column of a byte in a source with this path.
     package func place(at offset: Int, in path: String) -> SourcePlace {
         let line = line(at: offset)
         return SourcePlace(path: path, line: line, column: offset - lineStarts[line - 1] + 1)
     }
 
-    /// The index of the token that begins at a place.
+    /// Finds the token that begins at a place.
     ///
-    /// - Complexity: O(log *n*) in the tokens.
+    /// - Complexity: O(log *n*), where *n* is the number of tokens.
     func index(line: Int, column: Int) -> Int? {
         guard lineStarts.indices.contains(line - 1) else { return nil }
         let offset = lineStarts[line - 1] + column - 1
@@ -128,7 +128,7 @@ package final class TokenizedFile {
         return index < tokens.count && tokens[index].start == offset ? index : nil
     }
 
-    /// The first index that meets a condition. All later indices meet it, too.
+    /// Returns the first index that satisfies a condition. All later indices must satisfy it, too.
     private static func firstIndex(below count: Int, where holds: (Int) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -140,7 +140,7 @@ package final class TokenizedFile {
 
     // MARK: Brackets
 
-    /// The bracket that closes an opening one.
+    /// Returns the bracket that closes an opening bracket.
     package func end(ofBracket bracket: Int) -> Int? {
         guard has(bracket) else { return nil }
         while tokens[bracket].partner < 0 { if !readToken() { return nil } }
@@ -151,15 +151,15 @@ package final class TokenizedFile {
         has(index) && (tokens[index].partner < 0 || tokens[index].partner > index)
     }
 
-    /// The token behind another, or behind the bracket that it opens.
+    /// Returns the token after another token, or after the bracket that it opens.
     func next(_ index: Int) -> Int { max(index, end(ofBracket: index) ?? tokens.count) + 1 }
 
-    /// The innermost bracket that is open before a token.
+    /// Returns the innermost bracket that is open before a token.
     package func bracket(around index: Int) -> Int? {
         tokens[index].bracket < 0 ? nil : tokens[index].bracket
     }
 
-    /// The tokens between an opening bracket, its commas and its closing bracket.
+    /// Returns the ranges of the tokens that commas separate between an opening bracket and its closing bracket.
     package func items(ofBracket bracket: Int) -> [Range<Int>] {
         guard let end = end(ofBracket: bracket) else { return [] }
         var items: [Range<Int>] = []
@@ -182,12 +182,12 @@ package final class TokenizedFile {
         "unsafe", "var", "weak",
     ]
 
-    /// The modifiers in front of a keyword.
+    /// Returns the modifiers before a keyword.
     func modifiers(before keyword: Int) -> Set<String> {
         var modifiers: Set<String> = []
         var position = keyword - 1
         while position >= 0 {
-            // Arguments are those of an attribute, or of `private(set)`.
+            // The arguments belong to an attribute, or to `private(set)`.
             if isMark(")", position) { position = tokens[position].partner - 1 }
             let word = mark(position)
             if isMark("@", position - 1) {
@@ -204,29 +204,31 @@ package final class TokenizedFile {
 
     // MARK: Arguments
 
-    /// The bytes of the second argument of the call with this parenthesis, if it is a single literal or word.
+    /// Returns the bytes of a call's second argument if it is a single literal or word. The index is the call's
+    /// parenthesis.
     func secondArgument(ofCall parenthesis: Int) -> Range<Int>? {
         guard isMark("(", parenthesis) else { return nil }
         let items = items(ofBracket: parenthesis)
         return items.count > 1 ? literal(at: items[1].lowerBound) : nil
     }
 
-    /// The bytes of a literal or word that is all of an argument or element.
+    /// Returns the bytes of a literal or word that is the whole argument or element.
     private func literal(at start: Int) -> Range<Int>? {
         guard has(start) else { return nil }
         let first = tokens[start]
         var (index, end) = (start + 1, first.end)
-        // A number may have a sign and a fraction, which are tokens of their own.
+        // The sign and the fraction of a number are separate tokens.
         while first.kind != .string, has(index), tokens[index].start == end, ![",", ")", "]"].contains(mark(index)) {
             end = tokens[index].end
             index += 1
         }
-        // The text of a raw string means something else in a plain one.
+        // A raw string can't be replaced with a plain one, because the same characters have another meaning.
         guard [",", ")", "]"].contains(mark(index)), base[first.start] != UInt8(ascii: "#") else { return nil }
         return first.start..<end
     }
 
-    /// The bytes of the literal in a table's row that the closure around a call takes by a name.
+    /// Returns the bytes of a literal in a row of a table. The closure around the call receives the literal under this
+    /// name.
     func value(of name: String, inRowAt place: SourcePlace, ofTableAround call: Int) -> Range<Int>? {
         let names = parameters(ofTableAround: call)
         guard let row = index(line: place.line, column: place.column), row < call,
@@ -241,7 +243,8 @@ package final class TokenizedFile {
         return literal(at: values[position - offset])
     }
 
-    /// The names of the parameters of the innermost closure with named parameters around a token, if it follows a table.
+    /// Returns the parameter names of the innermost closure with named parameters around a token, if it follows a
+    /// table.
     private func parameters(ofTableAround position: Int) -> [String] {
         var position = position
         while let index = bracket(around: position) {

@@ -1,8 +1,8 @@
-// What the Swift runtime says before it traps.
+// Parses the message that the Swift runtime prints before it traps.
 
 import TestEvents
 
-/// What the Swift runtime said before it trapped: `Module/File.swift:12: Fatal error: Index out of range`.
+/// A message that the Swift runtime printed before it trapped: `Module/File.swift:12: Fatal error: Index out of range`.
 struct FatalMessage: Equatable {
     var text: String
     var fileName: String?
@@ -23,7 +23,8 @@ struct FatalMessage: Equatable {
         self.line = number
     }
 
-    /// Leaves out the stack that some of the runtime's messages carry: addresses in libraries, which say nothing here.
+    /// Removes the stack trace that some messages of the runtime contain. Its addresses in libraries don't help the
+    /// reader.
     static func withoutStackTrace(_ output: [UInt8]) -> [UInt8] {
         guard output.withUnsafeBytes({ ByteSearch.offset(of: "Current stack trace:", in: $0) }) != nil else {
             return output
@@ -31,14 +32,14 @@ struct FatalMessage: Equatable {
         var isTrace = false
         let lines = output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).filter { line in
             let text = String(decoding: line, as: UTF8.self)
-            // A frame is a number, a library, an address and a function.
+            // A line of the trace consists of a number, a library, an address and a function.
             isTrace = text == "Current stack trace:" || isTrace && text.first.map(\.isNumber) == true && text.count > 40
             return !isTrace
         }
         return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }
 
-    /// The place among a module's sources, where a file's name is unique.
+    /// Finds the place in the sources of a module, where a file's name is unique.
     func place(among sources: [String]) -> SourcePlace? {
         guard let fileName, let line, let path = sources.first(where: { FileAccess.name(of: $0) == fileName })
         else { return nil }

@@ -1,5 +1,5 @@
-// Gives an issue its place in the sources: that of a crash from the frames it left, that of anything without a place of
-// its own from the declaration of its test.
+// Gives an issue its place in the sources. A crash gets it from its stack frames. Any other issue without a place gets
+// the declaration of its test.
 
 internal import InClassSystem
 import TestEvents
@@ -8,24 +8,25 @@ struct IssueLocator {
     let module: ModuleDescription
     let sources: TestedSources
 
-    /// Where a message goes that concerns no place: the first source file.
+    /// The place for messages that concern no place: the first source file.
     var fallbackPlace: SourcePlace { SourcePlace(path: module.sources.first ?? module.image, line: 1, column: 1) }
 
-    /// Where the first list of a type is.
+    /// Returns the place of a type's first list.
     func placeOfList(_ typeName: String) -> SourcePlace { sources.scan[typeName]?.lists.first?.place ?? fallbackPlace }
 
-    /// Gives an issue without a place that of its test's declaration.
+    /// Gives an issue without a place the place of its test's declaration.
     func located(_ issue: TestIssue, test: PlannedTest?) -> TestIssue {
         guard issue.path.isEmpty || issue.line == 0 else { return issue }
         return issue.placed(at: test.flatMap { sources.scan.place(of: $0) } ?? fallbackPlace)
     }
 
-    /// Notes that failed code uses a global of `main.swift`.
+    /// Returns a note if the failed code uses a global of `main.swift`.
     func noteOnMainFile(_ issue: TestIssue, of test: PlannedTest) -> String? {
         MainFile(of: module, in: sources)?.note(on: issue, function: sources.scan.function(of: test), in: sources)
     }
 
-    /// Finds the test in whose function or list entry an issue was recorded: the running one, else the last that is done.
+    /// Finds the test whose function or list entry contains the issue's place. Prefers the running test to the last
+    /// finished one.
     func owner(of issue: TestIssue, in plan: [PlannedTest], running: Int?, isDone: (Int) -> Bool) -> Int? {
         guard let place = issue.knownPlace else { return nil }
         let tests = sources.scan.indices(in: plan, holding: ChosenLine(path: place.path, line: place.line))
@@ -33,7 +34,7 @@ struct IssueLocator {
         return tests.last(where: isDone)
     }
 
-    /// Describes how a worker died, at the innermost place in the module's own sources.
+    /// Describes how a worker ended, at the innermost place in the module's own sources.
     func issue(for death: WorkerDeath, expected: String) -> TestIssue {
         let fatal = FatalMessage(output: String(decoding: death.output, as: UTF8.self))
         var issue = TestIssue(kind: .crash, got: "", expected: expected)
@@ -66,16 +67,16 @@ struct IssueLocator {
             issue.kind = .crash
             issue.signal = nil
             issue.got = report.text
-            // The place in C is of another module. The sources of this module show the call.
+            // The place in C belongs to another module. The sources of this module contain the call.
             if report.isAtFirstPlace, let place = report.places.first, !isOwn(place) {
                 issue.got += " at \(place.text)"
             }
             return issue.placed(at: report.places.filter(isOwn))
         }
         let places = Symbolizer(image: module.image, clang: module.clang).places(of: frames).filter(isOwn)
-        // The optimiser merges traps, which then have no line; the runtime's message may still name the file.
+        // The optimiser merges traps, which then have no line. The runtime's message may still name the file.
         if let place = places.first ?? fatal?.place(among: module.sources) { issue = issue.placed(at: place) }
-        // Recursion without lines of its own, as of 'deinit', shows in the addresses.
+        // Recursion without its own lines, such as in 'deinit', is visible in the addresses.
         let isDeep = places.count >= 40 || frames.count >= 40 && Set(frames).count * 2 < frames.count
         if isDeep, issue.signal == "SIGSEGV" || issue.signal == "SIGBUS" {
             issue.got += " 'stack overflow'"
@@ -83,7 +84,7 @@ struct IssueLocator {
         return issue.called(from: places.dropFirst())
     }
 
-    /// The leaks that a worker has found when its tests were over, each where the memory was allocated.
+    /// Returns the leaks that a worker found after its tests, each at the place where the memory was allocated.
     func leaks(_ death: WorkerDeath) -> [TestIssue] {
         SanitizerReport.leaks(in: String(decoding: death.output, as: UTF8.self)).map { leak in
             let issue = TestIssue(kind: .crash, got: leak.text, expected: "no memory that nobody can free")
@@ -100,13 +101,14 @@ struct IssueLocator {
 }
 
 extension TestIssue {
-    /// The same issue at the first of several places, called from the others; without any, where it was.
+    /// Returns the same issue at the first of several places, called from the others. Without places, returns it
+    /// unchanged.
     func placed(at places: [SourcePlace]) -> TestIssue {
         guard let place = places.first else { return self }
         return placed(at: place).called(from: places.dropFirst())
     }
 
-    /// The same issue with these callers; recursion says the same place again and again.
+    /// Returns the same issue with these callers. Consecutive equal places, as in recursion, are added once.
     func called(from places: ArraySlice<SourcePlace>) -> TestIssue {
         var issue = self
         for caller in places where caller != issue.callers.last && issue.callers.count < 8 {
@@ -115,7 +117,7 @@ extension TestIssue {
         return issue
     }
 
-    /// The same issue at a place.
+    /// Returns the same issue at a place.
     func placed(at place: SourcePlace) -> TestIssue {
         var issue = self
         issue.path = place.path

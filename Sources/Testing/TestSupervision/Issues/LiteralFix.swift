@@ -1,38 +1,39 @@
-// Finds the literal in a failed comparison, so that editors can offer the actual value as a replacement and `--accept` can
-// write it. A golden is replaced as a whole file. In doubt, nothing is replaced.
+// Finds the literal in a failed comparison, so that editors can offer the actual value as a replacement and `--accept`
+// can write it. A golden is replaced as a whole file. If the literal is uncertain, it stays.
 
 import TestEvents
 
-/// A literal in a source, or all of a golden file, and its replacement.
+/// A literal in a source, or a whole golden file, and its replacement.
 package struct LiteralFix: Equatable, Sendable {
     package var path: String
-    /// Byte offsets in the file.
+    /// The byte offsets in the file.
     package var range: Range<Int>
-    /// The place of the literal's first byte, and the place behind its last byte.
+    /// The place of the literal's first byte. `end` is the place after its last byte.
     package var start: SourcePlace
     package var end: SourcePlace
-    /// Where the comparison is.
+    /// The place of the comparison.
     package var call: SourcePlace
     package var literal: String
     package var replacement: String
     package var isGolden = false
 }
 
-/// A failed comparison whose expected value cannot be replaced, and why.
+/// A failed comparison whose expected value can't be replaced, and the reason.
 package struct UnacceptedValue: Error, Equatable, Sendable {
     package var place: SourcePlace
     package var reason: String
 }
 
 extension LiteralFix {
-    /// Finds the literal that a failed comparison expects: the second argument of the call, or the value in the row of a
-    /// table that the closure around the call takes by this name, as in `.each("testA", [("x", 1)]) { text, value in`.
+    /// Finds the literal that a failed comparison expects. It is the second argument of the call. If that argument is a
+    /// parameter of the closure of a table, as in `.each("testA", [("x", 1)]) { text, value in`, it is the value in the
+    /// table's row.
     ///
     /// The issue's place is the opening parenthesis of the call. The literal must have the expected value of the issue, and
     /// the actual value must be a literal of the same kind.
-    /// - Parameter rows: where the rows of the test's table begin.
+    /// - Parameter rows: returns the places where the rows of the test's table begin.
     /// - Returns: nil if the issue is known or doesn't compare values.
-    /// - Throws: `UnacceptedValue` with the reason why the value stays.
+    /// - Throws: `UnacceptedValue` with the reason why the value can't be replaced.
     static func find(
         for issue: TestIssue, of test: PlannedTest?, in file: TokenizedFile?, isAsCompiled: Bool,
         rows: () -> [SourcePlace]?
@@ -42,7 +43,7 @@ extension LiteralFix {
         let call = file.index(line: issue.line, column: issue.column)
         let isComparison = call.map { ["expectEqual", "requireEqual"].contains(file.mark($0 - 1)) } ?? false
         if !isAsCompiled {
-            // The call may be at another place by now.
+            // The call may have moved since then.
             let isOfNumbers = [.integer, .real].contains(LiteralKind(issue.expected))
             guard isComparison || issue.texts != nil || isOfNumbers else { return nil }
             throw UnacceptedValue(place: issue.place, reason: "the source has changed since it was compiled")
@@ -54,7 +55,7 @@ extension LiteralFix {
             let value = file.value(of: file.text(argument), inRowAt: rows[row.index], ofTableAround: call),
             var fix = LiteralFix(for: issue, in: file, value)
         {
-            // Other rows pass at the same call.
+            // Other rows pass at the same call, so the place of the literal identifies this row.
             fix.call = fix.start
             return fix
         }
@@ -68,13 +69,13 @@ extension LiteralFix {
             ? "what was got is no literal of its kind" : "the expected value is not written as one plain literal"
     }
 
-    /// Returns whether a literal is the value that an issue says was expected.
+    /// Returns whether a literal has the expected value of an issue.
     private static func says(_ literal: String, _ issue: TestIssue) -> Bool {
         if literal.first != "\"" { return LiteralKind(issue.expected)?.writes(literal, issue.expected) ?? false }
         return StringLiteral(literal).map { form in issue.texts.map { form.says($0.expected) } ?? true } ?? false
     }
 
-    /// Takes a literal for the expected value of a failed comparison, if it is that value.
+    /// Creates a fix that replaces a literal, if the literal is the expected value of a failed comparison.
     private init?(for issue: TestIssue, in file: TokenizedFile, _ range: Range<Int>) {
         literal = file.text(range)
         guard Self.says(literal, issue) else { return nil }
@@ -92,7 +93,7 @@ extension LiteralFix {
         call = issue.place
     }
 
-    /// Takes the actual text of a failed comparison with a golden.
+    /// Creates a fix that writes the actual text of a failed comparison into its golden.
     package init?(forGoldenOf issue: TestIssue) {
         guard issue.knownReason == nil, let texts = issue.texts, !texts.golden.isEmpty else { return nil }
         path = texts.golden
@@ -105,7 +106,7 @@ extension LiteralFix {
         isGolden = true
     }
 
-    /// The literal or golden as it is, for a test that has passed; nil if it isn't among the places that passed tests have met.
+    /// Returns a fix that keeps the current literal or golden. Returns nil unless a passed test has used the place.
     package func kept(if met: Set<String>) -> LiteralFix? {
         guard met.contains(isGolden ? path : call.text) else { return nil }
         var fix = self
@@ -113,15 +114,15 @@ extension LiteralFix {
         return fix
     }
 
-    /// Writes replacements into a file, all or none; a link to it, its mode and its owner stay.
+    /// Writes replacements into a file, either all or none. A link to the file, its mode and its owner stay.
     ///
-    /// A golden that is not there is created, with the folders that its name has.
-    /// - Returns: false when a literal is not where it was found; the file is then as before.
+    /// A missing golden is created, together with its folders.
+    /// - Returns: false if a literal is not where it was found. The file is then unchanged.
     package static func apply(_ fixes: [LiteralFix], to path: String) throws(SystemError) -> Bool {
         if !FileAccess.exists(path), fixes.count == 1, fixes[0].isGolden {
             guard fixes[0].literal.isEmpty else { return false }
             try FileAccess.makeFolder(FileAccess.directory(of: path))
-            // A link may be there, to a file that is not.
+            // The path may be a link to a missing file.
             try FileReplacement.writeOutput(Array(fixes[0].replacement.utf8), to: path)
             return true
         }
@@ -137,11 +138,11 @@ extension LiteralFix {
     }
 }
 
-/// The kinds of literal that a failure shows as the source may have them.
+/// The kinds of literal that a failure prints in the same form as a source.
 private enum LiteralKind: Equatable {
     case integer, real, boolean
 
-    /// The kind of a value's text in a failure, or nil if it isn't a literal of these.
+    /// Determines the kind of a value's text in a failure. Returns nil if the text is no such literal.
     init?(_ text: String) {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         if text == "true" || text == "false" {
@@ -155,7 +156,7 @@ private enum LiteralKind: Equatable {
         }
     }
 
-    /// Returns whether a literal of the source is the value that a text says.
+    /// Returns whether a literal in the source has the value of a text.
     func writes(_ literal: String, _ text: String) -> Bool {
         let plain = literal.filter { $0 != "_" }
         return plain == text || self == .real && Double(plain) == Double(text)

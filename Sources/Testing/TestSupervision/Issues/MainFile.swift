@@ -1,5 +1,5 @@
-// The globals of a program's main.swift, which are initialized by its statements. Those don't run in a test image: there a
-// global is zero, and a test that uses it may crash.
+// Finds the globals of a program's main.swift. The statements of main.swift initialize them and don't run in a test
+// image. There, a global is zero, and a test that uses it may crash.
 
 import TestEvents
 
@@ -7,13 +7,13 @@ struct MainFile {
     /// The names of the globals.
     private let names: Set<String>
 
-    /// Finds the globals of a module's `main.swift`, or returns nil if there are no globals.
+    /// Finds the globals of a module's `main.swift`. Returns nil if the file declares no globals.
     init?(of module: ModuleDescription, in sources: TestedSources) {
         guard let path = module.sources.first(where: { FileAccess.name(of: $0) == "main.swift" }),
             let file = sources.file(at: path)
         else { return nil }
         let keywords = file.tokens.indices.filter { index in
-            // Leaves out conditions such as `if let`.
+            // Ignore conditions such as `if let`.
             (file.isWord("let", index) || file.isWord("var", index)) && file.bracket(around: index) == nil
                 && (index == 0 || file.line(index - 1) < file.line(index) || file.isMark("@", index - 2)
                     || !file.modifiers(before: index).isEmpty)
@@ -22,7 +22,7 @@ struct MainFile {
         if names.isEmpty { return nil }
     }
 
-    /// Notes that the code around a failure uses such a global.
+    /// Returns a note if the code around a failure uses such a global.
     ///
     /// - Parameter function: the test's function.
     func note(on issue: TestIssue, function: DeclaredTest?, in sources: TestedSources) -> String? {

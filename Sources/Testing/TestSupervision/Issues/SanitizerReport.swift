@@ -1,19 +1,19 @@
-// Reads the report of a sanitizer that has ended a process, and the leaks that were found after the tests. Also contains the
-// options that make a sanitizer end the process at the first error.
+// Parses the report of a sanitizer that has ended a process, and the leaks that were found after the tests. Also
+// contains the options that make a sanitizer end the process at the first error.
 
 import TestEvents
 
 /// A report of AddressSanitizer, ThreadSanitizer or UndefinedBehaviorSanitizer.
 struct SanitizerReport: Equatable {
-    /// Such as `AddressSanitizer: heap-use-after-free`.
+    /// The kind of error, such as `AddressSanitizer: heap-use-after-free`.
     var text: String
-    /// The places of the frames that have one, innermost first.
+    /// The places of the frames that have a place, innermost first.
     var places: [SourcePlace]
-    /// A Boolean value that indicates whether the first place is where it happened, and not in the sanitizer's or the system's
-    /// own code.
+    /// A Boolean value that indicates whether the error happened at the first place, and not in code of the sanitizer
+    /// or the system.
     var isAtFirstPlace = false
 
-    /// Reads the last report of an output.
+    /// Reads the last report in an output.
     init?(output: String) {
         let lines = output.split(separator: "\n")
         guard let (index, found) = lines.indices.reversed().lazy.compactMap({ Self.title(lines[$0], $0) }).first else {
@@ -38,7 +38,8 @@ struct SanitizerReport: Equatable {
         return (index, ("UndefinedBehaviorSanitizer: \(error)", Self.place(ofText: place)))
     }
 
-    /// The leaks of a report by LeakSanitizer: what leaked, and where it was allocated.
+    /// Returns the leaks in a report of LeakSanitizer: their descriptions, and the places where the memory was
+    /// allocated.
     static func leaks(in output: String) -> [SanitizerReport] {
         var leaks: [(report: SanitizerReport, isDirect: Bool)] = []
         for line in output.split(separator: "\n") {
@@ -60,7 +61,7 @@ struct SanitizerReport: Equatable {
         self.places = places
     }
 
-    /// The place of a frame: `#1 0x12 in f() /a/b.swift:3:4 (image+0x1) (BuildId: x)`.
+    /// Reads the place of a frame: `#1 0x12 in f() /a/b.swift:3:4 (image+0x1) (BuildId: x)`.
     private static func place(_ line: Substring) -> SourcePlace? {
         guard line.drop(while: { $0 == " " }).first == "#", let path = line.part(behind: " /") else { return nil }
         return place(ofText: "/" + (path.part(before: " (") ?? path))
@@ -81,10 +82,10 @@ struct SanitizerReport: Equatable {
 
     // MARK: Options
 
-    /// Returns the variables to add to the environment of a worker whose image contains a sanitizer.
+    /// Returns the variables for the environment of a worker whose image contains a sanitizer.
     ///
-    /// A race or undefined behaviour ends the process like a crash, so that its test is known. The worker searches for leaks
-    /// after the tests. A child that a test has forked doesn't.
+    /// A race or undefined behaviour ends the process like a crash, so the test that caused it is known. The worker
+    /// searches for leaks after the tests. The forked children of tests don't.
     static func environment(_ module: ModuleDescription, inherited: (String) -> String?) -> [String: String] {
         guard let words = sanitizers(of: module.image), !words.isEmpty else { return [:] }
         let path = FileAccess.program(named: "llvm-symbolizer", beside: module.clang)
@@ -103,7 +104,7 @@ struct SanitizerReport: Equatable {
         return environment
     }
 
-    /// The sanitizers in an image: `address`, `thread`, `undefined`; nil when it cannot be read.
+    /// Returns the sanitizers in an image: `address`, `thread`, `undefined`. Returns nil if the image can't be read.
     private static func sanitizers(of image: String) -> [String]? {
         if let response = try? FileAccess.contents(of: "\(image).link") {
             let words = String(decoding: response, as: UTF8.self).split(separator: "\n")
@@ -120,10 +121,10 @@ struct SanitizerReport: Equatable {
 }
 
 extension Substring {
-    /// Returns the rest after the first occurrence of a text.
+    /// Returns the part after the first occurrence of a text.
     fileprivate func part(behind text: String) -> Substring? { firstRange(of: text).map { self[$0.upperBound...] } }
 
-    /// Returns the beginning before the first occurrence of a text.
+    /// Returns the part before the first occurrence of a text.
     fileprivate func part(before text: String) -> Substring? { firstRange(of: text).map { self[..<$0.lowerBound] } }
 }
 

@@ -1,15 +1,15 @@
-// Reads the text that a string literal of a source says, and writes another in the same form: on one line, or on several
-// with the indentation that its end has.
+// Reads the text of a string literal in a source, and writes another literal in the same form: on one line, or on
+// several lines with the same indentation.
 
 import TestEvents
 
 /// A string literal without interpolations.
 struct StringLiteral {
     private let text: String
-    /// The end of each line and the text in front of the next, if the literal has several lines.
+    /// The newline characters and the indentation, if the literal has several lines.
     private let margin: (newline: String, indentation: String)?
 
-    /// Reads a literal with its quotes; nil for a raw one, one that text is interpolated into, and any in doubt.
+    /// Reads a literal with its quotes. Returns nil for a raw literal, an interpolated literal, and any uncertain case.
     init?(_ literal: String) {
         var lines = literal.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
         var contents = String(Substring(literal.utf8.dropFirst().dropLast()))
@@ -21,7 +21,7 @@ struct StringLiteral {
                 isPlain, indentation.allSatisfy({ $0 <= 0x20 })
             else { return nil }
             margin = (newline, String(Substring(indentation)))
-            // Lines of the text always end with a newline.
+            // Every line of the text ends with a newline.
             let texts = lines.map { $0.starts(with: indentation) ? $0.dropFirst(indentation.count) : "".utf8[...] }
             contents = texts.map { String(Substring($0.last == 0x0D ? $0.dropLast() : $0)) }.joined(separator: "\n")
         } else {
@@ -32,10 +32,10 @@ struct StringLiteral {
         self.text = text
     }
 
-    /// Returns whether this is the text, byte for byte.
+    /// Returns whether the literal has this text, byte for byte.
     func says(_ other: String) -> Bool { text.utf8.elementsEqual(other.utf8) }
 
-    /// Writes a literal in the same form that says another text.
+    /// Returns a literal in the same form with another text.
     func saying(_ text: String) -> String {
         guard let (newline, indentation) = margin else { return "\"\(Self.escaped(text, inLines: false))\"" }
         let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in

@@ -1,13 +1,13 @@
-// Compares the lists as they are written with the tests that the image announces. The compiler accepts a list that does
-// not run, because its type does not conform, inherits the conformance, or has lost it to the optimiser; and it accepts a
-// test that is in no list, and an entry under a wrong name.
+// Compares the lists in the sources with the tests that the image announces. The compiler accepts a list that doesn't
+// run because its type doesn't conform to the protocol, inherits the conformance or has lost it to the optimiser. It
+// also accepts a test that is in no list, and an entry with a wrong name.
 
 import TestEvents
 
-/// An entry, or a list whose entries are made at run time, that no worker has announced.
+/// An entry, or a list whose entries are computed at run time, that no worker has announced.
 struct LostEntry: Equatable {
     var typeName: String
-    /// Nil for the whole list.
+    /// The name of the test, or nil for the whole list.
     var testName: String?
     var place: SourcePlace
     var reason: String
@@ -25,20 +25,20 @@ struct LostEntry: Equatable {
 struct ListCheck {
     /// The entries that are not in the plan although they are compiled.
     private(set) var lost: [LostEntry] = []
-    /// The tests that are in no list, and entries that run another test than they say.
+    /// The tests that are in no list, and entries whose name differs from the function that they run.
     private(set) var warnings: [SourceWarning] = []
 
     private let scan: SourceScan
     private let refusals: [String: String]
     private let isAsCompiled: (String) -> Bool
     private var planned: PlannedNames
-    /// The `#if` that must hold, since something that is planned is written under them.
+    /// The `#if` conditions that must be true, because planned tests are written under them.
     private var evident: Set<String> = []
 
-    /// Compares sources with a plan.
+    /// Compares the sources with a plan.
     ///
     /// - Parameters:
-    ///   - refusals: why the worker cannot run the tests of some types, or finds none, by the names of the types.
+    ///   - refusals: for each type whose tests the worker can't run or doesn't find, the reason, by the type's name.
     ///   - isAsCompiled: returns true if the source at a path hasn't changed since it was compiled.
     /// - Complexity: O(entries + plan).
     init(
@@ -63,11 +63,12 @@ struct ListCheck {
 
     // MARK: Duplicate entries
 
-    /// The indices of tests whose list has an earlier entry of the same name.
+    /// Returns the indices of tests whose list has an earlier entry with the same name.
     static func duplicates(in plan: [PlannedTest]) -> Set<Int> {
         var (duplicates, names): (Set<Int>, Set<String>) = ([], [])
         var index = 0
-        // PERF: `while` for `for`, which costs more than the loop in a debug build. The tests of one list stand together.
+        // PERF: `while` instead of `for`, which costs more than the loop in a debug build. The tests of a list are
+        // adjacent.
         while index < plan.count {
             if index > 0,
                 plan[index].typeName != plan[index - 1].typeName
@@ -81,7 +82,7 @@ struct ListCheck {
         return duplicates
     }
 
-    /// The result of an entry whose name an earlier one has, at its place in the sources.
+    /// Returns the result of an entry whose name an earlier entry has, at its place in the sources.
     static func duplicate(_ test: PlannedTest, in scan: SourceScan) -> TestResult {
         var result = TestResult(test: test, outcome: .failed)
         let issue = TestIssue(
@@ -98,7 +99,7 @@ struct ListCheck {
     private static func conforms(_ type: ScannedType) -> Bool { type.parents.contains { protocols.contains($0.name) } }
 
     private mutating func findLost(_ name: String, _ type: ScannedType) {
-        // An extension may conform a type under an alias of its name.
+        // An extension may use an alias of the type's name.
         let isOfAnyName = type.parents.contains { $0.isAdded && Self.protocols.contains($0.name) }
         for (list, parent) in effectiveLists(of: type)
         where evident.isSuperset(of: list.conditions) && isAsCompiled(list.place.path) {
@@ -117,7 +118,7 @@ struct ListCheck {
         }
     }
 
-    /// The lists of a type, or those that a protocol gives it.
+    /// Returns the lists of a type. If it has none of its own, returns those that protocols give it.
     private func effectiveLists(of type: ScannedType) -> [(list: WrittenList, parent: String?)] {
         if !type.lists.isEmpty { return type.lists.map { ($0, nil) } }
         var lists: [(WrittenList, String?)] = []
@@ -148,7 +149,7 @@ struct ListCheck {
     // MARK: Unlisted tests
 
     private mutating func findUnlisted(_ name: String, _ type: ScannedType) {
-        // A protocol's own functions are requirements. A type without any list may call its functions as it likes.
+        // Functions in a protocol are requirements. A type without a list may call its own functions.
         let owner = type.lists.isEmpty && !type.isProtocol ? scan.listOwner(inheritedBy: name) : nil
         let listed = owner.flatMap { scan.types[$0] } ?? type
         if listed.lists.isEmpty { return }
@@ -157,7 +158,7 @@ struct ListCheck {
             guard let entry = test.entry, evident.isSuperset(of: test.conditions),
                 planned.count(of: test.name, of: name) == nil,
                 !listed.lists.contains(where: { $0.names.contains(test.name) }),
-                // It may be in a list of another branch of an `#if`.
+                // The test may be in a list of another branch of an `#if`.
                 !(type.conditionalNames + listed.conditionalNames).contains(where: {
                     $0.name == test.name && !evident.isSuperset(of: $0.conditions)
                 })
@@ -175,7 +176,8 @@ struct ListCheck {
     private func evidentConditions() -> Set<String> {
         var evident: [WrittenList] = []
         for (name, type) in scan.types where type.lists.contains(where: { !$0.conditions.isEmpty }) {
-            // If several lists name the same test, own and inherited lists included, any of them may be the planned list.
+            // If several lists name the same test, any of them may be the planned list. Own and inherited lists count
+            // alike.
             let inherited = scan.listOwner(inheritedBy: name).flatMap { scan.types[$0] }
             var counts: [String: Int] = [:]
             for list in type.lists + (inherited?.lists ?? []) where list.isLiteral {
@@ -188,7 +190,7 @@ struct ListCheck {
                     }
             }
         }
-        // Of lists in several branches of one `#if` any may be the one that is compiled.
+        // If the branches of an `#if` contain several lists, any of them may be the compiled list.
         let conditions = Set(evident.flatMap(\.conditions))
         return Set(
             evident.flatMap { list in
@@ -196,24 +198,25 @@ struct ListCheck {
             })
     }
 
-    /// Returns whether both are of one `#if`, of whose branches each is written with those before it.
+    /// Returns whether both conditions are branches of the same `#if`. Each branch is written with the branches before
+    /// it.
     private static func areBranches(_ one: String, _ other: String) -> Bool {
         one.hasPrefix("\(other)else") || other.hasPrefix("\(one)else")
     }
 }
 
-/// The names of a plan. Each accounts for one entry.
+/// The names of a plan. Each name accounts for one entry.
 private struct PlannedNames {
     /// The number of tests of each name that are left, by type. A name stays when the last test is taken.
     ///
-    /// The tests of types without a known list are together by the last part of the name: such types are in functions, have
-    /// another name or inherit their list.
+    /// Tests of types without a known list are grouped by the last part of the type's name. Such a type is declared in
+    /// a function, has another name or inherits its list.
     private var counts: [String: [String: Int]] = [:]
 
     init(_ plan: [PlannedTest], isKnown: (String) -> Bool) {
         var (typeName, key) = ("", "")
         for test in plan {
-            // All rows of a table have a single entry.
+            // All rows of a table share one entry.
             if test.row?.index ?? 0 > 0 { continue }
             if test.typeName != typeName {
                 typeName = test.typeName
@@ -229,7 +232,7 @@ private struct PlannedNames {
         return "?\(last)"
     }
 
-    /// The number of tests of this name that are not taken, or nil if the plan has none.
+    /// Returns the number of tests with this name that are left, or nil if the plan doesn't contain the name.
     func count(of testName: String, of typeName: String) -> Int? {
         counts[typeName]?[testName] ?? counts[Self.unknown(typeName)]?[testName]
     }
@@ -238,7 +241,7 @@ private struct PlannedNames {
 
     private func hasLeft(_ testName: String, _ key: String) -> Bool { counts[key]?[testName] ?? 0 > 0 }
 
-    /// Takes a name for an entry, if need be from a type without a known list.
+    /// Takes a name for an entry. If necessary, takes it from a type without a known list.
     ///
     /// - Returns: false if no such name is left.
     mutating func take(_ testName: String, of typeName: String, orOfAny isOfAnyName: Bool) -> Bool {
@@ -282,7 +285,7 @@ extension ListCheck: SelfTesting {
     private static let byType =
         "static var testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"testA\": testA]] }"
 
-    /// The lost entries of a source if these tests are planned.
+    /// Finds the lost entries of a source if these tests are planned.
     private static func lost(_ text: String, planned: [String] = []) -> [LostEntry] {
         let plan = planned.map { name in
             let dot = name.lastIndex(of: ".") ?? name.startIndex
@@ -300,7 +303,7 @@ extension ListCheck: SelfTesting {
             ("struct S<T> { \(list) }", ["S<Array<Int>>.testA", "S<Array<Int>>.b"], []),
             ("struct S { \(list) }", ["S.b"], ["testA"]),
             ("struct S { \(list) }", ["Other.testA", "Other.b"], ["testA", "b"]),
-            // Two types have the same name, and one of them runs.
+            // Two types have the same name, and only one of them runs.
             ("private enum S { \(list) }\nprivate enum S { \(list) }", ["S.testA", "S.b"], ["testA", "b"]),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", [], ["testA", "b"]),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", ["S.testA", "S.b"], []),

@@ -1,11 +1,12 @@
-// A quick look whether any test can have been forgotten, so that the sources are read closely only when one may have
-// been. It compares names by sums of their hashes: equal sums mean equal names in any order.
+// Checks quickly whether a test may be missing from its list, so that the sources are only read closely in that case.
+// Sums of hashes stand for the names: equal sums mean equal names in any order.
 
 import TestEvents
 
 enum NameSums {
-    /// Returns whether the sources declare, list and plan the same names: in each file as many functions `test…` as entries
-    /// `"test…"` of the same names, and in all files together those that are planned; and as many lists.
+    /// Returns whether the sources declare, list and plan the same names and the same number of lists. In each file,
+    /// the functions `test…` must have the same names as the entries `"test…"`. In all files together, they must have
+    /// the same names as the planned tests.
     ///
     /// If the sums differ, nothing is known: an entry may be a closure, and a function a helper.
     /// - Complexity: O(bytes of the sources) at the speed of `memmem`.
@@ -13,14 +14,14 @@ enum NameSums {
         var planned: UInt64 = 0
         var index = 0
         while index < plan.count {
-            // The lists of a type stand together, that of its unit tests first.
+            // The lists of a type are adjacent in the plan. The list of its unit tests comes first.
             let isUnit = plan[index].testType == "unit"
             if index == 0 || plan[index].typeName != plan[index - 1].typeName
                 || isUnit != (plan[index - 1].testType == "unit")
             {
                 planned &+= isUnit ? unitListWeight : otherListsWeight
             }
-            // All rows of a table have a single entry.
+            // All rows of a table share one entry.
             if plan[index].row?.index ?? 0 == 0 {
                 var name = plan[index].listedName
                 planned &+= name.withUTF8 { hash(UnsafeRawBufferPointer($0), from: 4) }
@@ -30,7 +31,7 @@ enum NameSums {
         return declared == planned
     }
 
-    /// The sum of the names that the sources declare, or nil if a source lists other names.
+    /// Returns the sum of the names that the sources declare, or nil if a source lists other names.
     static func declared(in sources: [String]) -> UInt64? {
         var declared: UInt64 = 0
         for path in sources {
@@ -48,7 +49,7 @@ enum NameSums {
         return declared
     }
 
-    /// The part of a list in a sum, because a list may have no `test…`.
+    /// The value that a list adds to a sum, because a list may contain no `test…`.
     private static let unitListWeight: UInt64 = 0x9FB2_1C65_1E98_DF25
     private static let otherListsWeight: UInt64 = 0xD6E8_FEB8_6659_FD93
 
@@ -57,7 +58,7 @@ enum NameSums {
         ByteSearch.ends(of: marker, in: bytes).reduce(0) { $0 &+ hash(bytes, from: $1) }
     }
 
-    /// Hashes the word from an offset on, by FNV-1a with a final mix; `testFixture` counts as nothing.
+    /// Hashes the word at an offset with FNV-1a and a final mix. The hash of `testFixture` is zero.
     private static func hash(_ bytes: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         var offset = start

@@ -1,10 +1,9 @@
-// Finds bytes in bytes at the speed of the C library, also in a debug build, where a loop of ours would be a hundred
-// times slower.
+// Searches bytes with functions of the C library. In a debug build, a Swift loop would be a hundred times slower.
 
 internal import InClassSystem
 
 enum ByteSearch {
-    /// Finds the first place of a pattern at or behind an offset.
+    /// Returns the offset of a pattern's first occurrence at or after an offset.
     static func offset(
         of pattern: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer, from start: Int = 0
     ) -> Int? {
@@ -13,12 +12,12 @@ enum ByteSearch {
         return inclass_memmem(base + start, bytes.count - start, needle, pattern.count).map { $0 - base }
     }
 
-    /// Finds the first place of a text.
+    /// Returns the offset of a text's first occurrence.
     static func offset(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int? {
         offset(of: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), in: bytes)
     }
 
-    /// Finds the ends of all places of a text.
+    /// Returns the end offsets of all occurrences of a text.
     static func ends(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> [Int] {
         let pattern = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         var ends: [Int] = []

@@ -1,12 +1,12 @@
-// The variables of this process's environment.
+// Reads the environment variables of this process.
 
 internal import InClassSystem
 
 package enum Environment {
-    /// The value of a variable, or nil when there is none of the name.
+    /// Returns the value of a variable, or nil if the variable doesn't exist.
     package static func value(of name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// The folder for temporary files: `TMPDIR`, if that says anything.
+    /// The folder for temporary files: the value of `TMPDIR`, or `/tmp` if that is empty.
     static var temporaryFolder: String {
         let folder = value(of: "TMPDIR") ?? ""
         return folder.isEmpty ? "/tmp" : folder

@@ -1,9 +1,9 @@
-// Directories with all that is in them.
+// Removes directories with their contents.
 
 internal import InClassSystem
 
 extension FileAccess {
-    /// Removes a file, or a directory with all that is in it; symbolic links are removed, not followed.
+    /// Removes a file, or a directory with its contents. Symbolic links are removed, not followed.
     static func removeTree(_ path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -11,7 +11,7 @@ extension FileAccess {
             unlink(path)
             return
         }
-        // A test may have taken its own rights away.
+        // A test may have removed its own permissions.
         chmod(path, 0o700)
         for name in names(in: path) { removeTree("\(path)/\(name)") }
         rmdir(path)

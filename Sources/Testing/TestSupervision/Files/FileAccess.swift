@@ -1,11 +1,10 @@
-// The few things asked of the file system, straight from the C library: this module must start in no time, so there is
-// no Foundation under it.
+// Calls the file functions of the C library. This module must start quickly, so it doesn't use Foundation.
 
 internal import InClassSystem
 
 /// A call to the operating system that failed.
 package struct SystemError: Error, Equatable, CustomStringConvertible {
-    /// What was to be done, such as `open /a/b`.
+    /// The operation that failed, such as `open /a/b`.
     package var operation: String
     /// The error number.
     package var code: Int32
@@ -23,14 +22,14 @@ package enum FileAccess {
     package static func contents(of path: String, from start: Int = 0, to end: Int = .max) throws(SystemError)
         -> [UInt8]
     {
-        // A pipe is refused, not waited for.
+        // With `O_NONBLOCK`, `open` doesn't wait for the writer of a pipe. The pipe is refused below.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
         defer { close(descriptor) }
         return try contents(of: descriptor, from: start, to: end, name: path)
     }
 
-    /// A hash of a file's contents, or nil if it can't be read.
+    /// Returns a hash of a file's contents, or nil if the file can't be read.
     package static func contentHash(of path: String) -> UInt64? {
         guard let bytes = try? contents(of: path) else { return nil }
         return bytes.withUnsafeBytes { inclass_hash($0.baseAddress, $0.count) }
@@ -60,7 +59,7 @@ package enum FileAccess {
         return bytes
     }
 
-    /// Reads what is left of a pipe, or of a file of the system's that has no length; nil when that fails.
+    /// Reads the rest of a pipe, or of a system file without a length. Returns nil if reading fails.
     static func rest(of descriptor: Int32) -> [UInt8]? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 14)
@@ -72,7 +71,7 @@ package enum FileAccess {
         }
     }
 
-    /// The text of a file of the system's, below `/proc`; nil when it can't be read.
+    /// Returns the text of a system file, such as in `/proc`, or nil if it can't be read.
     static func systemText(at path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -80,7 +79,7 @@ package enum FileAccess {
         return rest(of: descriptor).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Writes a file so that a reader sees the old contents or the new ones, never a part.
+    /// Writes a file atomically: a reader sees the old contents or the new contents, never a part.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
         let (temporary, descriptor) = try createTemporary(beside: path, mode: 0o644)
         do throws(SystemError) { try write(bytes, to: descriptor, name: temporary) } catch {
@@ -96,7 +95,7 @@ package enum FileAccess {
         }
     }
 
-    /// Makes a folder, and those it is to be in, unless they are there.
+    /// Creates a folder and its missing parent folders.
     package static func makeFolder(_ path: String) throws(SystemError) {
         if isDirectory(path) { return }
         let outer = directory(of: path)
@@ -104,7 +103,7 @@ package enum FileAccess {
         guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw SystemError("make the folder \(path)") }
     }
 
-    /// Creates a file beside another, under a name that nobody can have guessed.
+    /// Creates a file next to another file, with a random name that can't be guessed.
     static func createTemporary(beside path: String, mode: mode_t) throws(SystemError) -> (path: String, Int32) {
         while true {
             let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))"
@@ -114,7 +113,7 @@ package enum FileAccess {
         }
     }
 
-    /// Writes bytes to an open file, all of them.
+    /// Writes all bytes to an open file.
     static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(SystemError) {
         var sent = 0
         while sent < bytes.count {
@@ -127,20 +126,21 @@ package enum FileAccess {
         }
     }
 
-    /// When the file was last written, in nanoseconds, or nil when there is none.
+    /// Returns the time of a file's last write in nanoseconds, or nil if the file doesn't exist.
     package static func modificationTime(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(inclass_modification_time(&status)) : nil
     }
 
-    /// When the file was last written, or else put where it is, whatever time it was given.
+    /// Returns the later of a file's last write and its last status change, such as a move. A program that sets the
+    /// file's modification time can't hide the change.
     static func changeTime(of path: String) -> Int? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         return Int(max(inclass_modification_time(&status), inclass_change_time(&status)))
     }
 
-    /// The length of a file in bytes, or nil when there is none.
+    /// Returns the length of a file in bytes, or nil if the file doesn't exist.
     package static func size(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
@@ -163,7 +163,7 @@ package enum FileAccess {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The names in a directory, sorted, or none when it cannot be read.
+    /// Returns the sorted names in a directory, or an empty array if it can't be read.
     package static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
@@ -177,7 +177,7 @@ package enum FileAccess {
         return names.sorted()
     }
 
-    /// The path without `.`, `..` and symbolic links, or nil when there is no such file.
+    /// Returns the path without `.`, `..` and symbolic links, or nil if the file doesn't exist.
     package static func realPath(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
@@ -186,12 +186,12 @@ package enum FileAccess {
 
     package static var currentDirectory: String { realPath(".") ?? "/" }
 
-    /// The last component of a path.
+    /// Returns the last component of a path.
     package static func name(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
 
-    /// The path without its last component.
+    /// Returns the path without its last component.
     package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -207,7 +207,8 @@ package enum FileAccess {
         return nil
     }
 
-    /// Finds a program of a toolchain: beside its compiler, where that has a path, else in the folders of `PATH`.
+    /// Finds a program of a toolchain: next to its compiler, if the compiler has a path, or else in the folders of
+    /// `PATH`.
     static func program(named name: String, beside compiler: String) -> String? {
         let beside = "\(directory(of: compiler))/\(name)"
         return compiler.contains("/") && isExecutable(beside) ? beside : program(named: name)
@@ -291,7 +292,7 @@ extension FileAccess: SelfTesting {
             expectEqual(program(named: "program", beside: compiler), path, compiler)
         }
         expectNil(program(named: "program", beside: "/bin/clang"), "elsewhere")
-        // Whatever the folder has that this process is in.
+        // The contents of the current directory don't matter.
         let before = currentDirectory
         expectEqual(chdir(folder), 0)
         for compiler in ["", "clang"] { expectNil(program(named: "program", beside: compiler), compiler) }

@@ -1,30 +1,31 @@
-// Puts other contents into a file that belongs to somebody: a source. It stays the file it was, whatever path leads to
-// it: its links, its owner, its mode and its attributes.
+// Replaces the contents of a user's file, such as a source. The file keeps its links, owner, mode and attributes, even
+// if the path leads through links.
 
 internal import InClassSystem
 
 package enum FileReplacement {
-    /// Replaces the contents of a file, at once where that leaves all else about it as it was, else in place.
+    /// Replaces the contents of a file. If a new file can have the same properties, it replaces the old file
+    /// atomically. Otherwise, the file is overwritten.
     ///
-    /// - Throws: `SystemError` for a file that is not to be written, or cannot be; it is then as before, unless the
+    /// - Throws: `SystemError` if the file is read-only or can't be written. The file is then unchanged, unless the
     ///   disk fills up while a file with several names is written.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
-        // Not the link that leads there.
+        // Replace the target of a link, not the link.
         guard let target = FileAccess.realPath(path) else { throw SystemError("find \(path)") }
         let descriptor = open(target, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemError("read \(path)") }
-        // The superuser may write it nevertheless, but somebody has said that nobody should.
+        // The superuser could write a read-only file, but its owner has protected it.
         guard status.st_mode & 0o222 != 0 else { throw SystemError("write \(path), which is read-only", code: EACCES) }
         guard access(target, W_OK) == 0 else { throw SystemError("write \(path)") }
         if status.st_nlink == 1, !SystemCalls.hasAttributes(target), try replace(target, status, bytes) { return }
         try overwrite(target, bytes)
     }
 
-    /// Writes what somebody wants at a path, whatever is there: a link stays and is followed, a device or a pipe is
-    /// written to, and this process's own output gets it behind what is there already.
+    /// Writes an output file that the user asked for. A link stays, and its target is written. A device or a pipe is
+    /// written directly. If the path is this process's own output, the bytes are appended to it.
     package static func writeOutput(_ bytes: [UInt8], to path: String) throws(SystemError) {
         var status = stat()
         let isThere = stat(path, &status) == 0
@@ -47,9 +48,10 @@ package enum FileReplacement {
         try FileAccess.write(bytes, to: descriptor, name: path)
     }
 
-    /// Puts a new file in the place of an old one.
+    /// Replaces an old file with a new file.
     ///
-    /// - Returns: false when a new file cannot be what the old one is: its folder or its owner is somebody else's.
+    /// - Returns: false if a new file can't have the same properties, because its folder or its owner belongs to
+    ///   another user.
     private static func replace(_ target: String, _ status: stat, _ bytes: [UInt8]) throws(SystemError) -> Bool {
         guard let (temporary, descriptor) = try? FileAccess.createTemporary(beside: target, mode: 0o600) else {
             return false
@@ -137,7 +139,7 @@ extension FileReplacement: SelfTesting {
         var status = stat()
         stat("\(folder)/file", &status)
         expectEqual(status.st_mode & 0o777, 0o640, "mode of what a link leads to")
-        // A device is no different, but belongs to the machine.
+        // A device works like a pipe, but the test can't create one.
         try requireEqual(mkfifo("\(folder)/pipe", 0o600), 0)
         let pipe = open("\(folder)/pipe", O_RDWR | O_NONBLOCK | O_CLOEXEC)
         defer { close(pipe) }
@@ -165,7 +167,7 @@ extension FileReplacement: SelfTesting {
     private static func testKeepsOwnerAndMode() throws {
         let path = try make("file")
         for mode: mode_t in [0o600, 0o755, 0o664, 0o4711, 0o222] where geteuid() == 0 || mode & 0o400 != 0 {
-            // Who may give files away sees that they stay given.
+            // A user who may change owners checks that the owner stays.
             if geteuid() == 0 { chown(path, 12, 34) }
             chmod(path, mode)
             let before = status(path)
@@ -189,7 +191,7 @@ extension FileReplacement: SelfTesting {
 
     private static func testLeavesNothingBeside() throws {
         let path = try make("file")
-        // What lies under a name that could be guessed is nobody's to write through.
+        // A link with a name that can be guessed must not be written through.
         symlink("/nowhere/else", "\(path).\(getpid())")
         try write(Array("new".utf8), to: path)
         try FileAccess.write(Array("newer".utf8), to: path)

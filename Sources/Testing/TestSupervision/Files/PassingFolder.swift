@@ -1,17 +1,17 @@
-// A folder for what a process makes and nobody needs after it. It goes away with its owner; where that was ended before, the
-// next one takes it away.
+// Creates a folder for the temporary files of a process. The folder is removed together with its owner. If the process
+// ends earlier, the next process with such a folder removes it.
 
 internal import InClassSystem
 
 final class PassingFolder {
     let path: String
-    /// The folder itself, locked: a lock ends with its process, however that ends.
+    /// The open, locked folder. The lock ends when its process ends, for any reason.
     private let lock: Int32
 
-    /// Makes a folder in another, and removes from that one those with the same name whose processes are gone.
+    /// Creates a folder in another folder, and removes the folders with the same name whose processes have ended.
     init(in outer: String, named name: String) throws(SystemError) {
         try FileAccess.makeFolder(outer)
-        // What another process makes meanwhile is locked before it is looked at here.
+        // The outer folder stays locked until the new folder is locked, so no other process removes it in between.
         let gate = Self.openFolder(outer)
         defer { close(gate) }
         while gate >= 0, flock(gate, LOCK_EX) != 0, errno == EINTR {}
@@ -31,7 +31,7 @@ final class PassingFolder {
         close(lock)
     }
 
-    /// Opens a folder, and nothing else.
+    /// Opens a folder, but no other file and no link.
     private static func openFolder(_ path: String) -> Int32 {
         open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     }

@@ -1,8 +1,9 @@
-// Which sources of a module are not what was compiled, told from what the compiler leaves in the module's folder.
+// Finds the sources of a module that changed after the compilation, by the files that the compiler leaves in the
+// module's folder.
 
 internal import InClassSystem
 
-/// The sources of a Swift module, and the folders to which the compiler writes what it makes of them.
+/// The sources of a Swift module, and the folders to which the compiler writes its outputs.
 struct CompilerOutputs {
     var sources: [String]
     var folders: [String]
@@ -24,12 +25,12 @@ struct CompilerOutputs {
             }
         }
         guard let whole else { return [] }
-        // The one file of a whole module is named like the module, and so may be a source.
+        // A whole module has a single `.d` file, named after the module. A source may have the same name.
         let isWhole = own.isEmpty || own.count == 1 && !isIncremental
         return sources.filter { source in
             let compiled = isWhole ? whole : own[Self.stem(source)] ?? 0
             guard let time = FileAccess.modificationTime(of: source) else {
-                // Where it was compiled elsewhere there is no such package.
+                // If the module was compiled on another machine, the folder of the package doesn't exist here.
                 return !FileAccess.exists(source) && FileAccess.isDirectory(root)
             }
             return time > compiled
@@ -38,8 +39,8 @@ struct CompilerOutputs {
 
     var sourcesWithoutObject: [String] {
         let files = Set(folders.flatMap { FileAccess.names(in: $0) })
-        // What it has to say of a source is there in any case; of a module that is optimised as a whole it is one file,
-        // and that is refused as a whole.
+        // The compiler writes diagnostics (`.dia`) even if it fails. A whole-module build writes a single file, and the
+        // compiler then refuses all sources together.
         let isObject = { (name: String) in
             name.hasSuffix(".bc") || name.hasSuffix(".o") && !name.hasSuffix(".swiftmodule.o")
         }
@@ -55,7 +56,7 @@ struct CompilerOutputs {
         String(FileAccess.name(of: source).dropLast(".swift".count))
     }
 
-    /// Returns whether the compiler writes such a file only when there is nothing wrong with a source.
+    /// Returns whether the compiler writes a file with this name only if the compilation succeeds.
     private static func comesOfSuccess(_ name: String) -> Bool {
         [".o", ".swiftdeps", ".d"].contains(where: name.hasSuffix) && !name.hasSuffix("emit-module.d")
     }
@@ -108,7 +109,7 @@ extension CompilerOutputs: SelfTesting {
             if products == "debug" { description.fileMaps = ["\(root)/\(compiled)/output-file-map.json"] }
             description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
             expectEqual(description.sourcesNewerThanBuild, [], "\(products), never built")
-            // The compiler has run, and made the same objects again.
+            // The compiler has run and made the same objects again.
             for source in ["a", "b"] {
                 _ = try write("\(compiled)/\(source).o", at: 1000)
                 _ = try write("\(compiled)/\(source).d", at: 2000)
@@ -118,7 +119,7 @@ extension CompilerOutputs: SelfTesting {
             expectEqual(description.sourcesNewerThanBuild, [], products)
             description.sources.append(try write("c.swift", at: 3000))
             expectEqual(description.sourcesNewerThanBuild, ["\(root)/c.swift"], products)
-            // It has run again, and refused two sources, or the module.
+            // The compiler has run again and refused two sources, or the module.
             _ = try write("b.swift", at: 3000)
             for name in ["a.d", "b.dia", "c.dia", "M.emit-module.d", "M-primary-emit-module.d", "primary.priors"] {
                 _ = try write("\(compiled)/\(name)", at: 4000)

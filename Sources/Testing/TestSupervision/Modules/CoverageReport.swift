@@ -1,19 +1,19 @@
-// Which lines the in-class tests reach, from the profiles that instrumented images leave: merged and exported by the
-// toolchain's own tools, without the lines of the tests themselves.
+// Determines which lines the in-class tests reach. The toolchain's own tools merge and export the profiles that
+// instrumented images leave. The lines of the tests themselves are left out.
 
 internal import InClassSystem
 
 /// The reached lines of one source file.
 package struct FileCoverage: Equatable, Sendable {
     package var path: String
-    /// How often each line ran, by line number from 1; lines without code are missing.
+    /// The number of times each line ran, by line number from 1. Lines without code are missing.
     package var counts: [Int: Int] = [:]
 
     package var lineCount: Int { counts.count }
     package var reachedCount: Int { counts.values.reduce(0) { $0 + ($1 > 0 ? 1 : 0) } }
 }
 
-/// Why there is no coverage.
+/// The reason why no coverage is available.
 package struct CoverageError: Error, Equatable, CustomStringConvertible {
     package var description: String
 }
@@ -23,7 +23,7 @@ package struct CoverageReport {
 
     package init(_ module: ModuleDescription) { self.module = module }
 
-    /// What workers must be told so that each leaves a profile.
+    /// Returns the variables for the environment of workers, so that each worker leaves a profile.
     package static func environment(_ module: ModuleDescription) -> [String: String] {
         ["LLVM_PROFILE_FILE": "\(module.image).%p.profraw"]
     }
@@ -60,7 +60,7 @@ package struct CoverageReport {
     }
 
     private func output(_ tool: String, _ words: [String]) throws(CoverageError) -> String {
-        // The toolchain's own: another version does not read its profiles.
+        // Only the tools of the compiler's own version can read its profiles.
         guard let program = FileAccess.program(named: tool, beside: module.clang) else {
             throw CoverageError(description: "there is no \(tool) beside the compiler or on the PATH")
         }
@@ -72,7 +72,7 @@ package struct CoverageReport {
         } catch { throw CoverageError(description: "\(error)") }
     }
 
-    /// Leaves out the lines between `#if … DEBUG …` or `… IN_CLASS_TESTS` and its end.
+    /// Removes the lines between `#if … DEBUG …` or `… IN_CLASS_TESTS` and its end.
     private func withoutTests(_ file: FileCoverage) -> FileCoverage {
         guard let bytes = try? FileAccess.contents(of: file.path) else { return file }
         let ranges = SourceParser.linesOfTests(bytes)
@@ -81,7 +81,7 @@ package struct CoverageReport {
         return filtered
     }
 
-    /// Reads the lines of lcov's form: `SF:path`, `DA:line,count`, `end_of_record`.
+    /// Parses lcov's format: `SF:path`, `DA:line,count`, `end_of_record`.
     static func files(lcov: String) -> [FileCoverage] {
         var files: [FileCoverage] = []
         for line in lcov.split(separator: "\n") {

@@ -154,7 +154,7 @@ package struct ImageLinker {
         linkBundles()
     }
 
-    /// Throws an obstacle if there is no linker.
+    /// Throws an obstacle if the linker is missing.
     private func checkLinker(_ clang: String) throws(LinkError) {
         let linker = system.linker
         if FileAccess.program(named: linker, beside: FileAccess.realPath(clang) ?? clang) != nil { return }
@@ -198,7 +198,7 @@ extension ImageLinkerTests: SelfTesting {
             }
     }
 
-    /// A module of one object, bitcode with these names, and a compiler that is a shell script; `$3` is what it makes.
+    /// Creates a module with one object, bitcode with these names. Its compiler is a shell script that writes to `$3`.
     private static func module(
         names: String = "inclass_main", compiler: String = "cp \"${1#@}\" \"$3\"", hasLinker: Bool = true
     ) throws -> ModuleDescription {
@@ -217,7 +217,7 @@ extension ImageLinkerTests: SelfTesting {
         return module
     }
 
-    /// The words that the compiler was given.
+    /// Returns the arguments that the compiler received.
     private static func words(_ module: ModuleDescription) throws -> [String] {
         String(decoding: try FileAccess.contents(of: "\(module.image).link"), as: UTF8.self)
             .split(separator: "\n").map(String.init)
@@ -271,7 +271,7 @@ extension ImageLinkerTests: SelfTesting {
         expectFalse(try Self.words(module).contains("\"-lstdc++\""))
     }
 
-    /// Whole, on whichever system this is: only the compiler and the objects are not real.
+    /// Runs on every system. Only the compiler and the objects aren't real.
     private static func testLinksForMacOS() throws {
         guard Architecture.current != .riscv else { try skip("macOS does not run on this processor") }
         var module = try module()

@@ -1,5 +1,5 @@
-// What is known of a module that is to be tested: its sources, the objects its image is linked from, its resources.
-// The plugin writes this as a file of lines, `key<TAB>value`; a person who builds by other means may write one too.
+// Describes a module to be tested: its sources, the objects of its image and its resources. The plugin writes the
+// description as a file of lines, `key<TAB>value`. If you build by other means, you can write the file yourself.
 
 internal import InClassSystem
 
@@ -7,17 +7,18 @@ internal import InClassSystem
 package struct ModuleDescription: Equatable, Sendable {
     /// The module's name.
     package var module = ""
-    /// The name of the target that is built to make it.
+    /// The name of the module's build target.
     package var target = ""
-    /// The folder of the package, which relative paths are relative to.
+    /// The folder of the package. Relative paths start there.
     package var root = ""
     /// Absolute paths of the module's Swift sources.
     package var sources: [String] = []
-    /// SwiftPM's maps from sources to objects, each of one Swift module; the map knows generated sources too.
+    /// SwiftPM's maps from sources to objects, one for each Swift module. A map also contains generated sources.
     package var fileMaps: [String] = []
     /// Objects to link.
     package var objects: [String] = []
-    /// Objects of executable modules whose names are only known once they are built: a folder and the start of the name.
+    /// Objects of executable modules whose names are only known after the build. Each is a folder and the start of a
+    /// name.
     package var executables: [String] = []
     /// Names of libraries, as after `-l`.
     package var libraries: [String] = []
@@ -27,28 +28,28 @@ package struct ModuleDescription: Equatable, Sendable {
     package var searchPaths: [String] = []
     /// Folders that may hold the module's resources, for `resource(_:_:)`.
     package var resources: [String] = []
-    /// The files that the resources are made of; tests may depend on their contents.
+    /// The files of the resources. Tests may depend on their contents.
     package var resourceFiles: [String] = []
-    /// The module's own resources in its sources, files and folders that are copied whole, for `expectGolden`.
+    /// The module's own resources in its sources: files and folders that are copied whole, for `expectGolden`.
     package var ownResources: [String] = []
-    /// Where the built resource bundles are, which code under test looks for beside its executable.
+    /// The folder of the built resource bundles. Code under test looks for them next to its executable.
     package var bundleFolder = ""
-    /// Where to put the image.
+    /// The path for the image.
     package var image = ""
     /// The C compiler of the toolchain that compiled the objects.
     package var clang = ""
     /// A Boolean value that indicates whether C++ is among the objects.
     package var usesCPlusPlus = false
-    /// A Boolean value that indicates whether the module depends on InClassTesting through other targets only, most of which
-    /// have no tests.
+    /// A Boolean value that indicates whether the module depends on InClassTesting only through other targets. Most of
+    /// these modules have no tests.
     package var isIndirect = false
-    /// A diagnostic for a module whose tests no build can run, if it lists any.
+    /// A diagnostic for a module that lists tests although no build can run them.
     package var advice = ""
-    /// Why the tests cannot be run here, when the writer of the file already knows.
+    /// The reason why the tests can't run here, if the writer of the file already knows it.
     package var obstacle = ""
-    /// What the module is made of that cannot be linked.
+    /// The parts of the module that can't be linked.
     package var unsupported = ""
-    /// The lines that say what is linked and tested, and not where the results go.
+    /// The lines that identify the linked and tested files, without the paths of the results.
     package var identity = ""
 
     package init() {}
@@ -57,7 +58,7 @@ package struct ModuleDescription: Equatable, Sendable {
     package var libraryFiles: [String] { linkerOptions.filter { $0.hasPrefix("/") } }
 }
 
-/// A line of a module description that is not understood.
+/// An invalid line in a module description.
 package struct DescriptionError: Error, Equatable, CustomStringConvertible {
     package var path: String
     package var line: Int
@@ -69,8 +70,8 @@ package struct DescriptionError: Error, Equatable, CustomStringConvertible {
 extension ModuleDescription {
     /// Reads a description.
     ///
-    /// - Parameter products: the folder of products, which Xcode's plugins do not know and name by a placeholder.
-    /// - Throws: `DescriptionError` for the first line that is not understood.
+    /// - Parameter products: the folder of products. Xcode's plugins don't know it and write a placeholder.
+    /// - Throws: `DescriptionError` for the first invalid line.
     package init(lines text: String, path: String, products: String = "") throws(DescriptionError) {
         var number = 0
         var placeholder = ""
@@ -120,15 +121,15 @@ extension ModuleDescription {
         return true
     }
 
-    /// Finds the objects to link: those named, those of the file maps that exist, those of executables.
+    /// Finds the objects to link: the named objects, the existing objects of the file maps, and those of executables.
     ///
-    /// A map also names objects that a whole-module build does not write, hence "that exist"; it does not name those of
-    /// deleted sources, which may still lie in the folder.
+    /// A map also contains objects that a whole-module build doesn't write, so missing objects are ignored. It doesn't
+    /// contain the objects of deleted sources, which may still be in the folder.
     package func resolvedObjects() throws(SystemError) -> [String] {
         var found = objects
         for map in fileMaps {
             let text = String(decoding: try FileAccess.contents(of: map), as: UTF8.self)
-            // The second is what link-time optimisation compiles to.
+            // Link-time optimisation writes the second kind.
             for key in ["\"object\"", "\"llvm-bc\""] as [StaticString] {
                 found += OutputFileMap.paths(of: key, in: text).filter(FileAccess.exists)
             }
@@ -146,35 +147,37 @@ extension ModuleDescription {
         return found.filter { seen.insert($0).inserted }
     }
 
-    /// Returns whether a name is Swift Build's for an executable's object: a hash follows the name of the target.
+    /// Returns whether Swift Build uses this name for an executable's object, with a hash after the name of the target.
     private static func isHashed(_ name: String, after prefix: String, ending: String = "-testable.o") -> Bool {
         guard name.hasPrefix(prefix), name.hasSuffix(ending) else { return false }
         return name.dropFirst(prefix.count).dropLast(ending.count).allSatisfy(\.isHexDigit)
     }
 
-    /// The sources that have been saved or deleted since they were last compiled, or never were, the module's own and
-    /// those of the Swift modules that it is linked with; none where that is not known.
+    /// The sources that have been saved or deleted since their last compilation, or that were never compiled. They
+    /// belong to the module itself or to the Swift modules that it is linked with. If the compiler's outputs are
+    /// missing, the list is empty.
     ///
-    /// A compiler that makes the same object again leaves the old one, but it always writes anew what a source depends
-    /// on, `.d`, and only when it succeeds. A module that is optimised as a whole has one such file.
+    /// If the compiler makes the same object again, it keeps the old file. It always rewrites the list of a source's
+    /// dependencies, `.d`, but only if it succeeds. A module that is optimised as a whole has one such file.
     package var sourcesNewerThanBuild: [String] { compiledModules.flatMap(\.sourcesNewerThanBuild) }
 
-    /// Those of them that are the module's own.
+    /// The sources in `sourcesNewerThanBuild` that belong to the module itself.
     var ownSourcesNewerThanBuild: [String] { ownOutputs.sourcesNewerThanBuild }
 
-    /// The sources whose objects the compiler has taken away, since it refused them or others that it compiled with them.
+    /// The sources whose objects the compiler removed because it refused them, or other sources that it compiled with
+    /// them.
     package var sourcesWithoutObject: [String] {
         target.isEmpty ? [] : compiledModules.flatMap(\.sourcesWithoutObject)
     }
 
-    /// All Swift sources that the image is made of, as far as they are known.
+    /// All known Swift sources of the image.
     package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
 
-    /// A Boolean value that indicates whether Swift Build compiles the module twice: for the program, and with the tests for
-    /// what depends on the module.
+    /// A Boolean value that indicates whether Swift Build compiles the module twice: for the program, and with the
+    /// tests for the modules that depend on it.
     private var isSwiftBuildProgram: Bool { executables.contains { FileAccess.name(of: $0) == "\(target)-" } }
 
-    /// A Boolean value that indicates whether the last build has compiled the module for its program only, and so not its
+    /// A Boolean value that indicates whether the last build compiled the module only for its program, without its
     /// tests.
     package var isBuiltWithoutTests: Bool {
         guard isSwiftBuildProgram else { return false }
@@ -182,7 +185,7 @@ extension ModuleDescription {
         return !objects.contains { Self.isHashed($0, after: "\(target)-") } || !ownSourcesNewerThanBuild.isEmpty
     }
 
-    /// The module itself, and the others of the file maps.
+    /// The outputs of the module itself, and of the other modules in the file maps.
     private var compiledModules: [CompilerOutputs] {
         [ownOutputs] + mappedModules.filter { $0.folders != [objectFolder] }
     }
@@ -192,16 +195,16 @@ extension ModuleDescription {
     private var mappedModules: [CompilerOutputs] {
         fileMaps.map { map in
             let text = String(decoding: (try? FileAccess.contents(of: map)) ?? [], as: UTF8.self)
-            // What the build itself has written lies among its products.
+            // Ignore the sources that the build itself has generated. They are among its products.
             let sources = OutputFileMap.sources(in: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
             return CompilerOutputs(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
         }
     }
 
-    /// The folder to which a native build writes the module's objects; the module's own map comes first.
+    /// The folder to which a native build writes the module's objects. The module's own map comes first.
     var objectFolder: String { fileMaps.first.map(FileAccess.directory) ?? "\(bundleFolder)/\(module).build" }
 
-    /// The folders to which the compiler writes when it compiles the module, natively or for Swift Build.
+    /// The folders to which the compiler writes for this module, in a native build or in Swift Build.
     private var compileFolders: [String] {
         let products = FileAccess.directory(of: bundleFolder)
         guard FileAccess.name(of: products) == "Products" else { return [objectFolder] }
@@ -285,7 +288,7 @@ extension ModuleDescription: SelfTesting {
                 #"{"": {"swift-dependencies": "/x"}, "/b.swift": {"object": "/b.o", "object-not": "/c.o"}, "/a": {"object" : "\/a \"q.o"}}"#,
                 ["/a \"q.o", "/b.o"]
             ),
-            // A path may say what a key says.
+            // A path may look like a key.
             (#"{"a": "object", "c": {"object": "\"object\": \"d"}}"#, ["\"object\": \"d"]),
             (#"{"object": "#, []),
         ]

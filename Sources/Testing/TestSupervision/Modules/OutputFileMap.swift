@@ -1,11 +1,10 @@
-// Reads the JSON in which a build tells the compiler where the outputs of each source go. Its tests are those of
-// ModuleDescription.
+// Reads the JSON file that contains the compiler's output paths for each source. ModuleDescription tests it.
 
 internal import InClassSystem
 
-/// What is needed of an output file map.
+/// A reader for the parts of an output file map that are needed here.
 enum OutputFileMap {
-    /// The strings that are values of a key, which is told with its quotes, sorted.
+    /// Returns the strings that are values of a key, sorted. The key includes its quotes.
     static func paths(of key: StaticString, in text: String) -> [String] {
         var paths: [String] = []
         visit(key, before: UInt8(ascii: "\""), in: text) { bytes, _, quote in
@@ -14,7 +13,7 @@ enum OutputFileMap {
         return paths.sorted()
     }
 
-    /// The Swift sources: the keys that are paths of such.
+    /// Returns the keys that are paths of Swift sources.
     static func sources(in text: String) -> [String] {
         var sources: [String] = []
         visit(".swift\"", before: UInt8(ascii: "{"), in: text) { bytes, end, _ in
@@ -25,13 +24,14 @@ enum OutputFileMap {
         return sources
     }
 
-    /// Visits each key with an end whose value begins with a byte: where the end is, and where the value.
+    /// Visits each key that ends with a text and whose value begins with a certain byte. The visitor receives the
+    /// offsets of the key's end and of the value.
     private static func visit(
         _ keyEnd: StaticString, before first: UInt8, in text: String,
         _ visitor: (_ bytes: UnsafeRawBufferPointer, _ key: Int, _ value: Int) -> Void
     ) {
         var text = text
-        // PERF: a debug build that looks at every byte itself takes longer here than for running a hundred tests.
+        // PERF: In a debug build, a loop over all bytes takes longer than running a hundred tests.
         text.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
             for offset in ByteSearch.ends(of: keyEnd, in: bytes) {
@@ -53,7 +53,7 @@ enum OutputFileMap {
         if memchr(base + quote + 1, 0x5C, end - quote - 1) == nil {
             return String(decoding: bytes[(quote + 1)..<end], as: UTF8.self)
         }
-        // Paths are written with no escapes but `\/`, `\"` and `\\`.
+        // The only escapes in paths are `\/`, `\"` and `\\`.
         var text: [UInt8] = []
         var rest = bytes[(quote + 1)...]
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {

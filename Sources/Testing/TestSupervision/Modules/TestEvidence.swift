@@ -1,19 +1,21 @@
-// Whether a module has tests, told without linking it.
+// Determines whether a module has tests, without linking it.
 
 extension ModuleDescription {
-    /// A Boolean value that indicates whether the module's own objects name a type of InClassTesting, as those of every module
-    /// with tests do.
+    /// A Boolean value that indicates whether the module's own objects contain the name of a type in InClassTesting.
+    /// The objects of every module with tests do.
     package var usesLibrary: Bool {
         var own = self
         own.fileMaps = Array(fileMaps.prefix(1))
         own.objects = objects.filter { FileAccess.name(of: $0) == "\(target).o" }
         own.executables = executables.filter { FileAccess.name(of: $0) == "\(target)-" }
-        // The length and the name of the library, as they are in mangled names. Linking says what is wrong with objects.
+        // Mangled names contain the length and the name of the library. Errors in objects are reported when they are
+        // linked.
         guard let objects = try? own.resolvedObjects(), !objects.isEmpty else { return true }
         return objects.contains { Self.file($0, holds: "14InClassTesting") }
     }
 
-    /// A Boolean value that indicates whether the module passes InClassTesting on to others, and so needs no tests of its own.
+    /// A Boolean value that indicates whether the module exports InClassTesting to other modules. Such a module needs
+    /// no tests.
     package var isTestKit: Bool {
         sources.contains { Self.file($0, holds: "@_exported import InClassTesting") }
     }

@@ -1,26 +1,26 @@
-// One small change of a source that its tests ought to notice.
+// Describes one small change of a source that its tests should notice.
 
 import TestEvents
 
 /// A change of one operator, literal, condition or statement.
 package struct Mutant: Equatable, Sendable {
-    /// Where the text that is changed begins.
+    /// The place where the changed text begins.
     package var place: SourcePlace
-    /// Byte offsets of what is replaced.
+    /// The byte offsets of the replaced text.
     var range: Range<Int>
     var replacement: String
-    /// What becomes of it, as it is printed: `'<' changed to '<='`.
+    /// The description of the change, as it is printed: `'<' changed to '<='`.
     package var text: String
 
-    /// The source with the change.
+    /// Returns the source with the change.
     func applied(to source: [UInt8]) -> [UInt8] {
         source[..<range.lowerBound] + Array(replacement.utf8) + source[range.upperBound...]
     }
 }
 
-/// Why no mutants can be tried.
+/// The reason why no mutants can be tried.
 package struct MutantError: Error, Equatable, CustomStringConvertible {
     package var description: String
-    /// Where the reason is in a source, if it is in one.
+    /// The place of the error in a source, if it has one.
     package var place: SourcePlace?
 }

@@ -1,17 +1,18 @@
-// Compiles one source of a module as the build has compiled it, with other contents or other options, to an object of its
-// own. Nothing is copied: the compiler reads the changed text under the source's own path, everything else from where the
-// build has it, and writes nothing but the object.
+// Compiles one source of a module as the build compiled it, but with other contents or options, to a separate object.
+// Nothing is copied: the compiler reads the changed text under the source's own path, and all other files where the
+// build reads them. It writes only the object.
 
 struct MutantCompiler {
-    /// What has a shell compile each source by itself, but for where the object goes, by path.
+    /// The shell commands that compile one source each, by the source's path. The path of the object is missing.
     private let jobs: [String: Substring]
-    /// A Boolean value that indicates whether tests run under a sanitizer, which takes more memory than there is.
+    /// A Boolean value that indicates whether tests run under a sanitizer, which reserves more memory than the machine
+    /// has.
     let isSanitized: Bool
 
     /// Asks the compiler how it compiles the sources of a module.
     ///
-    /// SwiftPM writes its commands into a manifest for the native build system, `.build/debug.yaml`; the map of the
-    /// module's outputs tells which of them is meant.
+    /// SwiftPM writes its commands into a manifest for the native build system, `.build/debug.yaml`. The command with
+    /// the module's output file map is the right one.
     init(_ module: ModuleDescription) throws {
         let products = module.bundleFolder
         let scratch = FileAccess.directory(of: FileAccess.directory(of: products))
@@ -25,7 +26,7 @@ struct MutantCompiler {
         guard let line = commands.first(where: { $0.contains("\"-output-file-map\",\(map)") }) else {
             throw MutantError(description: "\(manifest) does not say how module '\(module.module)' is compiled")
         }
-        // A list as in JSON, in which these two are all that is escaped.
+        // The command is a list as in JSON. Only these two characters are escaped.
         let command = line.drop { $0 != "\"" }.dropFirst().dropLast(2).split(separator: "\",\"")
             .map { String($0.replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")) }
         isSanitized = command.contains { $0.hasPrefix("-sanitize=") }
@@ -42,7 +43,7 @@ struct MutantCompiler {
         let lines = output.split(separator: "\n")
         var jobs: [String: Substring] = [:]
         for source in module.sources {
-            // The driver quotes what a shell would not take as it is.
+            // The driver quotes paths with characters that have a meaning in a shell.
             let quoted = "'\(source.replacing("'", with: #"'\''"#))'"
             let job = lines.first { line in [source, quoted].contains { line.contains("-primary-file \($0) ") } }
             guard let job, let end = job.ranges(of: " -o ").last else {
@@ -54,7 +55,7 @@ struct MutantCompiler {
         self.jobs = jobs
     }
 
-    /// Returns whether an option of a build is about what else it writes, or about doing it all at once.
+    /// Returns whether a build option concerns additional outputs, or compiling several sources at once.
     private static func isOfOutput(_ word: String) -> Bool {
         let others: Set<String> = [
             "-output-file-map", "-index-store-path", "-incremental", "-enable-batch-mode", "-serialize-diagnostics",
@@ -63,11 +64,11 @@ struct MutantCompiler {
         return word.hasPrefix("-emit-") || others.contains(word)
     }
 
-    /// Starts to compile a source.
+    /// Starts compiling a source.
     ///
     /// - Parameters:
-    ///   - contents: what to read in place of the source; nil for the source itself.
-    ///   - object: where the object goes, and beside it the contents.
+    ///   - contents: the text to compile instead of the source, or nil for the source itself.
+    ///   - object: the path of the object. The contents are written next to it.
     func start(_ path: String, contents: [UInt8]?, object: String, options: [String] = []) throws -> Int32 {
         var words =
             ["/bin/sh", "-c", "exec \(jobs[path] ?? "") \"$@\" 2> \"$0\"", "\(object).err"] + options + ["-o", object]
@@ -83,13 +84,13 @@ struct MutantCompiler {
         return try ChildProcess.startInSilence(words)
     }
 
-    /// Returns whether the compiler has said what is wrong with a source, when there is no object.
+    /// Returns whether the compiler reported an error in a source. Call this function if the object is missing.
     static func hasRefused(_ object: String) -> Bool {
         let output = String(decoding: (try? FileAccess.contents(of: "\(object).err")) ?? [], as: UTF8.self)
         return [": error: ", "Stack dump:"].contains(where: output.contains) && !output.contains("No space left")
     }
 
-    /// A text as it is in JSON.
+    /// Returns a text with quotes and escapes as in JSON.
     private static func quoted(_ text: String) -> String {
         "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
@@ -110,7 +111,7 @@ extension MutantCompiler: SelfTesting {
         ]
     }
 
-    /// A module whose compiler is a script that prints what it is given, and one command for each source.
+    /// Creates a module whose compiler is a script that prints its arguments, and one command for each source.
     private static func module(_ manifest: String?, jobs: String = "") throws -> ModuleDescription {
         let folder = try temporaryDirectory()
         var module = ModuleDescription()

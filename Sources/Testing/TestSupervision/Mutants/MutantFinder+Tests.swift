@@ -4,7 +4,7 @@
 import InClassTesting
 import TestEvents
 
-/// What is made of sources; apart from the finder, whose file is long enough.
+/// The tests of the finder. They have their own file because the finder's file is long.
 enum MutantFinderTests {}
 
 extension MutantFinderTests: SelfTesting {
@@ -27,7 +27,7 @@ extension MutantFinderTests: SelfTesting {
         try MutantFinder.mutants(of: Array(source.utf8), path: "/s.swift").map(\.text)
     }
 
-    /// Sources, and the changes of each as `old > new` or `-old`.
+    /// Sources and their changes, written as `old > new` or `-old`.
     private static let rows: [(source: String, changes: [String])] = [
         ("a < b", ["< > <="]), ("a==b", []), ("a == b && c != d", ["== > !=", "&& > ||", "!= > =="]),
         (#"a(/b < "c/) < d"#, ["< > <="]), (#"a(/\/*b/, =/./) < d"#, ["< > <="]),
@@ -76,7 +76,7 @@ extension MutantFinderTests: SelfTesting {
         return parts.count == 2 ? "'\(parts[0])' changed to '\(parts[1])'" : "'\(change.dropFirst())' removed"
     }
 
-    /// Sources with more than what runs, from which types may follow.
+    /// Sources with declarations. The types in them may be inferred from their code.
     private static let declarations: [(source: String, changes: [String])] = [
         ("let a = 0..<10", []), ("let a = { b < !c }()", []), ("let a = b() + (c - d)", []),
         ("struct A { let b = c < d; var e: Int { f < g } }", ["< > <="]),

@@ -1,6 +1,6 @@
-// Makes the mutants of one source from its tokens. Mutants that don't compile are found by compiling them. Only bodies of
-// functions and accessors change: code around them may decide a type, and the other files of the module aren't compiled
-// again. Code for tests only, attributes, `#if` and the like, assertions and marked lines stay as they are.
+// Creates the mutants of one source from its tokens. The compiler sorts out the mutants that don't compile. Only bodies
+// of functions and accessors change: other code may determine a type, and the other files of the module aren't compiled
+// again. Tests, attributes, `#if` and other directives, assertions and marked lines stay unchanged.
 
 import TestEvents
 
@@ -10,15 +10,15 @@ struct MutantFinder {
     private var tokens: [SwiftToken] { file.tokens }
     /// The lines without mutants, from 1.
     private var leftOut: Set<Int> = []
-    /// The last keyword of a declaration outside of bodies, or an equals sign behind it.
+    /// The last keyword of a declaration outside of bodies, or an equals sign after it.
     private var declaration = ""
-    /// Behind the last body that has begun.
+    /// The end of the last body that has begun.
     private var bodyEnd = 0
     private var mutants: [Mutant] = []
 
-    /// Finds the mutants of a source, in the order of their places.
+    /// Returns the mutants of a source in the order of their places.
     ///
-    /// - Throws: `MutantError` for a mark that is not understood.
+    /// - Throws: `MutantError` for an invalid mark.
     /// - Complexity: O(length of the source).
     static func mutants(of bytes: [UInt8], path: String) throws -> [Mutant] {
         var finder = try MutantFinder(bytes, path: path)
@@ -36,7 +36,8 @@ struct MutantFinder {
         for comment in file.comments { try addMark(comment) }
     }
 
-    /// Leaves out the line of a mark, `// no mutants: both orders are right`, or the next line if the mark is alone.
+    /// Excludes the line of a mark, `// no mutants: both orders are right`. If the line contains only the mark,
+    /// excludes the next line.
     private mutating func addMark(_ comment: Range<Int>) throws {
         let (text, mark) = (file.text(comment), "// no mutants")
         guard text.hasPrefix(mark) else { return }
@@ -54,12 +55,12 @@ struct MutantFinder {
 
     /// Looks for the next body from a token outside of bodies, and returns the next token.
     private mutating func step(_ index: Int) -> Int {
-        // A value may be `if let`, a call of `.init`, and an argument of a type `<let n: Int>`.
+        // The word may also be in a value: in `if let`, in a call of `.init`, or in a type `<let n: Int>`.
         let isDeclarator =
             Self.declarators.contains(text(index)) && !["if", "case", ",", ".", "<"].contains(text(index - 1))
         if text(index) == "=" || isDeclarator { declaration = text(index) }
         guard file.opensBracket(index) else { return index + 1 }
-        // Values and brackets hold no bodies.
+        // Values and other brackets contain no bodies.
         let isValue = declaration == "=" && !["didSet", "willSet"].contains(text(index + 1))
         if text(index) != "{" || isValue { return file.next(index) }
         if !Self.types.contains(declaration) { bodyEnd = file.next(index) }
@@ -71,7 +72,7 @@ struct MutantFinder {
         if leftOut.contains(file.line(index)) { return index + 1 }
         if let end = endOfAside(index) { return end }
         if file.isString(index) {
-            // A character as well as a text.
+            // The literal may be a character, so the replacement is one character, too.
             add(index..<index + 1, text(index) == "\"x\"" ? "\"y\"" : "\"x\"")
         } else if tokens[index].kind == .punctuation {
             addOperator(index)
@@ -83,12 +84,12 @@ struct MutantFinder {
         return index + 1
     }
 
-    /// The functions of assertions, which tests can't see.
+    /// The functions of assertions. Tests can't see their effects.
     private static let assertions: Set<String> = [
         "assert", "assertionFailure", "fatalError", "precondition", "preconditionFailure",
     ]
 
-    /// The index behind an attribute, macro, compilation condition or assertion that begins here.
+    /// Returns the index after an attribute, macro, compilation condition or assertion that begins here.
     private func endOfAside(_ index: Int) -> Int? {
         let name = ["@", "#"].contains(text(index)) ? index + 1 : index
         if text(index) == "#", ["if", "elseif"].contains(text(name)) {
@@ -120,7 +121,7 @@ struct MutantFinder {
         }
         // `a...` has no counterpart.
         let isRange = text.hasPrefix("..") && !" \n),]}".utf8.contains(byte(behind: index))
-        // Texts are joined by `+`, and nothing takes them away.
+        // A text literal can be added with `+`, but not subtracted.
         let isOfText = self.text(index - 1).hasSuffix("\"") || self.text(index + 1).hasPrefix("\"")
         guard let new = Self.swaps[text], isRange || isInfix(index), !(isOfText && text.hasPrefix("+")) else { return }
         add(index..<index + 1, new)
@@ -139,7 +140,7 @@ struct MutantFinder {
         }
     }
 
-    /// Negates the value that begins at a token, if it is the first part of a condition, or the last.
+    /// Negates the value that begins at a token, if it is the first or the last part of a condition.
     private mutating func addNegation(_ start: Int) {
         if ["true", "false"].contains(text(start)) { return }
         let end = endOfValue(start)
@@ -150,7 +151,7 @@ struct MutantFinder {
 
     /// Removes the call or the assignment that begins at a token.
     private mutating func addRemoval(_ start: Int) {
-        // A line does not go on where the last one has ended.
+        // If the previous line ends with an operator or a comma, this line continues it.
         let isBehindLine =
             file.line(start - 1) < file.line(start) && !isInfix(start - 1) && text(start - 1) != ","
         guard isInBraces(start), isBehindLine || ["{", "}", ";"].contains(text(start - 1)) else { return }
@@ -163,7 +164,7 @@ struct MutantFinder {
         {
             end = file.next(end)
         }
-        // A closure may be all that there is to a call, and its statements are tried one by one.
+        // If the call consists only of a closure, it stays. The statements of the closure have their own mutants.
         let isCall = end == value && text(end - 1) == ")"
         let isAssignment =
             isInfix(value) && text(value).hasSuffix("=")
@@ -171,7 +172,7 @@ struct MutantFinder {
         if isCall || isAssignment { add(start..<end, "()", text: "\(Self.quoted(text(start..<end))) removed") }
     }
 
-    /// The index behind a name with its members, arguments and subscripts.
+    /// Returns the index after a name with its members, arguments and subscripts.
     private func endOfValue(_ start: Int) -> Int {
         var end = start + 1
         while file.has(end), byte(before: end) > 0x20 {
@@ -190,7 +191,7 @@ struct MutantFinder {
 
     // MARK: Tokens
 
-    /// The source of a token, or an empty text without one.
+    /// Returns the source of a token, or an empty text if the token doesn't exist.
     private func text(_ index: Int) -> String { tokens.indices.contains(index) ? text(index..<index + 1) : "" }
 
     private func text(_ range: Range<Int>) -> String { file.text(bytes(range)) }
@@ -202,10 +203,10 @@ struct MutantFinder {
     private func byte(before index: Int) -> UInt8 { tokens[index].start > 0 ? file.base[tokens[index].start - 1] : 0 }
     private func byte(behind index: Int) -> UInt8 { file.base[tokens[index].end] }
 
-    /// Returns whether a token is within braces and no other brackets inside them.
+    /// Returns whether the innermost bracket around a token is a brace.
     private func isInBraces(_ index: Int) -> Bool { file.isMark("{", tokens[index].bracket) }
 
-    /// Returns whether a word is a member, which may be called like a keyword or be a number.
+    /// Returns whether a word is a member. A member may have the name of a keyword or be a number.
     private func isMember(_ index: Int) -> Bool { text(index - 1).hasSuffix(".") && text(index - 1) != "..." }
 
     /// Returns whether a token is an operator with space on both sides.
@@ -221,7 +222,7 @@ struct MutantFinder {
                 text: text ?? "\(Self.quoted(self.text(range))) changed to \(Self.quoted(replacement))"))
     }
 
-    /// A text of one line, which is short enough to be read.
+    /// Returns a text as one short line.
     private static func quoted(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         return "'\(line.count > 60 ? "\(line.prefix(60))…" : line)'"

@@ -1,15 +1,15 @@
-// Tries the mutants of a module one after another: compiled beside the build, linked with all that the build has, and run
-// with the tests first that have noticed others. What the build has made stays as it is.
+// Tries the mutants of a module one after another. Each is compiled outside of the build, linked with the objects of
+// the build, and run. Tests that have noticed other mutants run first. The build's files stay unchanged.
 
 internal import InClassSystem
 import TestEvents
 
-/// What came of a mutant.
+/// The result of trying a mutant.
 package enum MutantOutcome: Sendable {
-    /// A test failed, or did not end.
+    /// A test failed or didn't end.
     case noticed
     case survived
-    /// The compiler refused it.
+    /// The compiler refused the mutant.
     case notCompiled
 }
 
@@ -17,28 +17,28 @@ package final class MutantTrials {
     private let module: ModuleDescription
     private let compiler: MutantCompiler
     private var options: RunOptions
-    /// The objects of the module and of all that it is linked with.
+    /// The objects of the module and of everything that it is linked with.
     private let objects: [String]
-    /// When the sources and the objects were written, by path.
+    /// The modification times of the sources and the objects, by path.
     private let times: [(String, Int?)]
-    /// Where everything goes that is made here; it goes away with the trials.
+    /// The folder for all files of the trials. It is removed together with them.
     private let folder: PassingFolder
     /// The contents of the sources that have mutants, by path.
     private var contents: [String: [UInt8]] = [:]
-    /// The tests that have noticed a mutant, and run first.
+    /// The tests that have noticed a mutant. They run first.
     private var noticing: Set<String> = []
-    /// A Boolean value that indicates whether tests have failed without a mutant because others ran first; all run in the order
-    /// of their list then.
+    /// A Boolean value that indicates whether tests fail without a mutant if other tests ran first. In that case, all
+    /// tests run in the order of their list.
     package private(set) var needsOrder = false
-    /// How long the longest test takes, or making the lists, in nanoseconds.
+    /// The longest time in nanoseconds that a test or the computation of the lists takes.
     private var longest = 0
     private var runStart = ContinuousClock.now
     private var objectCount = 0
 
-    /// Prepares trials in a module as it has been built.
+    /// Prepares trials of a built module.
     ///
-    /// - Parameter options: those of each run; that tests run in an order of their own is no part of them.
-    /// - Throws: `MutantError` when it has not been built, or not so that its sources are compiled one by one.
+    /// - Parameter options: the options of each run. They don't include the order of tests.
+    /// - Throws: `MutantError` if the module hasn't been built, or if its sources aren't compiled one by one.
     package init(_ module: ModuleDescription, options: RunOptions) throws {
         self.module = module
         self.options = options
@@ -50,15 +50,15 @@ package final class MutantTrials {
         times = (module.sources + objects).map { ($0, FileAccess.modificationTime(of: $0)) }
         folder = try PassingFolder(
             in: "\(FileAccess.directory(of: module.image))/mutants", named: module.module)
-        // What the sources are by now is said above.
+        // The check above already covers the state of the sources.
         self.options.isBuildStep = true
         self.options.keepsDirectories = false
     }
 
-    /// Finds the mutants of some of the module's sources on lines that its tests reach, in the order of their places.
+    /// Returns the mutants on lines of the given sources that the tests reach, in the order of their places.
     ///
-    /// - Parameter report: receives what happens while the tests run without a mutant.
-    /// - Throws: `MutantError`, also when a test fails by itself.
+    /// - Parameter report: receives the events of the test run without a mutant.
+    /// - Throws: `MutantError`. One reason is a test that fails without a mutant.
     package func mutants(of sources: [String], report: @escaping (RunEvent) -> Void) throws -> [Mutant] {
         var mutants: [Mutant] = []
         for path in sources {
@@ -71,7 +71,7 @@ package final class MutantTrials {
         return mutants.filter { reached[$0.place.path]?[$0.place.line] ?? 0 > 0 }
     }
 
-    /// Runs the tests once, with the sources compiled so that they count how often each line runs.
+    /// Runs the tests once with sources that are compiled to count how often each line runs.
     private func reachedLines(of sources: [String], report: @escaping (RunEvent) -> Void) throws
         -> [String: [Int: Int]]
     {
@@ -107,11 +107,11 @@ package final class MutantTrials {
 
     /// Tries mutants in their order.
     ///
-    /// - Parameter report: receives what came of each, and says whether another is to be tried.
+    /// - Parameter report: receives the outcome of each mutant, and returns whether to try the next mutant.
     package func tryMutants(_ mutants: [Mutant], report: (Mutant, MutantOutcome) -> Bool) throws {
         options.stopsAtFirstFailure = true
         options.reportsOnlyNews = true
-        // Longer than any of them takes, and short enough for those that never end.
+        // Every test needs less time, and an endless test still ends soon.
         options.timeoutMillisecondsMax = 500 + 3 * longest / 1_000_000
         try compile(mutants.count) { index, object in
             let path = mutants[index].place.path
@@ -126,7 +126,7 @@ package final class MutantTrials {
                 result = try outcome(of: mutated([mutants[index].place.path: object]))
                 FileAccess.removeTree(object)
             }
-            // What is ended in the middle says nothing.
+            // An interrupted run has no outcome.
             return Interruption.reason == nil && report(mutants[index], result)
         }
     }
@@ -134,7 +134,8 @@ package final class MutantTrials {
     private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
         let failed = try failures(mutated)
         if failed.isEmpty { return .survived }
-        // They may fail without a mutant as well, for want of others that ran before, or by what a mutant has left behind.
+        // The tests may also fail without a mutant, because earlier tests didn't run or because a mutant left files
+        // behind.
         let unchanged = self.mutated([:], image: "unchanged")
         options.choice.isFailedOnly = !noticing.isDisjoint(with: failed)
         var others = try failures(unchanged)
@@ -144,18 +145,18 @@ package final class MutantTrials {
             others = try failures(unchanged)
             if others.isEmpty { return try outcome(of: mutated) }
         }
-        // Nobody is told any more.
+        // An interrupted run reports no more outcomes.
         if Interruption.reason != nil { return .survived }
         if !others.isEmpty {
             throw MutantError(description: "without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
         }
-        // It may be that the failure has cleared that away, or that a test passes now and then.
+        // The failed test may have removed its cause, or the test may be flaky.
         if try failures(mutated).isEmpty { return .survived }
         if !needsOrder { noticing.formUnion(failed) }
         return .noticed
     }
 
-    /// The tests that fail, or the module itself.
+    /// Returns the names of the failed tests. If the run fails without a failed test, returns the name of the module.
     private func failures(_ module: ModuleDescription) throws -> Set<String> {
         var names: Set<String> = []
         do {
@@ -168,9 +169,9 @@ package final class MutantTrials {
         return names
     }
 
-    /// Has so many objects compiled, some at once, and hands them on in their order, until told to end.
+    /// Compiles objects, several at once, and passes them on in their order until the caller stops.
     ///
-    /// - Parameter use: receives nil for what does not compile, and says whether to go on.
+    /// - Parameter use: receives the path of an object, or nil if the source doesn't compile. Returns whether to go on.
     private func compile(
         _ count: Int, start: (Int, String) throws -> Int32, use: (Int, String?) throws -> Bool
     ) throws {
@@ -179,14 +180,14 @@ package final class MutantTrials {
         var started = 0
         for index in 0..<count {
             while compiling.count < max(2, options.workerCountMax), started < count {
-                // A name of its own: what is there has been compiled.
+                // Use a new name, because a file at this path counts as compiled.
                 objectCount += 1
                 let object = "\(folder.path)/\(objectCount).o"
                 compiling.append((object, try start(started, object)))
                 started += 1
             }
             let (object, process) = compiling.removeFirst()
-            // One that takes so long is lost in a type.
+            // A compilation that takes this long is stuck in type checking.
             let hasEnded = ChildProcess.end(process, after: .seconds(120))
             let isThere = FileAccess.exists(object)
             if hasEnded, !isThere, Interruption.reason == nil, !MutantCompiler.hasRefused(object) {
@@ -196,7 +197,7 @@ package final class MutantTrials {
         }
     }
 
-    /// The module with other objects in place of some sources' own.
+    /// Returns the module with other objects for some of its sources.
     private func mutated(_ replaced: [String: String], image: String = "mutated") -> ModuleDescription {
         var mutated = module
         let own = Dictionary(
@@ -205,21 +206,21 @@ package final class MutantTrials {
         mutated.objects = objects.map { own[$0] ?? $0 }
         mutated.fileMaps = []
         mutated.executables = []
-        // What the build has made of the target, and what is remembered of its runs, is not of this module.
+        // The target's build files and the record of its runs don't apply to this module.
         mutated.target = ""
         mutated.bundleFolder = ""
         mutated.image = "\(folder.path)/\(image).img"
         return mutated
     }
 
-    /// Links an image, unless it is there, and runs its tests.
+    /// Links an image unless it is up to date, and runs its tests.
     private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
         var linked = mutated
         linked.bundleFolder = module.bundleFolder
         if try ImageLinker(linked).link() == .compiledOut {
             throw MutantError(description: "the tests of module '\(module.module)' are compiled out of this build")
         }
-        // A loop that never ends may well fill the memory before its time is over.
+        // An endless loop may fill the memory before its time limit ends.
         let before = inclass_data_limit()
         if !compiler.isSanitized { inclass_set_data_limit(SystemCalls.halfOfMemory(within: before)) }
         defer { inclass_set_data_limit(before) }

@@ -1,15 +1,15 @@
-// Which sources of a module have had all their mutants tried, and when they were written: what `--mutants --changed` leaves
-// out.
+// Records the sources of a module whose mutants have all been tried, with the times of their last writes. `--mutants
+// --changed` leaves these sources out.
 
 package struct TriedSources {
-    /// Beside the products, which the build, the plugin and a person's own runs share.
+    /// The path of the record. It is next to the products, which the build, the plugin and your own runs share.
     private let path: String
-    /// When each source was written whose mutants have been tried, in nanoseconds, and its path.
+    /// The lines of the sources whose mutants have been tried: the time of the last write in nanoseconds, and the path.
     private var lines: Set<String>
-    /// The lines of the module's sources as they are by now.
+    /// The current lines of the module's sources.
     private let current: [String: String]
 
-    /// Recalls what has been tried of a module; of what cannot be read nothing has.
+    /// Reads the record of a module. If the file can't be read, the record is empty.
     package init(of module: ModuleDescription) {
         path = "\(module.bundleFolder)/\(module.module).img.mutants"
         current = Dictionary(
@@ -19,12 +19,13 @@ package struct TriedSources {
         lines = Set(text.split(separator: "\n").map(String.init))
     }
 
-    /// Returns whether all mutants of a source have been tried since it was written.
+    /// Returns whether all mutants of a source have been tried since the source was written.
     package func contains(_ source: String) -> Bool { lines.contains(current[source] ?? source) }
 
-    /// Remembers that all mutants of sources as they were found here have been tried.
+    /// Records that all mutants of some sources have been tried. The sources have the state in which this record found
+    /// them.
     ///
-    /// A memory that cannot be kept is no failure: more is tried next time.
+    /// If the file can't be written, the function ignores the error: the next run tries more mutants.
     package mutating func insert(_ sources: [String]) {
         lines.formIntersection(current.values)
         lines.formUnion(sources.compactMap { current[$0] })

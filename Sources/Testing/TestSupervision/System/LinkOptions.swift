@@ -1,19 +1,19 @@
-// The options of clang that link an image, without its objects and their autolink options.
+// Lists the options of clang that link an image, without its objects and their autolink options.
 //
-// Sources, for Linux: what `swiftc -v` gives the linker. For macOS: what SwiftPM and the driver give it there, which are
+// Sources: For Linux, the linker's arguments in `swiftc -v`. For macOS, the arguments of SwiftPM and the driver:
 // swift-driver's DarwinToolchain+LinkerSupport.swift (SDK, `-L` of the toolchain and of the SDK for libraries that are
-// named in objects, the `-rpath` of the system's Swift), and SwiftPM's ProductBuildDescription.swift (`-alias _NAME_main
-// _main`, the `-rpath` of the library for Span); ld(1) and `clang --help` for the options themselves.
+// named in objects, the `-rpath` of the system's Swift), and SwiftPM's ProductBuildDescription.swift (`-alias
+// _NAME_main _main`, the `-rpath` of the library for Span). ld(1) and `clang --help` for the options themselves.
 
 struct LinkOptions {
     var system: TargetSystem
     var architecture: Architecture
-    /// The toolchain's folder that has `bin`, `lib` and so on.
+    /// The toolchain's folder that contains `bin` and `lib`.
     var toolchain: String
-    /// The folder of the headers and libraries of macOS; empty on Linux.
+    /// The folder of the headers and libraries of macOS, or an empty text on Linux.
     var sdk = ""
 
-    /// The words before the module's own.
+    /// The options before the module's own options.
     var words: [String] {
         switch system {
         case .linux:
@@ -32,12 +32,12 @@ struct LinkOptions {
         }
     }
 
-    /// The words for a module: its libraries and their folders.
+    /// Returns the options for a module: its libraries and their folders.
     func words(for module: ModuleDescription) -> [String] {
         var words: [String] = []
         for path in module.searchPaths {
             words.append("-L\(path)")
-            // Frameworks of binary targets are copied there.
+            // The build copies the frameworks of binary targets there.
             if system == .macOS { words.append("-F\(path)") }
             words.append("-Wl,-rpath,\(path)")
         }
@@ -47,10 +47,10 @@ struct LinkOptions {
         return words
     }
 
-    /// The words for instrumented objects.
+    /// Returns the options for instrumented objects.
     func words(for instrumentation: Set<Instrumentation>) -> [String] {
         Instrumentation.allCases.filter(instrumentation.contains).flatMap { kind in
-            // The thread sanitizer's runtime watches the queues of Dispatch, which is part of macOS's library.
+            // The thread sanitizer's runtime observes the queues of Dispatch, which is part of macOS's system library.
             [kind.rawValue] + (kind == .thread && system == .linux ? ["-ldispatch", "-lBlocksRuntime"] : [])
         }
     }
@@ -125,7 +125,7 @@ extension LinkOptions: SelfTesting {
             """)
     }
 
-    /// What clang makes of the words for macOS, in the words of ld(1).
+    /// Compares clang's command for Apple's linker with the options of ld(1).
     private static func testTellsApplesLinkerWhatItKnows() throws {
         let clang = try ObjectFile.toolchainClang()
         let options = LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")

@@ -1,11 +1,11 @@
-// Where the headers and libraries of macOS are, which no toolchain has itself.
+// Finds the headers and libraries of macOS, which aren't part of a toolchain.
 //
-// Source: xcrun(1). SwiftPM asks it, too, when `SDKROOT` says nothing (swift-package-manager's SwiftSDK.swift).
+// Source: xcrun(1). SwiftPM calls it, too, if `SDKROOT` is empty (swift-package-manager's SwiftSDK.swift).
 
 internal import InClassSystem
 
 enum MacSDK {
-    /// The folder of the SDK: that of the environment, unless it is another system's, or the one that xcrun names.
+    /// Returns the folder of the SDK: the one in `SDKROOT` if it is for macOS, or else the one that xcrun prints.
     static func path() throws(LinkError) -> String {
         if let given = Environment.value(of: "SDKROOT"), isForMacOS(given) { return given }
         let words = ["xcrun", "--sdk", "macosx", "--show-sdk-path"]
@@ -13,14 +13,14 @@ enum MacSDK {
         do throws(SystemError) { result = try ChildProcess.run(words) } catch {
             throw .obstacle("there is no SDK for macOS: \(error.description)")
         }
-        // What xcrun says besides goes to the same place, before it.
+        // Other output of xcrun is in the same text, before the path.
         guard result.end == .exited(0),
             let line = String(decoding: result.output, as: UTF8.self).split(separator: "\n").last, line.hasPrefix("/")
         else { throw .obstacle("there is no SDK for macOS: '\(words.joined(separator: " "))' names none") }
         return String(line)
     }
 
-    /// Returns whether a path is that of an SDK for macOS: Xcode sets `SDKROOT` to that of what is built for a telephone.
+    /// Returns whether a path is an SDK for macOS. Xcode sets `SDKROOT` to the SDK of the product, such as that of iOS.
     private static func isForMacOS(_ path: String) -> Bool { FileAccess.name(of: path).hasPrefix("MacOSX") }
 }
 

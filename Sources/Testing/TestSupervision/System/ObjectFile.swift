@@ -1,9 +1,9 @@
-// Reads what linking needs to know of objects: whether they hold tests, which libraries Swift asked to be linked, and which
-// instrumentation the compiler added. ELF is read by its tables. In Mach-O and bitcode the names are searched for; their
-// linkers read the rest themselves.
+// Reads the facts about objects that linking needs: whether they contain tests, which libraries they autolink, and
+// which instrumentation the compiler added. The tables of ELF files are parsed. In Mach-O and bitcode files, only the
+// names are searched, because their linkers read the rest themselves.
 //
-// Sources: elf.h; mach-o/loader.h; swift/lib/IRGen/IRGen.cpp for `.swift1_autolink_entries`; LLVM's BitCodes.h for what
-// begins bitcode; the core specification of WebAssembly, Modules, for what begins its files.
+// Sources: elf.h; mach-o/loader.h; swift/lib/IRGen/IRGen.cpp for `.swift1_autolink_entries`; LLVM's BitCodes.h for the
+// first bytes of bitcode; the core specification of WebAssembly, Modules, for the first bytes of its files.
 
 internal import InClassSystem
 
@@ -17,7 +17,7 @@ struct ObjectFile {
     private let bytes: [UInt8]
     private let format: Format
 
-    /// Reads a file, or nothing when it is not such a file.
+    /// Reads an object or executable. Returns nil for any other file.
     init?(bytes: [UInt8], for system: TargetSystem = .current, _ architecture: Architecture = .current) {
         self.bytes = bytes
         if Self.bitcodeStarts.contains(where: bytes.starts) {
@@ -31,10 +31,10 @@ struct ObjectFile {
         }
     }
 
-    /// Bitcode, bare or wrapped: what link-time optimization leaves in place of objects.
+    /// The first bytes of bitcode, bare or wrapped. Link-time optimization writes bitcode instead of objects.
     private static let bitcodeStarts: [[UInt8]] = [[0x42, 0x43, 0xC0, 0xDE], [0xDE, 0xC0, 0x17, 0x0B]]
 
-    /// A Mach-O file of 64 or 32 bits, in either order of bytes, or one of several processors.
+    /// Returns whether a file is a Mach-O file of 64 or 32 bits in either byte order, or a universal file.
     private static func isMachO(_ bytes: [UInt8]) -> Bool {
         let magics: [[UInt8]] = [
             [0xCF, 0xFA, 0xED, 0xFE], [0xCE, 0xFA, 0xED, 0xFE], [0xFE, 0xED, 0xFA, 0xCF], [0xCA, 0xFE, 0xBA, 0xBE],
@@ -42,9 +42,9 @@ struct ObjectFile {
         return bytes.count >= 32 && magics.contains(where: bytes.starts)
     }
 
-    /// A Boolean value that indicates whether a file is an object, but of another system or processor.
+    /// Returns whether a file is an object for another system or processor.
     ///
-    /// An ELF file without a system's name, or with GNU's, is one of Linux.
+    /// An ELF file without a system's name, or with GNU's, is for Linux.
     static func isForeign(
         _ bytes: [UInt8], for system: TargetSystem = .current, _ architecture: Architecture = .current
     ) -> Bool {
@@ -76,16 +76,16 @@ struct ObjectFile {
             guard let name = number(at: header, 4), let offset = number(at: header + 0x18, 8),
                 let length = number(at: header + 0x20, 8)
             else { return nil }
-            // What lies beyond the end stays there, however far it is.
+            // Limit the values so that they can't overflow. A section beyond the end of the file stays invalid.
             sections.append((name, min(offset, bytes.count), min(length, bytes.count + 1)))
         }
         guard nameIndex < sections.count else { return nil }
         return .elf(sections: sections, nameTable: sections[nameIndex].offset)
     }
 
-    /// Where the sections of this name are in an ELF file.
+    /// Returns the ranges of the sections with this name in an ELF file.
     ///
-    /// Names are compared where each section says its own is: a name may be the end of another's.
+    /// A name may be the end of another section's name, so names are only compared at the offsets in the section table.
     private func ranges(ofSections name: String) -> [Range<Int>] {
         guard case .elf(let sections, let nameTable) = format else { return [] }
         let pattern = Array(name.utf8) + [0]
@@ -105,19 +105,19 @@ struct ObjectFile {
         return contains(Array(name.utf8))
     }
 
-    /// The options of `.swift1_autolink_entries`, such as `-lFoundation`, where the linker doesn't read them itself.
+    /// The options in `.swift1_autolink_entries`, such as `-lFoundation`, if the linker doesn't read them itself.
     var autolinkOptions: [String] {
         ranges(ofSections: ".swift1_autolink_entries").flatMap { range in
             bytes[range].split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
         }
     }
 
-    /// A Boolean value that indicates whether a symbol is in the file, defined or not, by its name in C.
+    /// Returns whether a file contains a symbol, defined or undefined, by its name in C.
     ///
     /// - Complexity: O(number of symbols), or O(bytes of the file).
     func mentions(symbol: String) -> Bool { mentions(Array(symbol.utf8) + [0]) }
 
-    /// A Boolean value that indicates whether a symbol of this beginning is in the file, defined or not.
+    /// Returns whether a file contains a symbol with this prefix, defined or undefined.
     ///
     /// - Complexity: O(number of symbols), or O(bytes of the file).
     func mentions(symbolsStartingWith start: String) -> Bool { mentions(Array(start.utf8)) }
@@ -125,7 +125,7 @@ struct ObjectFile {
     private func mentions(_ start: [UInt8]) -> Bool {
         switch format {
         case .elf: isSymbol(start)
-        // Names begin with an underscore that C doesn't see. One may be stored as the end of another.
+        // Symbols have an underscore that isn't part of the name in C. A name may be stored as the end of another name.
         case .machO: contains([0x5F] + start)
         case .bitcode: contains(start.last == 0 ? Array(start.dropLast()) : start)
         }
@@ -145,7 +145,7 @@ struct ObjectFile {
             // A symbol takes 24 bytes and begins with the offset of its name.
             var offset = symbols.lowerBound
             while offset + 24 <= symbols.upperBound {
-                // SAFETY: both the entry and the name compared lie inside their sections, which lie inside the file.
+                // SAFETY: Both the entry and the compared name are inside their sections, which are inside the file.
                 let name = Int(contents.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
                 if name + start.count <= names.count,
                     memcmp(base + names.lowerBound + name, start, start.count) == 0
@@ -159,9 +159,9 @@ struct ObjectFile {
     }
 }
 
-/// Tells test images from other programs before one is run.
+/// Distinguishes test images from other programs before a program is run.
 package enum ImageCheck {
-    /// A Boolean value that indicates whether a file is an executable with InClassTesting's main function.
+    /// Returns whether a file is an executable with InClassTesting's main function.
     package static func isTestImage(_ path: String) -> Bool {
         guard let bytes = try? FileAccess.contents(of: path) else { return false }
         return ObjectFile(bytes: bytes)?.mentions(symbol: "inclass_main") ?? false
@@ -188,10 +188,10 @@ extension ObjectFile: SelfTesting {
     private static func testRefusesOtherFiles() {
         expectNil(ObjectFile(bytes: []))
         expectNil(ObjectFile(bytes: Array("#!/bin/sh".utf8) + [UInt8](repeating: 0, count: 100)))
-        // An ELF header whose section table lies beyond the end.
+        // An ELF header whose section table is beyond the end.
         let header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1] + [UInt8](repeating: 0xFF, count: 58)
         expectNil(ObjectFile(bytes: header))
-        // Numbers as large as they come must not overflow, nor may another machine's object pass.
+        // The largest numbers must not overflow, and an object for another machine must be refused.
         var large = header
         large.replaceSubrange(0x12..<0x14, with: [UInt8(truncatingIfNeeded: Architecture.current.elfMachine), 0])
         large[0x2F] = 0x7F
@@ -247,13 +247,13 @@ extension ObjectFile: SelfTesting {
         expectTrue(ImageCheck.isTestImage("/proc/self/exe"))
     }
 
-    /// A Mach-O file of this processor with these names, laid out as mach-o/loader.h says.
+    /// Creates a Mach-O file for this processor with these names, in the layout of mach-o/loader.h.
     static func machO(names: [String] = ["_inclass_main"]) -> [UInt8] {
         let header: [UInt8] = [0xCF, 0xFA, 0xED, 0xFE, Architecture.current.machOType, 0, 0, 1]
         return header + [UInt8](repeating: 0, count: 25) + names.flatMap { Array($0.utf8) + [0] }
     }
 
-    /// Real objects for either processor of Apple's, with whatever is added to them.
+    /// Reads real objects for both of Apple's processors, with each instrumentation.
     private static func testReadsWhatClangMakesForMacOS() throws {
         let clang = try toolchainClang()
         let output = "\(try temporaryDirectory())/a.o"
@@ -278,7 +278,7 @@ extension ObjectFile: SelfTesting {
         }
     }
 
-    /// The toolchain's compiler, which makes objects for every system.
+    /// Returns the toolchain's compiler, which can make objects for every system.
     static func toolchainClang() throws -> String {
         let folder = FileAccess.program(named: "swift").flatMap(FileAccess.realPath).map(FileAccess.directory)
         guard let clang = folder.map({ "\($0)/clang" }), FileAccess.isExecutable(clang) else {

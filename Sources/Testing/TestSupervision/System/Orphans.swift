@@ -1,5 +1,6 @@
-// The processes that tests have started and left behind, even outside their process group. During a run, Linux makes them
-// children of this process, which ends them. On macOS they become children of launchd, and only process groups are ended.
+// Ends the processes that tests have started and left behind, even outside their process group. During a run, Linux
+// makes them children of this process, which ends them. On macOS, they become children of launchd, and only process
+// groups are ended.
 //
 // Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5).
 
@@ -13,7 +14,7 @@ struct Orphans {
     /// The child processes that this process had before the run, for example those of a shell that executed this program.
     private var foreign: Set<pid_t> = []
 
-    /// Makes this process the parent of processes that its descendants leave behind, or ends that. Linux only.
+    /// Makes this process the parent of the processes that its descendants leave behind, or stops that. Linux only.
     mutating func adopt(_ adopts: Bool) {
         // If the signal is ignored, the system discards the status of child processes.
         signal(SIGCHLD, SIG_DFL)
@@ -24,7 +25,7 @@ struct Orphans {
     /// Ends the processes that tests have left behind. Call this function while no worker runs.
     func end() {
         let deadline = ContinuousClock.now + Self.patience
-        // The children of an ended process become children of this process, so it looks again.
+        // The children of an ended process become children of this process, so the loop looks again.
         while ContinuousClock.now < deadline {
             let processes = Self.children().subtracting(foreign)
             if processes.isEmpty { return }
@@ -33,7 +34,7 @@ struct Orphans {
         }
     }
 
-    /// The child processes that have not ended.
+    /// Returns the child processes that have not ended.
     private static func children() -> Set<pid_t> {
         let list = FileAccess.systemText(at: "/proc/self/task/\(getpid())/children") ?? ""
         let processes = list.split(separator: " ").compactMap { pid_t($0) }
@@ -54,21 +55,21 @@ extension Orphans: SelfTesting {
         ]
     }
 
-    /// Has a shell leave a process behind, in another session, and says which.
+    /// Starts a shell that leaves a process behind in another session, and returns that process.
     private static func leave(_ words: String) -> pid_t {
         guard
             let (_, output) = try? ChildProcess.run(["sh", "-c", "\(words) setsid sleep 60 > /dev/null 2>&1 & echo $!"]
             ),
             let orphan = pid_t(String(decoding: output.dropLast(), as: UTF8.self))
         else { exit(1) }
-        // Until then it is the shell's, with the shell's environment.
+        // Until the shell's child executes `sleep`, it has the shell's environment.
         for _ in 0..<6000 where FileAccess.systemText(at: "/proc/\(orphan)/comm") != "sleep\n" { usleep(10_000) }
         return orphan
     }
 
     private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
 
-    /// In a child process, which has no other children and whose changes are its own.
+    /// Runs in a child process without other children, because the changes affect the whole process.
     private static func testEndsWhatItIsLeft() throws {
         if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
         for words in ["", "env -i PATH=\"$PATH\""] {

@@ -1,15 +1,15 @@
-// Ends this process after its parent has ended. If SwiftPM is interrupted, it ends its plugins at once, but not the processes
-// that they have started.
+// Ends this process after its parent has ended. If SwiftPM is interrupted, it ends its plugins at once, but not the
+// processes that they have started.
 //
-// Sources: exit(2) and exit(3): a process whose parent has ended is given to another one, on Linux and on macOS;
-// setitimer(2): a timer is not inherited by children.
+// Sources: exit(2) and exit(3): if the parent of a process ends, the process gets another parent, on Linux and on
+// macOS; setitimer(2): children don't inherit timers.
 
 internal import InClassSystem
 
 package enum Starter {
-    /// The variable with the process number of a parent that wants this process to end with it.
+    /// The variable with the process number of the parent, if this process must end with it.
     private static let variable = "IN_CLASS_STARTER"
-    // SAFETY: written before the timer starts. The timer's handler only reads it.
+    // SAFETY: The variable is written before the timer starts. The timer's handler only reads it.
     private nonisolated(unsafe) static var process: pid_t = 0
     // SAFETY: set once, before the program starts a thread.
     /// A Boolean value that indicates whether a plugin started this program in SwiftPM's sandbox, which macOS has.
@@ -21,7 +21,7 @@ package enum Starter {
     package static func endWithIt() {
         guard let text = Environment.value(of: variable), let starter = pid_t(text) else { return }
         isSandboxed = TargetSystem.current == .macOS
-        // Not for the processes that tests start.
+        // Processes that tests start must not inherit the variable.
         unsetenv(variable)
         end(with: starter)
     }
@@ -42,7 +42,7 @@ import InClassTesting
 
 extension Starter: SelfTesting {
     package static var testSelectors: TestSelectors {
-        // A child of several threads gets no signals under the thread sanitizer.
+        // Under the thread sanitizer, a child of a process with several threads receives no signals.
         let getsSignals = !SystemCalls.isUnderThreadSanitizer
         let rows = [
             ("the parent", true, "", false), ("another process", false, "", true),
@@ -53,7 +53,7 @@ extension Starter: SelfTesting {
         }
     }
 
-    /// Only if the parent has set the variable and has ended.
+    /// The process ends only if the parent has set the variable and has ended.
     private static func testEndsWithWhoStartedIt(_ isParent: Bool, _ word: String, _ isOver: Bool) {
         let parent = getpid()
         expectExit(.exit(isOver ? SIGTERM : 0)) {
@@ -61,7 +61,7 @@ extension Starter: SelfTesting {
             Interruption.watchSignals()
             endWithIt()
             guard (inclass_timer() > 0) == word.isEmpty else { _exit(98) }
-            // Two turns of the timer, or as many as it takes.
+            // Wait for two timer intervals, or until the signal arrives.
             var count = isOver ? 10_000 : 250
             while Interruption.signal == nil, count > 0 {
                 usleep(1_000)

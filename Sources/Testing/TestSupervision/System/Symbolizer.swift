@@ -1,18 +1,18 @@
-// Turns the return addresses of a crash into places in the sources, by asking the toolchain's llvm-symbolizer, or where
-// the system is macOS, whose toolchain has none, atos.
+// Converts the return addresses of a crash to places in the sources. It runs the toolchain's llvm-symbolizer, or atos
+// on macOS, whose toolchain doesn't contain llvm-symbolizer.
 //
-// Sources: `llvm-symbolizer --help`; atos(1): `-o` names the image, `-l` is where it was loaded, to which addresses are
-// relative, `-i` shows inlined calls, a line each, and `-fullPath` whole paths.
+// Sources: `llvm-symbolizer --help`; atos(1): `-o` names the image, `-l` is its load address, which addresses are
+// relative to, `-i` shows each inlined call on a line, and `-fullPath` prints whole paths.
 
 import TestEvents
 
 struct Symbolizer {
     let image: String
-    /// The toolchain's compiler, which the symbolizer lies beside.
+    /// The compiler of the toolchain. The symbolizer is in the same folder.
     let clang: String
     var system = TargetSystem.current
 
-    /// Finds the places of frames, innermost first, with those of inlined calls in between.
+    /// Returns the places of frames, innermost first, including those of inlined calls.
     ///
     /// - Parameter frames: offsets in the image, as the crash handler found them: its own frames, then one outside the
     ///   image (where the system called the handler), then the place of the crash and its callers.
@@ -21,7 +21,7 @@ struct Symbolizer {
         let trampoline = frames.firstIndex { $0 >= size }
         var offsets: [Int] = []
         for (index, frame) in frames.enumerated() where frame < size {
-            // The frame behind the trampoline is the instruction that crashed; all others are the ones to return to.
+            // The frame after the trampoline is the instruction that crashed. All others are return addresses.
             let isExact = trampoline.map { index == $0 + 1 } ?? false
             offsets.append(isExact ? frame : frame - 1)
         }
@@ -35,25 +35,25 @@ struct Symbolizer {
         FileAccess.program(named: system == .macOS ? "atos" : "llvm-symbolizer", beside: clang)
     }
 
-    /// What the symbolizer is asked, for offsets from where the image begins in memory.
+    /// Returns the symbolizer's arguments for offsets from the start of the image in memory.
     private func arguments(_ offsets: [Int]) -> [String] {
         switch system {
         case .linux:
             return ["--obj=\(image)", "--functions=none"] + offsets.map { "0x" + String($0, radix: 16) }
         case .macOS:
-            // Where images are linked to be; any other place would do, as long as both are of it.
+            // The default load address of images. Any address works if the offsets start there, too.
             let start = 0x1_0000_0000
             return ["-o", image, "-l", "0x" + String(start, radix: 16), "-fullPath", "-i"]
                 + offsets.map { "0x" + String(start + $0, radix: 16) }
         }
     }
 
-    /// Reads a line of the answer: `path:line:column`, in which what is unknown is `??:0:0`; or atos'
-    /// `function (in image) (path:line)`, which ends otherwise when nothing is known.
+    /// Reads a line of the symbolizer's output. That of llvm-symbolizer is `path:line:column`, or `??:0:0` for unknown
+    /// places. That of atos is `function (in image) (path:line)`, with another ending for unknown places.
     private func place(_ line: Substring) -> SourcePlace? {
         var text = line
         if system == .macOS {
-            // A whole path begins with a slash, and may have parentheses of its own.
+            // A full path begins with a slash and may contain parentheses.
             let parts = line.split(separator: " (/")
             guard line.last == ")", parts.count > 1, let path = parts.last else { return nil }
             text = "/\(path.dropLast()):1"
@@ -81,7 +81,7 @@ extension Symbolizer: SelfTesting {
         ]
     }
 
-    /// A symbolizer that is a shell script, for an image of a thousand bytes.
+    /// Creates a symbolizer that is a shell script, for an image of a thousand bytes.
     static func scripted(_ words: String, system: TargetSystem = .linux) throws -> Symbolizer {
         let folder = "\(try temporaryDirectory())/\(UInt32.random(in: 0 ... .max))"
         mkdir(folder, 0o755)
@@ -108,7 +108,7 @@ extension Symbolizer: SelfTesting {
             Symbolizer(image: "/no/image", clang: symbolizer.clang, system: .linux).places(of: [1]), [], "no image")
     }
 
-    /// The same calls, counted from where images are loaded.
+    /// The offsets are the same, but relative to the load address of images.
     private static func testAsksAtosOnMacOS() throws {
         let symbolizer = try scripted(
             "[ \"$*\" = \"-o $(dirname $0)/image -l 0x100000000 -fullPath -i 0x10000000f 0x100000020\" ] || exit 1; "

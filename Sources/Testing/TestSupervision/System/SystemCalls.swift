@@ -1,4 +1,4 @@
-// What Swift says of POSIX in a form of each system's own.
+// Wraps the POSIX declarations that differ between the systems.
 //
 // Sources: spawn.h and dlfcn.h of macOS, glibc and musl.
 
@@ -13,26 +13,26 @@ enum SystemCalls {
     static var emptyActions: posix_spawn_file_actions_t { posix_spawn_file_actions_t() }
     #endif
 
-    /// Half of the machine's memory, if that is less than a limit.
+    /// Returns a memory limit of half of the machine's memory, or the given limit if that is lower.
     static func halfOfMemory(within limit: rlimit) -> rlimit {
         let byteCount = rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize())
         return rlimit(rlim_cur: min(limit.rlim_cur, byteCount / 2), rlim_max: limit.rlim_max)
     }
 
-    /// A Boolean value that indicates whether a file has attributes that a new one would lack.
+    /// Returns whether a file has attributes that a new file wouldn't have.
     static func hasAttributes(_ path: String) -> Bool {
         var names = [CChar](repeating: 0, count: 1024)
         let count = inclass_attributes(path, &names, names.count)
         if count < 0 { return errno == ERANGE }
         let bytes = names[..<count].map { UInt8(bitPattern: $0) }
-        // Labels of the system itself a new file has, too. macOS marks what a sandboxed program has written.
+        // A new file also gets the labels of the system. macOS marks the files that a sandboxed program has written.
         let own = ["security.selinux", "com.apple.provenance"]
         return bytes.split(separator: 0).contains { !own.contains(String(decoding: $0, as: UTF8.self)) }
     }
 
     /// A Boolean value that indicates whether this image runs with the thread sanitizer.
     static var isUnderThreadSanitizer: Bool {
-        // dlfcn.h: on macOS `RTLD_DEFAULT` is `((void *) -2)`, and 0 no handle at all.
+        // dlfcn.h: On macOS, `RTLD_DEFAULT` is `((void *) -2)`, and 0 isn't a handle.
         let allImages = TargetSystem.current == .macOS ? UnsafeMutableRawPointer(bitPattern: -2) : nil
         return dlsym(allImages, "__tsan_init") != nil
     }

@@ -1,8 +1,8 @@
-// The systems and processors that tests run on, as values, so that each can be tested on another.
+// The systems and processors that tests run on. They are values, so each can be tested on another system.
 //
 // Sources: elf.h and mach/machine.h for the numbers of processors.
 
-/// A system that images are linked for, and run on.
+/// A system that images are linked for and run on.
 enum TargetSystem: CaseIterable {
     case linux, macOS
 
@@ -28,7 +28,7 @@ enum Architecture: CaseIterable {
     static let current = Architecture.riscv
     #endif
 
-    /// The name in paths of toolchains and in triples.
+    /// Returns the name in paths of toolchains and in triples.
     func name(on system: TargetSystem) -> String {
         switch self {
         case .arm64: system == .macOS ? "arm64" : "aarch64"
@@ -46,7 +46,7 @@ enum Architecture: CaseIterable {
         }
     }
 
-    /// The low byte of `cputype` in Mach-O files; that of no processor where macOS doesn't run.
+    /// The low byte of `cputype` in Mach-O files. For a processor without macOS, an unused number.
     var machOType: UInt8 {
         switch self {
         case .arm64: 0x0C

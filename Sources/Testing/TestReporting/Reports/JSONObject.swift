@@ -1,4 +1,4 @@
-// A small writer of JSON. It doesn't use the package's JSON modules, because these are tested with it.
+// Writes JSON. It doesn't use the package's JSON modules, because their tests use it.
 
 /// A value that can be written as JSON.
 protocol JSONValue {

@@ -1,13 +1,13 @@
-// A run as JUnit XML, in the order of elements of Surefire's schema. GitLab and Jenkins read it.
+// Writes a run as JUnit XML for GitLab and Jenkins, with the elements in the order of Surefire's schema.
 
 import TestEvents
 
-/// Makes JUnit XML of a run, which may still go on.
+/// Creates JUnit XML from a run, which may still be going on.
 ///
-/// One `testsuite` stands for each type, one `testcase` for each planned test, and one more, `outside tests`, for the
-/// failures of a module outside its tests. A planned test without a result is in the report, too: as an error if it had
-/// begun, otherwise as skipped with `status="notrun"`. A test that was run again is written in
-/// Surefire's form: `flakyFailure` and `flakyError` before a success; `rerunFailure` and `rerunError` after a failure.
+/// The report has a `testsuite` for each type and a `testcase` for each planned test. A further case, `outside tests`,
+/// contains the failures of a module outside its tests. A planned test without a result is in the report, too: as an
+/// error if it has begun, or else as skipped with `status="notrun"`. A test that was run again has Surefire's form:
+/// `flakyFailure` and `flakyError` before a success, `rerunFailure` and `rerunError` after a failure.
 package struct JUnitReport {
     package struct Options: Sendable {
         /// The form of paths. Readers create links from paths that are relative to the repository.
@@ -32,7 +32,7 @@ package struct JUnitReport {
         var names: Set<String> = []
         var nanoseconds = 0
 
-        /// The number of cases with an element of this name.
+        /// Returns the number of cases with an element of this name.
         func count(_ name: String) -> Int {
             cases.count { $0.children?.contains { $0.name == name } ?? false }
         }
@@ -46,7 +46,7 @@ package struct JUnitReport {
 
     private init(_ options: Options) { self.options = options }
 
-    /// Makes the report.
+    /// Returns the report.
     package static func text(of record: RunRecord, _ options: Options = Options()) -> String {
         var report = JUnitReport(options)
         for entry in record.entries { report.add(entry, of: record) }

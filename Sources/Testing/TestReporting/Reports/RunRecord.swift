@@ -1,17 +1,17 @@
-// A run as a value: the planned tests with their results, and all other events. JUnit's XML and GitHub's annotations and
-// page are functions of it and can be made at any moment of the run.
+// Records a run: the planned tests with their results, and all other events. JUnit's XML and GitHub's annotations and
+// page are created from the record, at any time during the run.
 //
-// A test's way through this module begins with the RunEvent of its result. JSONLinesReport and TerminalText print it at
-// once, in the words of DiagnosticText. *Architecture* describes all steps.
+// The RunEvent of a test's result comes first. JSONLinesReport and TerminalText print it at once, in the words of
+// DiagnosticText. *Architecture* describes all steps.
 
 import TestEvents
 
 package struct RunRecord: Sendable {
     struct Entry: Equatable, Sendable {
         let test: PlannedTest
-        /// True when the test has begun.
+        /// A Boolean value that indicates whether the test has begun.
         var hasBegun = false
-        /// Nil before the end.
+        /// The result, or nil before the test has ended.
         var result: TestResult?
     }
 
@@ -22,16 +22,17 @@ package struct RunRecord: Sendable {
     private(set) var warnings: [SourceWarning] = []
     /// The counts. `notRun` stays zero, because a test without a result may still get one.
     private(set) var tally = RunTally()
-    /// Why tests that were planned have no result, such as `Timed out`; nil for a run that was not cut short.
+    /// The reason why planned tests have no result, such as `Timed out`, or nil if the run was complete.
     package var earlyReason: String?
     /// The duration of the run.
     package var nanoseconds = 0
-    /// The entries of a test without a result yet, in order; more than one when a list names it twice.
+    /// The indices of the entries of each test without a result, in order. If a list names a test twice, it has two
+    /// entries.
     private var open: [PlannedTest: [Int]] = [:]
 
     package init() {}
 
-    /// Takes the next event.
+    /// Records an event.
     package mutating func add(_ event: RunEvent) {
         switch event {
         case .planned(_, let tests): for test in tests { append(test) }
@@ -69,7 +70,7 @@ package struct RunRecord: Sendable {
     /// The results so far, in the order of the plan.
     var results: [TestResult] { entries.compactMap(\.result) }
 
-    /// The tests that have begun and not ended.
+    /// The tests that have begun but not ended.
     var running: [PlannedTest] { entries.filter { $0.hasBegun && $0.result == nil }.map(\.test) }
 
     /// The tests that have not begun.
@@ -109,12 +110,13 @@ extension Sequence<TestIssue> {
     var worst: TestIssue? { self.min { $0.kind.rank < $1.kind.rank } }
 }
 
-/// Decimal fractions, which the standard library does not write.
+/// Writes decimal fractions, because the standard library doesn't.
 enum DecimalText {
-    /// Seconds with six digits and always a point, because some readers take a number without one for milliseconds.
+    /// Returns seconds with six decimal places. The text always has a point, because some readers treat a number
+    /// without a point as milliseconds.
     static func seconds(_ nanoseconds: Int) -> String { fraction(max(0, nanoseconds) / 1000) }
 
-    /// Milliseconds with six digits.
+    /// Returns milliseconds with six decimal places.
     static func milliseconds(_ nanoseconds: Int) -> String { fraction(max(0, nanoseconds)) }
 
     private static func fraction(_ millionths: Int) -> String {

@@ -1,4 +1,4 @@
-// A run in which everything happens that a reporter must say something about; the reporters' tests share it.
+// A run with every kind of event, for the tests of all reporters.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import TestEvents
@@ -66,7 +66,7 @@ enum SampleRun {
     private static let moduleIssue = TestIssue(
         kind: .list, path: "/repo/Sources/Stack.swift", line: 1, column: 1, got: "6 results", expected: "7")
 
-    /// Ends while one test runs and another has not begun.
+    /// The events of a run that ends while one test is running and another has not begun.
     static let events: [RunEvent] = {
         var events: [RunEvent] = [
             .planned(module: "Stacks", tests: results.map(\.test) + [test("testHang"), test("testNever")])
@@ -77,7 +77,7 @@ enum SampleRun {
         ]
     }()
 
-    /// The events as a value, of a run that was cut short.
+    /// The record of the events, for an interrupted run.
     static var record: RunRecord {
         var record = record(of: events)
         record.earlyReason = "Timed out"

@@ -1,12 +1,12 @@
-// Writes XML 1.0 that every parser accepts, whatever the texts hold.
+// Writes XML 1.0 that every parser accepts, for any text.
 
-/// An element with other elements in it, or with text.
+/// An element that contains other elements or text.
 struct XMLElement: Sendable {
     let name: String
-    /// One without a value is left out.
+    /// The attributes. An attribute without a value is left out.
     let attributes: [(name: String, value: String?)]
     let content: String
-    /// Nil for an element of text.
+    /// The child elements, or nil for an element that contains text.
     let children: [XMLElement]?
 
     init(
@@ -42,10 +42,10 @@ struct XMLElement: Sendable {
         }
     }
 
-    /// Escapes what has a meaning in XML and drops what may not stand in it.
+    /// Escapes the markup characters of XML and removes the characters that XML doesn't allow.
     ///
-    /// Every `>` is escaped, so `]]>` cannot occur. A parser turns line ends and tabs in attributes into spaces, and
-    /// carriage returns anywhere into line ends, unless they are written as references.
+    /// Every `>` is escaped, so `]]>` can't occur. Without references, a parser would replace line ends and tabs in
+    /// attributes with spaces, and all carriage returns with line ends.
     // SPEC: XML 1.0, 2.2 (Char), 2.4, 2.11 and 3.3.3.
     static func escaped(_ text: String, isAttribute: Bool = false) -> String {
         text.replacingScalars { scalar in
@@ -63,7 +63,7 @@ struct XMLElement: Sendable {
         }
     }
 
-    /// The text that a parser will see: names that differ only in what is dropped are not two names.
+    /// Returns the text as a parser reads it. Names that differ only in removed characters become equal.
     static func allowed(_ text: String) -> String {
         text.replacingScalars { isAllowed($0) ? nil : "" }
     }

@@ -1,13 +1,13 @@
-// Makes the lines that editors, SwiftPM and Xcode read: `path:line:column: error: message`, as a compiler prints them.
-// What makes a line safe for all of their patterns at once is decided here and nowhere else.
+// Formats the lines that editors, SwiftPM and Xcode parse: `path:line:column: error: message`, as a compiler prints
+// them. Only this file decides how a line is made safe for all of their patterns.
 
 import TestEvents
 
-/// How paths are printed.
+/// The form of printed paths.
 package struct PathStyle: Equatable, Sendable {
-    /// The folder that relative paths are relative to, or empty.
+    /// The folder that relative paths start from, or an empty text.
     package var root: String
-    /// Print every path below the root relative to it, as for output that is compared.
+    /// A Boolean value that indicates whether every path inside the root is relative, as in output that tests compare.
     package var isRelative: Bool
 
     package init(root: String = "", isRelative: Bool = false) {
@@ -15,7 +15,8 @@ package struct PathStyle: Equatable, Sendable {
         self.isRelative = isRelative
     }
 
-    /// The path as it is printed: absolute, but relative where a quote or a colon in it would hide it from Xcode.
+    /// Returns the path as it is printed. It is absolute, except if Xcode wouldn't recognize it because of a quote or a
+    /// colon.
     package func text(_ path: String) -> String {
         guard isRelative || path.contains(where: { $0 == "'" || $0 == "\"" || $0 == ":" }), !root.isEmpty,
             path.hasPrefix(root + "/")
@@ -23,7 +24,7 @@ package struct PathStyle: Equatable, Sendable {
         return String(decoding: path.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self)
     }
 
-    /// The place as it is printed: `path:line:column`.
+    /// Returns the place as it is printed: `path:line:column`.
     package func text(_ place: SourcePlace) -> String { "\(text(place.path)):\(place.line):\(place.column)" }
 }
 
@@ -31,8 +32,8 @@ package enum Severity: String, Sendable { case error, warning, note }
 
 package struct DiagnosticText: Sendable {
     package var paths: PathStyle
-    /// A Boolean value that indicates whether a failed comparison with a literal is followed by the line that replaces it,
-    /// which only Xcode reads: Emacs takes `x.swift:3:5-3` for a file, Vim loses the column.
+    /// A Boolean value that indicates whether the replacement for a literal follows a failed comparison. Only Xcode
+    /// reads this line: Emacs mistakes `x.swift:3:5-3` for a file name, and Vim loses the column.
     private let showsReplacements: Bool
 
     package init(paths: PathStyle, showsReplacements: Bool = false) {
@@ -40,13 +41,13 @@ package struct DiagnosticText: Sendable {
         self.showsReplacements = showsReplacements
     }
 
-    /// One line in the compiler's form, without its newline.
+    /// Returns one line in the compiler's form, without its newline.
     package func line(_ severity: Severity, at place: SourcePlace, _ message: String) -> String {
         let message = Self.withoutPlaces(message, isMessage: true)
         return "\(paths.text(place)): \(severity.rawValue): \(message)"
     }
 
-    /// The lines of an issue: what was got and expected, then a note for each detail.
+    /// Returns the lines of an issue: the actual and expected values, then a note for each detail.
     package func lines(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> [String] {
         var lines = [line(.error, at: issue.place, Self.message(for: issue, of: test, module: module))]
         if let fixIt = issue.fixIt, showsReplacements || fixIt.end == fixIt.start {
@@ -57,8 +58,8 @@ package struct DiagnosticText: Sendable {
         return lines
     }
 
-    /// What is to be said of the attempts before the one that a result tells of: a diagnostic of its own when the test
-    /// passed in the end, else notes.
+    /// Returns the lines about the attempts before the last. If the test passed in the end, they are a separate
+    /// diagnostic, otherwise notes.
     package func lines(forAttemptsOf result: TestResult, flakySeverity: Severity) -> [String] {
         let failed = result.earlierAttempts.enumerated().filter { $0.element.outcome == .failed }
         var lines: [String] = []
@@ -80,12 +81,12 @@ package struct DiagnosticText: Sendable {
         return lines
     }
 
-    /// What a flaky test is reported with.
+    /// Returns the message of a flaky test.
     static func flakyMessage(for result: TestResult, after issue: TestIssue) -> String {
         "flaky: passed at attempt \(result.earlierAttempts.count + 1) after \(message(for: issue, of: result.test))"
     }
 
-    /// The lines of a warning: the warning, and a fix-it where one line mends it.
+    /// Returns the lines of a warning. If inserting one line solves the problem, they include a fix-it.
     package func lines(for warning: SourceWarning) -> [String] {
         var lines = [line(.warning, at: warning.place, Self.harmless(warning.text))]
         if let fixIt = warning.fixIt { lines.append(self.line(for: fixIt)) }
@@ -97,8 +98,8 @@ package struct DiagnosticText: Sendable {
         return "\(paths.text(fixIt.start))\(end): fixit: \(Self.fixItText(fixIt.text))"
     }
 
-    /// `got 4 instead of expected 5 for count after push (Stack.testPush)`, on one line whatever the message holds; of
-    /// `fail("not reached")` only `not reached (Stack.testPush)`.
+    /// Returns a message on one line: `got 4 instead of expected 5 for count after push (Stack.testPush)`. For
+    /// `fail("not reached")`, returns only `not reached (Stack.testPush)`.
     package static func message(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> String {
         var text = "got \(harmless(issue.got)) instead of expected \(harmless(issue.expected))"
         if issue.isPlain {
@@ -110,15 +111,15 @@ package struct DiagnosticText: Sendable {
         return subject.isEmpty ? text : "\(text) (\(subject))"
     }
 
-    /// Makes a text fit on the line of a diagnostic: control characters escaped, and in quotes when a reader would
-    /// take a part of it for another diagnostic (`: error: ` outside quotes).
+    /// Escapes the control characters of a text in a diagnostic. If a reader could mistake a part of it for another
+    /// diagnostic (`: error: ` outside quotes), adds quotes.
     package static func harmless(_ text: String) -> String {
         let line = escaped(text)
         return looksLikeDiagnostic(line) ? "'\(line)'" : line
     }
 
-    /// Returns whether a pattern of Swift Build's would find the start of a diagnostic in the text: a severity between colons
-    /// with no quote before it.
+    /// Returns whether a pattern of Swift Build would find the start of a diagnostic in the text: a severity between
+    /// colons with no quote before it.
     static func looksLikeDiagnostic(_ text: String) -> Bool {
         let unquoted = text.prefix { $0 != "'" && $0 != "\"" }
         var rest = unquoted
@@ -132,19 +133,21 @@ package struct DiagnosticText: Sendable {
         return false
     }
 
-    /// Writes control characters and line separators as string literals do.
+    /// Escapes control characters and line separators as in string literals.
     package static func escaped(_ text: String) -> String {
         text.unicodeScalars.contains(where: \.isControl) ? text.escapedForLiteral : text
     }
 
-    /// A replacement as Xcode reads it: with JSON's escapes and no quotes around it, colons escaped too.
+    /// Returns a replacement in the form that Xcode reads: with JSON's escapes, without quotes, and with escaped
+    /// colons.
     private static func fixItText(_ text: String) -> String {
         text.replacingScalars { [":": "\\u003a", "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r"][$0] }
     }
 
-    /// The lines of captured output, marked so that no reader takes one for a diagnostic.
+    /// Returns the lines of captured output, marked so that no reader mistakes one for a diagnostic.
     ///
-    /// The quote stops Swift Build's pattern, the spaces in what looks like a place those of editors.
+    /// The quote prevents a match of Swift Build's pattern. The spaces in texts that look like places prevent matches
+    /// in editors.
     package static func captured(_ output: [UInt8], omittedCount: Int) -> [String] {
         guard !output.isEmpty else { return [] }
         var text = String(decoding: output, as: UTF8.self)
@@ -156,11 +159,11 @@ package struct DiagnosticText: Sendable {
         return lines
     }
 
-    /// Puts a space behind each number that an editor would take for the line of a place.
+    /// Adds a space after each number that an editor would mistake for the line of a place.
     ///
-    /// Vim and Emacs take any `word:NUMBER:` for one, `word(NUMBER):` and `word|NUMBER|` too, and Vim even a number and
-    /// a colon anywhere behind a text in double quotes. Only the last is looked for in a message of ours, which has a
-    /// place of its own in front.
+    /// Vim and Emacs recognize any `word:NUMBER:`, `word(NUMBER):` and `word|NUMBER|`. Vim also recognizes a number and
+    /// a colon anywhere after a text in double quotes. In a message of this module, only that case matters, because the
+    /// message has its own place at the beginning.
     private static func withoutPlaces(_ line: String, isMessage: Bool) -> String {
         let scalars = Array(line.unicodeScalars)
         guard scalars.contains(where: isDigit) else { return line }
@@ -178,7 +181,7 @@ package struct DiagnosticText: Sendable {
 
     private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
-    /// Returns whether the number that ends here stands between the marks of a place.
+    /// Returns whether the number that ends here is between the delimiters of a place.
     private static func isLine(endingAt index: Int, in scalars: [Unicode.Scalar]) -> Bool {
         let rest = scalars[(index + 1)...]
         guard [":", "|", "):"].contains(where: { rest.starts(with: $0.unicodeScalars) }) else { return false }

@@ -1,16 +1,16 @@
-// What a build and a terminal show of a run: failures as diagnostics when they happen, successes only when asked for.
+// Formats a run for a build and a terminal: failures as diagnostics when they happen, successes only on request.
 
 import TestEvents
 
-/// How much is shown beside failures.
+/// The amount of output in addition to failures.
 package enum Verbosity: Int, Comparable, Sendable {
     /// Failures and warnings.
     case quiet
-    /// A summary too.
+    /// Also a summary.
     case summary
-    /// Every test with its outcome too.
+    /// Also every test with its outcome.
     case tests
-    /// Every test as it begins too.
+    /// Also the start of every test.
     case progress
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
@@ -19,11 +19,11 @@ package enum Verbosity: Int, Comparable, Sendable {
 package struct TerminalText: Sendable {
     private let text: DiagnosticText
     private let verbosity: Verbosity
-    /// Leave out times, so that two runs print the same.
+    /// A Boolean value that indicates whether times are left out, so that two runs print the same text.
     private let isStable: Bool
-    /// Use a terminal's colours.
+    /// A Boolean value that indicates whether severities are coloured.
     private let isColoured: Bool
-    /// Show flaky tests as errors.
+    /// A Boolean value that indicates whether flaky tests are errors.
     private let failsOnFlaky: Bool
 
     package init(
@@ -37,7 +37,7 @@ package struct TerminalText: Sendable {
         self.isColoured = isColoured
     }
 
-    /// The lines to print for an event.
+    /// Returns the lines to print for an event.
     package func lines(for event: RunEvent) -> [String] {
         switch event {
         case .planned:
@@ -88,7 +88,7 @@ package struct TerminalText: Sendable {
         return line
     }
 
-    /// A time with three significant digits and a unit.
+    /// Returns a duration with three significant digits and a unit.
     package static func duration(_ nanoseconds: Int) -> String {
         let units: [(name: String, size: Int)] = [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1)]
         let unit = units.first { nanoseconds >= $0.size } ?? ("ns", 1)
@@ -113,11 +113,11 @@ package struct TerminalText: Sendable {
 }
 
 extension RunTally {
-    /// The line that says what a run came to, without what is zero and no news.
+    /// Returns the summary of a run, without the counts that are zero.
     ///
     /// `12 tests, 11 passed, 1 failed, 2 known issues (3.10 ms)`
     ///
-    /// - Parameter isStable: leave out the time.
+    /// - Parameter isStable: A Boolean value that indicates whether the time is left out.
     package func line(nanoseconds: Int, isStable: Bool) -> String {
         let count = passed + failed + skipped + notRun
         let parts = [

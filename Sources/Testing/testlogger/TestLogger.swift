@@ -190,7 +190,7 @@ struct TestLogger {
         return status == .passed ? createMarker() : status
     }
 
-    /// Prints the path of this program if the link `.build/debug` is missing, which a passing build creates.
+    /// Prints the path of this program if the link `.build/debug` is missing. A passing build creates the link.
     private func printProgram() {
         guard options.marker != nil, let place = BuildPlace.ofThisProgram,
             !FileAccess.exists("\(place.scratch)/\(FileAccess.name(of: place.products))"),
@@ -221,7 +221,7 @@ struct TestLogger {
         return !["", "0", "false", "no", "off"].contains(value)
     }
 
-    /// Finds the modules to test, and makes paths of sources those of the modules.
+    /// Finds the modules to test, and replaces paths of sources with the modules' own paths.
     private mutating func findModules() throws -> [ModuleDescription] {
         let finder = SubjectFinder.here
         let sources = options.lines.map(\.path) + options.sources
@@ -236,10 +236,10 @@ struct TestLogger {
         return modules
     }
 
-    /// Returns the exit status of the results of all modules, and prints why no test has run.
+    /// Returns the exit status for the results of all modules, and prints why no test has run.
     private func verdict(_ runner: SubjectRunner, _ runOptions: RunOptions) -> ExitStatus {
         var named = runOptions.choice
-        // A test type of `.testlogger` may be missing in some modules.
+        // A test type in `.testlogger` may be missing in some modules.
         if !options.given.contains("--test-type") { named.testTypes = [] }
         let isEmpty = runner.tally.planned == 0
         // A run that didn't begin has no plan to compare the selection with.

@@ -118,7 +118,7 @@ struct ListCheck {
         }
     }
 
-    /// Returns the lists of a type. If it has none of its own, returns those that protocols give it.
+    /// Returns the lists of a type. For a type without a list, returns the lists that protocols give it.
     private func effectiveLists(of type: ScannedType) -> [(list: WrittenList, parent: String?)] {
         if !type.lists.isEmpty { return type.lists.map { ($0, nil) } }
         var lists: [(WrittenList, String?)] = []

@@ -1,11 +1,11 @@
-// `--debug Type.test`: the debugger on an image, stopped where the test begins.
+// `--debug Type.test`: starts a debugger on an image, with a breakpoint where the test begins.
 
 internal import InClassSystem
 import TestEvents
 import TestSupervision
 
 enum Debugging {
-    /// Becomes the debugger; returns only when there is none.
+    /// Replaces this process with the debugger. Returns only if no debugger could be started.
     static func start(_ module: ModuleDescription, workerName: String, place: SourcePlace?) -> ExitStatus {
         let debuggers = ["gdb", "lldb"]
         let chosen = Environment.value(of: "IN_CLASS_DEBUGGER").map { [$0] } ?? debuggers
@@ -20,7 +20,7 @@ enum Debugging {
             if let place { words += ["-o", "breakpoint set --file \(place.path) --line \(place.line)"] }
             words += ["--"] + image
         } else {
-            // Swift's own crash reporter would stand between the debugger and the crash.
+            // Swift's own crash reporter would handle the crash before the debugger does.
             words += ["-q", "-ex", "set breakpoint pending on", "-ex", "set environment SWIFT_BACKTRACE enable=no"]
             if let stop { words += ["-ex", "break \(stop)"] }
             words += ["--args"] + image

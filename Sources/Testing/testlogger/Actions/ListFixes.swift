@@ -1,4 +1,4 @@
-// `--fix-lists`: adds tests that are in no list to the lists of their types, as the fix-its of the warnings say.
+// `--fix-lists`: adds unlisted tests to the lists of their types, according to the fix-its of the warnings.
 
 import TestEvents
 import TestReporting
@@ -7,7 +7,7 @@ import TestSupervision
 enum ListFixes {
     /// Writes the insertions into their files, and prints a note for each.
     ///
-    /// - Returns: false when something could not be written.
+    /// - Returns: false if a file couldn't be written.
     static func apply(_ fixes: [SourceFixIt], paths: PathStyle) -> Bool {
         let text = DiagnosticText(paths: paths)
         if fixes.isEmpty { print("there is nothing to add: every test that can be added is in a list") }
@@ -27,10 +27,10 @@ enum ListFixes {
         return isComplete
     }
 
-    /// The contents of a file with texts inserted at places of it, those at one place in the order given.
+    /// Returns the contents of a file with texts inserted. Texts at the same place keep their order.
     private static func inserting(_ fixes: [SourceFixIt], into bytes: [UInt8]) -> [UInt8] {
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
-        // From the last one on, so that the places of the others stay right.
+        // Insert the last text first, so that the places of the others stay right.
         for fix in fixes.reversed().sorted(by: { ($0.start.line, $0.start.column) > ($1.start.line, $1.start.column) })
         {
             let (line, column) = (fix.start.line - 1, fix.start.column - 1)

@@ -1,4 +1,4 @@
-// `--watch`: builds and runs again whenever a source of a tested module is saved.
+// `--watch`: builds and runs the tests again after each save of a source in a tested module.
 
 internal import InClassSystem
 import TestSupervision
@@ -6,7 +6,7 @@ import TestSupervision
 struct Watching {
     let modules: [ModuleDescription]
 
-    /// Runs now and after each save that builds, until a signal comes.
+    /// Runs the tests now and after each successful build, until a signal arrives. Each save starts a build.
     ///
     /// Only the targets of the tested modules are built, without the build step that runs the tests.
     func loop(_ run: () -> Void) {
@@ -71,8 +71,8 @@ extension Watching: SelfTesting {
             testRunsAfterEachSaveThatBuilds)
     }
 
-    /// In a child process, whose signals and variables are its own. A shell script is `swift`: the first build fails, and
-    /// the source is saved once more.
+    /// Runs in a child process, because signals and variables affect the whole process. A shell script replaces
+    /// `swift`: the first build fails and saves the source a second time.
     private static func testRunsAfterEachSaveThatBuilds(isLinked: Bool) throws {
         let folder = try temporaryDirectory()
         let source = "\(folder)/a.swift"
@@ -88,7 +88,7 @@ extension Watching: SelfTesting {
         try FileAccess.write([], to: source)
         try FileAccess.write(Array(script.utf8), to: "\(folder)/swift")
         chmod("\(folder)/swift", 0o755)
-        // The first save is seen whatever the clock of files counts in.
+        // With this old time, the first save changes the time for every resolution of file times.
         let moment = timeval(tv_sec: 1_000, tv_usec: 0)
         utimes(source, [moment, moment])
         var module = ModuleDescription()

@@ -1,17 +1,18 @@
-// Where SwiftPM has put a build, and the words that have it build there again.
+// Finds the folders of a SwiftPM build, and the options to build there again.
 
 internal import InClassSystem
 import TestSupervision
 
 struct BuildPlace: Equatable {
-    /// The folder of products, such as `.build/x86_64-unknown-linux-gnu/debug` or `.build/out/Products/Debug-linux`.
+    /// The folder of the products, such as `.build/x86_64-unknown-linux-gnu/debug` or
+    /// `.build/out/Products/Debug-linux`.
     let products: String
-    /// The folder of everything that SwiftPM makes, `.build` unless another was asked for.
+    /// The folder for all of SwiftPM's files, by default `.build`.
     let scratch: String
-    /// The words after `swift build`.
+    /// The arguments after `swift build`.
     let options: [String]
 
-    /// Reads the path of a folder of products; nil when it is laid out as no build system of SwiftPM does.
+    /// Parses the path of a products folder. Returns nil if no build system of SwiftPM uses this layout.
     init?(products: String) {
         let name = FileAccess.name(of: products)
         let parent = FileAccess.directory(of: products)
@@ -26,12 +27,12 @@ struct BuildPlace: Equatable {
         ]
     }
 
-    /// The build that this program is of, if it is of one.
+    /// The build that contains this program, or nil if it isn't in a build folder.
     static var ofThisProgram: BuildPlace? { BuildPlace(products: programFolder) }
 
-    /// A Boolean value that indicates whether `swift package testlogger` is building, which runs the tests itself.
+    /// A Boolean value that indicates whether `swift package testlogger` is building. It runs the tests itself.
     ///
-    /// Its plugin holds a lock while it builds, which the system releases however the plugin ends.
+    /// Its plugin holds a lock while it builds. The system releases the lock if the plugin ends for any reason.
     static var isOfCommand: Bool {
         guard let scratch = ofThisProgram?.scratch else { return false }
         let descriptor = open("\(scratch)/plugins/TestLogger/outputs/command.lock", O_RDONLY | O_CLOEXEC)
@@ -40,7 +41,7 @@ struct BuildPlace: Equatable {
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0
     }
 
-    /// The folder that this program is in.
+    /// The folder of this program.
     static var programFolder: String { FileAccess.directory(of: program) }
 
     /// The path of this program.

@@ -1,4 +1,4 @@
-// The table of options: their names, help texts and effects. The parser and the help are functions of it.
+// Defines the table of options: their names, help texts and effects. The parser and the help are generated from it.
 
 import TestReporting
 import TestSupervision

@@ -1,4 +1,4 @@
-// The options of a command, read from the command line and from `.testlogger`.
+// Parses the options of a command, from the command line and from `.testlogger`.
 
 internal import InClassSystem
 import TestEvents

@@ -1,10 +1,10 @@
-// Finds the modules that words of the command line name: modules that were built here, images, or objects.
+// Finds the modules that arguments of the command line name: modules that were built here, images, or objects.
 
 internal import InClassSystem
 import TestSupervision
 
 extension ModuleDescription {
-    /// A Boolean value that indicates whether the module is a finished image without a description.
+    /// A Boolean value that indicates whether the module is an existing image without a description.
     var isImage: Bool { module.isEmpty && objects.isEmpty }
 }
 
@@ -64,7 +64,8 @@ struct SubjectFinder {
         throw UsageError(description: "no module that has been built here has \(sources.joined(separator: " or "))")
     }
 
-    /// Returns the path of a source as it is in a list of sources, if the path leads there by links or `..`.
+    /// Returns the path of a source as a list of sources contains it. The given path may lead to the source through
+    /// links or `..`.
     static func spelling(of path: String, among sources: [String]) -> String {
         if sources.contains(where: { ChosenLine.path(path, names: $0) }) { return path }
         guard let real = FileAccess.realPath(path) else { return path }
@@ -107,8 +108,8 @@ struct SubjectFinder {
 
     /// The modules that the plugins have described in a build of this package, sorted by name.
     ///
-    /// If this program belongs to a build of this package, only modules of that build are found, otherwise the modules
-    /// that were tested last.
+    /// If this program belongs to a build of this package, only the modules of that build are found. Otherwise, the
+    /// modules that were tested last are found.
     private func builtModules() -> [ModuleDescription] {
         if let place {
             let described = descriptions(below: "\(place.scratch)/plugins").filter { isSame($0.module.root, root) }
@@ -128,8 +129,8 @@ struct SubjectFinder {
 
     private typealias Description = (path: String, module: ModuleDescription)
 
-    /// Chooses for each module the description that was written last, or whose image was linked last. A build without
-    /// tests links no image.
+    /// Returns one description for each module: the one that was written last, or whose image was linked last. A build
+    /// without tests links no image.
     private func newest(_ descriptions: [Description]) -> [ModuleDescription] {
         func time(_ path: String) -> Int {
             [path, path.dropLast(".inclass".count) + ".img"].compactMap(FileAccess.modificationTime).max() ?? 0
@@ -247,7 +248,7 @@ extension SubjectFinder: SelfTesting {
         mkdir(other, 0o755)
         try describe("Pear", "target\tother", in: other)
         let folder = "\(root)/\(descriptions)"
-        // The newest description or image counts.
+        // The newest description or image is used.
         let steps: [(path: String, second: Int, target: String)] = [
             ("\(folder)/Pear.inclass", 1_000, "other"), ("\(other)/Pear.inclass", 500, ""),
             ("\(other)/Pear.img", 2_000, "other"), ("\(folder)/Pear.img", 3_000, ""),

@@ -1,4 +1,5 @@
-// Tests of the checks before `init` writes, and of taking changes back. A shell command stands for SwiftPM.
+// Tests the checks before `init` writes files, and the restoring of files after an error. A shell command replaces
+// SwiftPM.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -49,7 +50,7 @@ extension Initialization: SelfTesting {
     ///
     /// - Parameters:
     ///   - lines: facts in addition to the usual ones.
-    ///   - command: what SwiftPM does.
+    ///   - command: the shell command that replaces SwiftPM.
     private static func package(
         _ manifests: [String: String] = ["Package.swift": manifest], _ lines: String = "", _ command: String = "exit 7",
         in folder: String = "package"
@@ -70,7 +71,7 @@ extension Initialization: SelfTesting {
         return Initialization(facts: result)
     }
 
-    /// The files below a package's folder with their contents.
+    /// The files in a package's folder with their contents.
     private var files: [String: String] {
         get throws {
             var files: [String: String] = [:]
@@ -89,7 +90,7 @@ extension Initialization: SelfTesting {
         }
     }
 
-    /// Runs the command, which must fail and change nothing; returns the error without the package's folder.
+    /// Runs the command, which must fail and change nothing. Returns the error without the package's folder.
     private func failure() throws -> String {
         let before = try files
         var text = ""
@@ -116,7 +117,7 @@ extension Initialization: SelfTesting {
     private static func testTakesChangesBack(_ command: String, _ message: String) throws {
         let package = try package(["Package.swift": manifest], "", command)
         let root = package.facts.root
-        // A signal and its handler stay in the child.
+        // The signal and its handler only affect a child process.
         expectExit(.exit(7)) {
             Interruption.watchSignals()
             let text = (try? package.failure()) ?? ""
@@ -126,7 +127,7 @@ extension Initialization: SelfTesting {
         expectFalse(FileAccess.exists("\(root)/Sources/A/FirstTests.swift"), "whether the first test is left")
     }
 
-    /// Manifests, the name of the one that `init` edits, and the number of notes about the others.
+    /// Manifests, the name of the manifest that `init` edits, and the number of notes about the others.
     private static var choices: [(manifests: [String: String], name: String, noteCount: Int)] {
         let (new, old) = ("Package.swift", "Package@swift-5.7.swift")
         let newer = manifest.replacing("5.9", with: "6.4")

@@ -1,5 +1,5 @@
-// `swift package testlogger init [TARGET]`: prepares a package for in-class tests and writes a first test. Every check
-// that needs no change comes first. If SwiftPM can't load the changed package, all files are restored.
+// `swift package testlogger init [TARGET]`: prepares a package for in-class tests and writes a first test. All checks
+// that don't need a change come first. If SwiftPM can't load the changed package, all files are restored.
 
 internal import InClassSystem
 import TestReporting
@@ -11,7 +11,7 @@ struct Initialization {
     /// Prepares the package that a file of the command plugin describes.
     static func run(_ path: String) -> ExitStatus {
         Interruption.watchSignals()
-        // SwiftPM's lock on the build folder is held as long as the plugin runs.
+        // The plugin holds SwiftPM's lock on the build folder as long as it runs.
         unsetenv("SWIFTPM_BUILD_DIR")
         do {
             let facts = PackageFacts(String(decoding: try FileAccess.contents(of: path), as: UTF8.self))
@@ -161,7 +161,7 @@ struct Initialization {
 
     // MARK: Changing files
 
-    /// Writes the changes, and takes them back if SwiftPM can't load the package then.
+    /// Writes the changes. If SwiftPM can't load the package afterwards, restores the files.
     ///
     /// - Parameter check: Throws if it finds a problem in the output of `swift package describe`.
     private func apply(_ changes: [FileChange], check: (String) throws -> Void) throws {
@@ -213,7 +213,7 @@ struct Initialization {
 /// A change of a file, or a new file, that can be taken back.
 struct FileChange {
     private let path: String
-    /// The old contents, or nil if the file is new.
+    /// The old contents, or nil for a new file.
     private let old: [UInt8]?
     private let new: [UInt8]
 
@@ -228,7 +228,7 @@ struct FileChange {
         let name = PathStyle(root: root, isRelative: true).text(path)
         let (oldName, oldPath) = old == nil ? ("/dev/null", "/dev/null") : ("a/\(name)", path)
         let words = ["diff", "-u", "-L", oldName, "-L", "b/\(name)", oldPath, "-"]
-        // A few systems have no such program.
+        // Some systems don't have the program.
         guard let result = try? ChildProcess.run(words, input: new), result.end == .exited(1) else {
             return "+++ b/\(name)\n"
         }
@@ -247,7 +247,7 @@ struct FileChange {
             return
         }
         unlink(path)
-        // Only folders that were created for the file are empty.
+        // Only a folder that was created for the file is empty.
         var folder = FileAccess.directory(of: path)
         while rmdir(folder) == 0 { folder = FileAccess.directory(of: folder) }
     }

@@ -1,5 +1,5 @@
-// Edits the literals of a manifest: arguments of calls and elements of arrays, in the style of their neighbors.
-// Everything else in the file stays as it is, byte for byte.
+// Edits the literals of a manifest, such as arguments of calls and elements of arrays, in the style of the existing
+// items. All other bytes of the file stay unchanged.
 
 import TestEvents
 import TestSupervision
@@ -40,25 +40,25 @@ struct ManifestEditor {
 
     func text(_ token: Int) -> String { file.text(token) }
 
-    /// The source text of tokens, with everything between them.
+    /// Returns the source text from the first to the last of these tokens.
     func text(_ range: Range<Int>) -> String {
         String(decoding: bytes[tokens[range.lowerBound].start..<tokens[range.upperBound - 1].end], as: UTF8.self)
     }
 
     private func isString(_ token: Int) -> Bool { tokens.indices.contains(token) && tokens[token].kind == .string }
 
-    /// Reads the list that an opening bracket begins.
+    /// Reads the list after an opening bracket.
     func list(at start: Int) -> List? {
         file.end(ofBracket: start).map { List(start: start, end: $0, items: file.items(ofBracket: start)) }
     }
 
-    /// The value of an argument.
+    /// Returns the value of an argument.
     func value(_ label: String, in list: List) -> Range<Int>? {
         let item = list.items.first { $0.count > 2 && text($0.lowerBound) == label && text($0.lowerBound + 1) == ":" }
         return item.map { $0.lowerBound + 2..<$0.upperBound }
     }
 
-    /// The value of an argument if it is a literal array.
+    /// Returns the value of an argument if it is a literal array.
     func array(_ label: String, in list: List) -> List? {
         guard let value = value(label, in: list), text(value.lowerBound) == "[",
             let array = self.list(at: value.lowerBound), array.end == value.upperBound - 1
@@ -66,14 +66,14 @@ struct ManifestEditor {
         return array
     }
 
-    /// The tokens where these words follow each other.
+    /// Returns the indices of tokens where this sequence of words begins.
     func places(of words: [String]) -> [Int] {
         tokens.indices.filter { index in
             words.indices.allSatisfy { file.mark(index + $0) == words[$0] }
         }
     }
 
-    /// The call `let package = Package(…)`, and the name of its variable.
+    /// Finds the call `let package = Package(…)`, and the name of its variable.
     func package() throws(LocatedError) -> (name: String, arguments: List) {
         for index in places(of: ["=", "Package", "("]) {
             let name = index - (text(index - 2) == ":" ? 3 : 1)
@@ -83,7 +83,7 @@ struct ManifestEditor {
         throw error("there is no 'let package = Package(…)'")
     }
 
-    /// The call that declares a target.
+    /// Finds the call that declares a target.
     func target(_ name: String) throws(LocatedError) -> List {
         var found: [List] = []
         for kind in ["target", "executableTarget"] {
@@ -103,7 +103,7 @@ struct ManifestEditor {
             : error("target '\(name)' isn't declared by a literal '.target(name: \"\(name)\", …)'", at: mention)
     }
 
-    /// Returns true if `.target(` is an element of `dependencies: […]`.
+    /// Returns whether `.target(` is an element of `dependencies: […]`.
     private func isDependency(_ index: Int) -> Bool {
         guard let bracket = file.bracket(around: index) else { return false }
         return text(bracket) == "[" && text(bracket - 1) == ":" && text(bracket - 2) == "dependencies"
@@ -120,7 +120,7 @@ struct ManifestEditor {
         "cSettings", "cxxSettings", "swiftSettings", "linkerSettings", "plugins",
     ]
 
-    /// Adds an element to an array argument of a target or of the package, and the argument if it is missing.
+    /// Adds an element to an array argument of a target or of the package. If the argument is missing, adds it, too.
     mutating func add(_ element: String, to label: String, of target: String?) throws(LocatedError) {
         let call = if let target { try self.target(target) } else { try package().arguments }
         if let array = array(label, in: call) { return append(element, to: array) }
@@ -164,7 +164,7 @@ struct ManifestEditor {
             decoding: bytes[lineStart...].prefix { $0 == 0x20 || $0 == 0x09 }, as: UTF8.self)
         let line = "\n\(text)".replacing("\n", with: "\n\(indentation)")
         let hasComma = self.text(previous.upperBound) == ","
-        // A comment behind the previous item stays there.
+        // A comment after the previous item stays there.
         let position = endOfLine(hasComma ? tokens[previous.upperBound].end : end)
         guard let position else { return replace(end..<end, with: ",\(line)") }
         replace(position..<position, with: hasComma ? "\(line)," : line)
@@ -179,7 +179,7 @@ struct ManifestEditor {
         replace(tokens[item.lowerBound].start..<tokens[item.upperBound - 1].end, with: text)
     }
 
-    /// Removes an item, with its line if it has one of its own, and the comma that separates it.
+    /// Removes an item and the comma that separates it. If the item has its own line, removes the line.
     mutating func remove(_ index: Int, from list: List) {
         let item = list.items[index]
         var (start, end) = (tokens[item.lowerBound].start, tokens[item.upperBound - 1].end)
@@ -200,7 +200,7 @@ struct ManifestEditor {
 
     private func startOfLine(_ offset: Int) -> Int { bytes[..<offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0 }
 
-    /// The end of the line, or nil if the rest of the line is more than a comment.
+    /// Returns the end of the line, or nil if the rest of the line contains more than a comment.
     private func endOfLine(_ offset: Int, withComment isComment: Bool = true) -> Int? {
         let end = bytes[offset...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
         let rest = bytes[offset..<end].drop { $0 <= 0x20 }

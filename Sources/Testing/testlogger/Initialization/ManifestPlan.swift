@@ -1,6 +1,6 @@
-// The changes of a manifest by `init`. A package without library products gets literals in its targets. A package with
-// library products gets a block at the end that only its own checkout evaluates, so that its clients neither fetch nor
-// compile InClassTesting.
+// Plans the changes of a manifest by `init`. In a package without library products, literals are added to the targets.
+// In a package with library products, a block is added at the end. Only the package's own checkout evaluates the block,
+// so its clients neither fetch nor compile InClassTesting.
 
 import TestEvents
 import TestSupervision
@@ -11,14 +11,14 @@ struct ManifestPlan {
     /// A Boolean value that indicates whether the additions form a block that clients don't evaluate.
     let isLibrary: Bool
     private let hasBlock: Bool
-    /// The targets whose builds run the tests; empty if `Tested` is to run them.
+    /// The targets whose builds run the tests. If `Tested` runs them, the array is empty.
     private let users: [String]
 
     init(facts: PackageFacts, target: PackageFacts.Target, editor: ManifestEditor) {
         self.facts = facts
         self.target = target
         hasBlock = !editor.places(of: Self.blockStart).isEmpty
-        // A package that was adopted with literals stays with them.
+        // If the package already uses InClassTesting with literals, it keeps them.
         isLibrary = hasBlock || facts.hasLibraryProduct && !facts.targets.contains(where: \.hasLibrary)
         users = isLibrary ? [] : facts.users(of: target)
     }
@@ -132,7 +132,7 @@ struct ManifestPlan {
         editor.append(lines: "\n" + block(package: package.name, dependency: dependency, platforms: platforms))
     }
 
-    /// The platforms of the package's own checkout, if they are others than those of the package and are known.
+    /// The platforms of the package's own checkout. Nil if they equal those of the package or are unknown.
     private func platforms(_ editor: ManifestEditor, _ arguments: ManifestEditor.List) -> String? {
         guard editor.value("platforms", in: arguments) != nil else { return Self.platform }
         guard let platforms = editor.array("platforms", in: arguments)?.items.map({ editor.text($0) }) else {
@@ -166,7 +166,7 @@ struct ManifestPlan {
 }
 
 extension ManifestEditor {
-    /// Returns true if an element of the package's `dependencies:` is a package of this identity.
+    /// Returns whether an element of the package's `dependencies:` is a package with this identity.
     func isDependency(_ identity: String, _ item: Range<Int>) -> Bool {
         text(item.lowerBound) == "."
             && item.contains { token in
@@ -176,7 +176,7 @@ extension ManifestEditor {
             }
     }
 
-    /// The place of the package's dependency on a package of this identity.
+    /// Returns the place of the package's dependency on a package with this identity.
     func dependency(_ identity: String) -> SourcePlace? {
         guard let package = try? package(), let array = array("dependencies", in: package.arguments) else { return nil }
         return array.items.first { isDependency(identity, $0) }.map { error("", at: $0.lowerBound).place }
@@ -226,7 +226,7 @@ extension ManifestPlan: SelfTesting {
     private static let library = "target\tA\nfolder\t/p/Sources/A\nany-folder\t/p/Sources/A\n"
     private static let program = "target\tapp\nprogram\tapp\nuses\tA\n"
 
-    /// Plans for the first target, and edits; nil if there is nothing to do.
+    /// Creates the plan for the first target, and the edited manifest, or nil if nothing changes.
     private static func edit(_ lines: String, _ manifest: String) throws -> (ManifestPlan, String?) {
         let facts = PackageFacts(start + lines)
         var editor = ManifestEditor(Array(manifest.utf8), path: "/p/Package.swift")

@@ -1,4 +1,4 @@
-// The facts about a package that the command plugin hands to `swift package testlogger init`.
+// The facts about a package that the command plugin passes to `swift package testlogger init`.
 
 import TestSupervision
 
@@ -13,29 +13,29 @@ struct PackageFacts {
         var hasLibrary = false
         /// A Boolean value that indicates whether the target applies the plugin `InClassTests`.
         var hasPlugin = false
-        /// The targets that it depends on, directly or not.
+        /// The direct and indirect dependencies of the target.
         var dependencies: Set<String> = []
     }
 
     var root = ""
     /// The words after `init`.
     var words: [String] = []
-    /// The version in the first line of the manifest, as `5.9.0`.
+    /// The version in the first line of the manifest, such as `5.9.0`.
     var toolsVersion = ""
     /// The name of this package in `.product(name:package:)`.
     var dependency = ""
-    /// The last part of its path or address.
+    /// The last part of the package's path or address.
     var identity = ""
     var hasLibraryProduct = false
-    /// The words that run SwiftPM in a build folder of its own.
+    /// The command that runs SwiftPM in a separate build folder.
     var swift: [String] = []
-    /// The Swift targets that can be tested or use one that can.
+    /// The Swift targets that can be tested, and those that use such a target.
     var targets: [Target] = []
     /// The names and folders of all targets.
     var names: [String] = []
     var folders: [String] = []
 
-    /// Reads lines of a key, a tab and a value; those after a target's name belong to the target.
+    /// Reads lines with a key, a tab and a value. The lines after a target's name belong to the target.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: "\t", maxSplits: 1).map(String.init)
@@ -82,8 +82,8 @@ struct PackageFacts {
         return candidates.filter { $0.program == nil } + candidates.filter { $0.program != nil }
     }
 
-    /// The targets whose builds test another: the programs that use it, otherwise a library that applies the plugin,
-    /// otherwise those that no other library uses.
+    /// Returns the targets whose builds test a target: the programs that use it. If there are none, returns a library
+    /// that applies the plugin, or else the libraries that no other library uses.
     func users(of target: Target) -> [String] {
         let users = targets.filter { $0.dependencies.contains(target.name) && $0.name != "Tested" }
         let programs = users.filter { $0.program != nil }

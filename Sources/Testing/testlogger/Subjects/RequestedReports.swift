@@ -1,5 +1,5 @@
-// Writes the reports that the options ask for: JSON lines during the run, all others at its end. TestReporting makes their
-// contents.
+// Writes the reports that the options request: JSON lines during the run, and all others at its end. TestReporting
+// creates their contents.
 
 internal import InClassSystem
 import TestEvents
@@ -7,19 +7,19 @@ import TestReporting
 import TestSupervision
 
 final class RequestedReports {
-    /// The run so far.
+    /// The record of the run so far.
     private(set) var record = RunRecord()
     private let options: CommandLineOptions
     private let paths: PathStyle
     private let json: JSONLinesReport?
     private var jsonText = ""
     private let timestamp = RequestedReports.timestamp
-    /// Of the checkout, on GitHub; nil elsewhere.
+    /// The form of paths that are relative to GitHub's checkout, or nil outside of GitHub.
     private let workspace: PathStyle?
     /// The token that ends a block of lines that GitHub must not interpret.
     private let guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
 
-    /// Prepares the reports that the options and the environment ask for.
+    /// Prepares the reports that the options and the environment request.
     init(_ options: CommandLineOptions, root: String) {
         self.options = options
         paths = options.paths(root: root, isRelative: true)
@@ -29,15 +29,15 @@ final class RequestedReports {
         workspace = isOnGitHub ? options.paths(root: folder, isRelative: true) : nil
     }
 
-    /// True if no report is requested.
+    /// A Boolean value that indicates whether no report is requested.
     var isEmpty: Bool { json == nil && options.junitPath == nil && workspace == nil }
 
-    /// Makes lines of diagnostics safe to print where this run's output is read.
+    /// Returns lines of diagnostics that GitHub doesn't interpret as commands, if it reads the output.
     func printable(_ lines: [String]) -> [String] {
         workspace == nil ? lines : GitHubAnnotations.guarded(lines, token: guardToken)
     }
 
-    /// Takes the next event and prints what belongs on the standard output now.
+    /// Adds an event to the reports. Prints its JSON if that goes to the standard output.
     func add(_ event: RunEvent) {
         if isEmpty { return }
         record.add(event)
@@ -49,9 +49,9 @@ final class RequestedReports {
         }
     }
 
-    /// Writes everything, however far the run has come.
+    /// Writes all reports, also those of an incomplete run.
     ///
-    /// - Throws: `SystemError` for the first file that cannot be written; the others are written all the same.
+    /// - Throws: `SystemError` for the first file that can't be written. The other files are still written.
     func finish(earlyReason: String?, nanoseconds: Int) throws(SystemError) {
         record.earlyReason = earlyReason
         record.nanoseconds = nanoseconds
@@ -66,7 +66,7 @@ final class RequestedReports {
         if let workspace { print(GitHubAnnotations.lines(of: record, workspace).joinedLines, terminator: "") }
         if let path = options.junitPath { write(junitText, to: path) }
         if let workspace, let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
-            // Each step of a job gets the same file.
+            // All steps of a job share this file.
             let before = (try? FileAccess.contents(of: path)) ?? []
             let text = GitHubSummary.text(of: record, workspace, isStable: options.run.isStable)
             write(text, to: path, before: before)
@@ -83,7 +83,7 @@ final class RequestedReports {
         return JUnitReport.text(of: record, junit)
     }
 
-    /// The present moment as JUnit writes it, in UTC.
+    /// The current time in UTC, in JUnit's format.
     private static var timestamp: String {
         var now = time(nil)
         var parts = tm()

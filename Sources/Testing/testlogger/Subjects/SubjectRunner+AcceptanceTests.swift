@@ -1,4 +1,4 @@
-// The tests of `--accept`: what is written where, and what is left alone.
+// Tests `--accept`: the files and values that it writes, and those that it leaves unchanged.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -52,7 +52,7 @@ extension SubjectRunner {
         expectEqual(try scene.text("a.swift").contains("(f, 2)"), !row.isAccepted)
     }
 
-    /// The tests behind the first failure, and those of other modules, may have met it as well.
+    /// Other tests may have passed with the old value: tests after the first failure, and tests of other modules.
     static func testAcceptsWhatAllHaveMet() throws {
         let met = #"[ -z "$IN_CLASS_ACCEPTING" ] || say "met\t$(dirname $0)/a.swift:3:16""#
         let one = try Scene([("a", met)])
@@ -74,10 +74,10 @@ extension SubjectRunner {
         expectTrue(try one.text("a.swift").contains("(f, 2)"), "a test too late")
     }
 
-    /// Beside what is accepted there may be what is not, each with its reason.
+    /// Some values are accepted and others are refused, each with its reason.
     static func testSaysWhatItDoesNotAccept() throws {
         let noPlainLiteral = "the expected value is not written as one plain literal"
-        // Source lines, the values of their comparisons, and the reasons why these are not accepted.
+        // Source lines, the values of their comparisons, and the reasons why the values are refused.
         let rows: [(source: String, values: String, column: Int, reason: String?)] = [
             ("expectEqual(f, 2)", #"5\t2"#, 12, nil), ("expectEqual(f, 0x2)", #"5\t2"#, 12, noPlainLiteral),
             ("expectEqual(f, [2])", #"[5]\t[2]"#, 12, noPlainLiteral),

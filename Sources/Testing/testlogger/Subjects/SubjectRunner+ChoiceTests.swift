@@ -1,4 +1,4 @@
-// The tests of what a run does that leaves out more than anybody meant: by the package's file, or since names are gone.
+// Tests runs that exclude more tests than intended, because of `.testlogger` or because names are gone.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -6,13 +6,13 @@ import InClassTesting
 import TestSupervision
 
 extension SubjectRunner {
-    /// A module with a unit test, `T.a`, and one of another type, `U.n`.
+    /// Creates a module with a unit test, `T.a`, and a test of another type, `U.n`.
     private static func sceneOfTwoTypes() throws -> Scene {
         let other = #"say() { [ "$1" != 'planned\tn' ] || say 'list\tU\tnetwork\tM\t0'; printf '%b\n' "$1" >&3; }"#
         return try Scene([("a", ""), ("n", "")], opening: other)
     }
 
-    /// A build's step knows one module, so it warns; a command with nothing to run is red.
+    /// A build step knows only one module, so it warns. A command without tests to run fails.
     static func testSaysWhatThePackageLeavesOut() throws {
         let scene = try sceneOfTwoTypes()
         let rest = "leaves none of the 2 tests of module 'M' to run"
@@ -40,7 +40,7 @@ extension SubjectRunner {
             try Scene([("a", "")]).outcome(), ["passed", "1 test, 1 passed"], "the file of another package")
     }
 
-    /// What no module has to have may be nearly what this one has, which is then said, whatever else runs.
+    /// Any module may lack a test type. If the module has a similar type, a warning says so, even if other tests run.
     static func testWarnsOfMisspeltTypes() throws {
         let scene = try sceneOfTwoTypes()
         try scene.write("--test-type unit\n--test-type nework", to: PackageOptions.fileName)
@@ -57,7 +57,7 @@ extension SubjectRunner {
         }
     }
 
-    /// A failure that was renamed has not passed.
+    /// A failed test that was renamed hasn't passed.
     static func testNamesWhatFailedAndIsGone() throws {
         let plan = #"say() { printf '%b\n' "$(printf '%s' "$1" | sed "s/\(planned.t[bc]\)/\1$(cat $0.names)/")" >&3; }"#
         let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "fail 1")], opening: plan)
@@ -83,7 +83,7 @@ extension SubjectRunner {
         expectEqual(try scene.outcome("--failed").last, "2 tests, 0 passed, 2 failed", "after a run of all")
     }
 
-    /// A run of an old build says nothing of what was written since then.
+    /// A run of an old build tells nothing about later changes of the sources.
     static func testRemembersWhatWasRunNotWhen() throws {
         let scene = try Scene([("a", "")])
         mkdir("\(scene.folder)/M.build", 0o755)
@@ -110,7 +110,7 @@ extension SubjectRunner {
         rename("\(scene.folder)/other.swift", "\(scene.folder)/a.swift")
         expectEqual(try scene.outcome("--changed"), ["passed", all], "an older source in its place")
         expectEqual(try scene.outcome("--changed"), nothing)
-        // Saved within one step of the clock of files.
+        // The source was saved within one step of the file system's clock.
         try save("M.build/a.d", at: 4_000_000_000)
         let time = try requireNotNil(FileAccess.modificationTime(of: "\(scene.module.image).memory"))
         let moment = timespec(tv_sec: time / 1_000_000_000, tv_nsec: time % 1_000_000_000)

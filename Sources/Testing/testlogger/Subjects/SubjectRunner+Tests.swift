@@ -1,5 +1,5 @@
-// The tests of whole commands: modules whose compiler and whose test image are shell scripts are linked and run, and the
-// exit status and what is printed are compared.
+// Tests whole commands. Shell scripts replace the compiler and the test image. The modules are linked and run, and the
+// exit status and the output are compared.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -36,7 +36,7 @@ extension SubjectRunner: SelfTesting {
             }
             + .each("testLeavesALiteralThatWasMet", metTests, named: \.name) { try testLeavesALiteralThatWasMet($0) }
             + .each("testFailsWhenAReportCannotBePrinted", ["--json", "--junit"], testFailsWhenAReportCannotBePrinted)
-            // On a busy machine.
+            // The limit allows for a busy machine.
             + .timeLimit(.seconds(300), ["testAcceptsWhatAllHaveMet": testAcceptsWhatAllHaveMet])
     }
 
@@ -188,13 +188,14 @@ extension SubjectRunner: SelfTesting {
         try expectBuild(scene, runs: "abc", "nothing is known")
         try expectBuild(scene, runs: "abc", "another description") { $0.target = "N" }
         expectEqual(try scene.outcome(), ["passed", "3 tests, 3 passed"], "by hand")
-        // A failure is none that anybody remembers as a pass.
+        // A failure isn't recorded as a pass.
         let failing = try Scene([("b", "again b || fail 1")])
         expectEqual(try failing.build().first, "failed")
         expectEqual(try failing.build(), ["passed"], "the second time")
     }
 
-    /// In a build and by hand, where the command line says nothing else; another file has all tests run again.
+    /// The options apply in a build and by hand, unless the command line overrides them. After a change of the file,
+    /// all tests run again.
     private static func testFollowsThePackagesOptions() throws {
         let scene = try Scene([("a", "echo a >> $0.log"), ("b", "echo b >> $0.log; fail 1"), ("c", "echo c >> $0.log")])
         try scene.write("--skip T.b\n", to: PackageOptions.fileName)
@@ -229,7 +230,7 @@ extension SubjectRunner: SelfTesting {
         expectEqual(found.filter { $0.contains("T.") }, ["passed T.a", failure, "failed T.b", "passed T.c"])
     }
 
-    /// What is said of a crash's reason is known although it went to the terminal, once.
+    /// The reason for a crash is known although the output went to the terminal, and it is printed only once.
     private static func testKnowsWhyItCrashedWithOutputOnTheTerminal() throws {
         let crash = "echo 'M/a.swift:3: Fatal error: no' >&2; kill -ILL $$"
         let passing = [("a", "")]
@@ -274,7 +275,7 @@ extension SubjectRunner: SelfTesting {
         ]
     }
 
-    /// Those of all repetitions.
+    /// The directories of all repetitions are kept.
     private static func testKeepsDirectoriesUntilTheNextRun() throws {
         let words = "d=$IN_CLASS_TEMPORARY/T.b; mkdir -p $d; : > $d/file; say \"directory\\t$d\"; fail 1"
         let scene = try Scene([("b", words)])

@@ -9,15 +9,15 @@ final class SubjectRunner {
     private let options: CommandLineOptions
     private(set) var status = ExitStatus.passed
     private(set) var tally = RunTally()
-    /// All tests of all modules, selected or not.
+    /// All tests of all modules, including the tests that aren't selected.
     private(set) var plan: [PlannedTest] = []
-    /// The tests that failed in the last run and are in no list any more.
+    /// The tests that failed in the last run and no longer exist.
     private(set) var goneFailures: Set<String> = []
     /// The errors of the selected lines.
     private(set) var lineMistakes: [String] = []
     /// The lines to print if no module has a test to run.
     private(set) var absences: [String] = []
-    /// The slowest tests that took longer than the limit of `--slow`, slowest first.
+    /// The tests that took longer than the limit of `--slow`, slowest first. Only the slowest are kept.
     private(set) var slowest: [TestResult] = []
     /// The fixes of literals and goldens, followed by the unchanged values that other tests expect.
     var fixes: [LiteralFix] { found + found.compactMap { $0.kept(if: met) } }
@@ -39,7 +39,7 @@ final class SubjectRunner {
         reports = RequestedReports(options, root: SubjectFinder.here.root)
     }
 
-    /// Writes the reports, also of a run that ended early.
+    /// Writes the reports, even if the run ended early.
     func finishReports(earlyReason: String?, nanoseconds: Int) {
         if options.run.isListing { return }
         do throws(SystemError) { try reports.finish(earlyReason: earlyReason, nanoseconds: nanoseconds) } catch {
@@ -62,7 +62,7 @@ final class SubjectRunner {
         }
     }
 
-    /// Prints the advice for a module whose tests can't run. Returns true if there is some.
+    /// Prints the advice for a module whose tests can't run. Returns whether the module has advice.
     private func advise(_ module: ModuleDescription) -> Bool {
         let isError = module.advice.contains(": error: ")
         guard !module.advice.isEmpty, !isError || options.marker != nil else { return false }
@@ -158,7 +158,7 @@ final class SubjectRunner {
             TestLogger.complain("\(what) \(error)")
             return add(.notRun)
         }
-        // An obstacle may exist only on this machine. On the machine that must run the tests, the variable is set.
+        // An obstacle may exist only on this machine. The variable is set on machines that must run the tests.
         var isError = TestLogger.isOn("IN_CLASS_TESTS_REQUIRED")
         if case .failed = error { isError = true }
         print(
@@ -186,7 +186,7 @@ final class SubjectRunner {
                 listFixes.append(fix)
             }
             show(event, on: terminal)
-            // In the order of the tests' own output, and before a test can end this process.
+            // Print in the order of the tests' own output, and before a test can end this process.
             if options.run.leavesOutput || event.isFailure { fflush(inclass_stdout()) }
         }
         if options.run.leavesProfiles { CoverageReport(module).begin() }
@@ -242,7 +242,7 @@ final class SubjectRunner {
     private func noteAbsence(_ module: ModuleDescription, _ plan: [PlannedTest], _ paths: PathStyle) {
         let name = name(of: module)
         let text = DiagnosticText(paths: paths)
-        // A build step only warns, because each step knows one module, and another module may have the selected tests.
+        // A build step only warns, because it knows one module, and another module may contain the selected tests.
         if let (place, what) = options.packageChoices.obstacle(in: plan, of: name, chosen: options.run.choice.testTypes)
         {
             absences.append(text.line(.error, at: place, what))

@@ -1,4 +1,4 @@
-// The package that the tests of whole commands run in: a module whose compiler and whose test image are shell scripts.
+// Creates the package for the tests of whole commands: a module whose compiler and test image are shell scripts.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -6,13 +6,13 @@ import InClassTesting
 import TestSupervision
 
 extension SubjectRunner {
-    /// A module of a package in a folder of its own, and the file that describes it.
+    /// A module of a package in a separate folder, and the file that describes the module.
     struct Scene {
         typealias ModuleChange = (inout ModuleDescription) -> Void
 
         var module = ModuleDescription()
         let description: String
-        /// The folder that the package is in.
+        /// The folder of the package.
         let folder: String
 
         init(_ tests: [TestRun.Script], opening: String = "") throws {
@@ -32,7 +32,7 @@ extension SubjectRunner {
             try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array("inclass_main".utf8), to: module.objects[0])
             try write("#!/bin/sh\ncp '\(script)' \"$3\"\n", to: "clang")
             chmod(module.clang, 0o755)
-            // Older than what is made of it, as what is compiled is.
+            // The source must be older than its object.
             let moment = timeval(tv_sec: 1_000, tv_usec: 0)
             utimes(module.sources[0], [moment, moment])
             try describe()
@@ -90,7 +90,7 @@ extension SubjectRunner {
             try write(lines.filter { !$0.1.isEmpty }.map { "\($0.0)\t\($0.1)\n" }.joined(), to: "M.inclass")
         }
 
-        /// Runs the command on this module; its status, and the lines it printed, without times and this folder.
+        /// Runs the command on this module. Returns its status and the printed lines, without times and this folder.
         private func run(_ words: [String], _ variables: [String: String]) throws -> [String] {
             let output = "\(folder)/output"
             fflush(nil)

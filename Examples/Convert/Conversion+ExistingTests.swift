@@ -1,4 +1,4 @@
-// The in-class tests of outputs that exist: additions, unchanged contents, and files that are never overwritten.
+// Tests conversions to existing outputs: rows are added, other contents stay, and no input is destroyed.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -51,7 +51,7 @@ extension Conversion {
         expectEqual(try cells(output), "1,1", "a database that was not there")
     }
 
-    /// Each value in a column of each type: the stored value is equal, or nothing was added.
+    /// Adds each value to columns of each type. Afterwards, the value is equal, or nothing was added.
     static func testAppendsExactly() throws {
         let types = ["", "INTEGER", "REAL", "TEXT", "BLOB", "NUMERIC", "BOOLEAN", "DATETIME"]
         let values = [
@@ -76,7 +76,8 @@ extension Conversion {
                     refusedCount += 1
                     continue
                 }
-                // Equal in value and, numbers aside, in type: with a column that keeps all on the right.
+                // The comparison uses a column without a type, which keeps the expected value. The values must be
+                // equal, and so must the types, except those of numbers.
                 var expected: SQLiteValue = .null
                 if value.hasPrefix("\"") {
                     expected = .text(String(value.dropFirst().dropLast()))
@@ -98,7 +99,7 @@ extension Conversion {
         expectGreaterThan(refusedCount, 20, "refused")
     }
 
-    /// A value that is added to a column is read back, or a warning names its place.
+    /// Reading returns the added value, or a warning with the place was printed.
     static func testWarnsAboutValuesChangedByColumns() throws {
         let directory = try temporaryDirectory()
         let (input, database, output) = ("\(directory)/in.json", "\(directory)/t.db", "\(directory)/out.json")
@@ -110,7 +111,7 @@ extension Conversion {
                 try write(json, to: input)
                 guard let warnings = try? run(input, database, "--append") else { continue }
                 try run(database, output)
-                // A real of the same value is the same number.
+                // A real and an integer with the same value count as equal.
                 let found = try text(output).replacing(".0,", with: ",")
                 expectTrue(found.hasPrefix(json) || !warnings.isEmpty, "\(json) in \(type): \(found), \(warnings)")
                 if values == ["false", "true"], type.uppercased().hasPrefix("BOOL") {
@@ -120,7 +121,7 @@ extension Conversion {
         }
     }
 
-    /// Two columns whose names are the same character, composed and decomposed.
+    /// The names of the two columns are the same character, with one and with two code points.
     static func testComparesColumnNamesByBytes() throws {
         let directory = try temporaryDirectory()
         let (input, database) = ("\(directory)/in.json", "\(directory)/t.db")
@@ -142,7 +143,7 @@ extension Conversion {
         expectThrows(StreamError.self, "the other") { try run(database, output, "--columns", "\u{E9}") }
     }
 
-    /// An output that is written in place would be read again.
+    /// Otherwise, the conversion would read its own output.
     static func testRefusesToOverwriteItsInput() throws {
         let directory = try temporaryDirectory()
         let path = "\(directory)/in"
@@ -218,7 +219,7 @@ extension Conversion {
         expectTrue(try connection(output).hasTable("g"), "the second virtual table")
     }
 
-    /// SQLite reads only the first statement in the schema's text of a table or an index.
+    /// SQLite reads only the first statement in the schema of a table or an index.
     static func testRunsNoHiddenSQLOfSchemas() throws {
         let directory = try temporaryDirectory()
         let (victim, database, output) = ("\(directory)/victim.db", "\(directory)/in.db", "\(directory)/out.db")

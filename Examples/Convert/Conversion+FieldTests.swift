@@ -1,4 +1,4 @@
-// The in-class tests of the fields of delimited text, and of `--types`.
+// Tests the conversion of delimited fields, and `--types`.
 
 #if DEBUG || IN_CLASS_TESTS
 import CSVStreaming
@@ -33,7 +33,7 @@ extension ConversionFieldTests: SelfTesting {
         return try Conversion.text(path)
     }
 
-    /// Texts that look like numbers, mostly with a spelling that no writer uses.
+    /// Texts that look like numbers. No writer spells most of them this way.
     private static let texts = [
         "12345e6", "1.10", "2.50", "-0", "+5", "00601", "1e5", "1E5", "1e-05", "1e+20", "0.00001", "1.0", "0.0", "-0.0",
         "-7", "2.5", "1234567890123456789", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
@@ -42,7 +42,7 @@ extension ConversionFieldTests: SelfTesting {
         "inf", "true", "false", "True", "null", "2001-01-31", " 1", "1 ", "x",
     ]
 
-    /// Texts of seven hexadecimal digits, including some like `1234e56`.
+    /// Returns texts of seven hexadecimal digits. Some look like `1234e56`.
     private static func hashes(_ count: Int) -> [String] {
         var random = TestRandom(seed: 7)
         let digits = Array("0123456789abcdef0123456789e")
@@ -72,7 +72,7 @@ extension ConversionFieldTests: SelfTesting {
         for ending in [".json", ".jsonl", ".plist", ".bplist", ".openstep", ".xml", ".db"] {
             let table = table(texts + hashes(300))
             let found = try converted(table, ending, ".csv")
-            // In a database the column has the type TEXT, and texts that look like numbers get quotes.
+            // The column of the database contains texts. Texts that look like numbers get quotes.
             guard ending == ".db" else {
                 expectEqual(found, table, ending)
                 continue
@@ -84,7 +84,7 @@ extension ConversionFieldTests: SelfTesting {
     private static func testKeepsSpellingOfNumbers() throws {
         for text in texts where !text.contains(",") {
             let literals = ["[{\"a\":\(text)}]", "[{\"a\":\"\(text)\"}]"]
-            // JSON has its own way to spell an exponent.
+            // JSON has its own spelling of exponents.
             for names in text.contains("e") ? [[".json"]] : [[".json"], [".plist", ".json"], [".db", ".json"]] {
                 let found =
                     try names.count == 1

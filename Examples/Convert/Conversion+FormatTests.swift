@@ -1,4 +1,4 @@
-// The in-class tests of conversions between any two formats, and of chosen tables, columns and records.
+// Tests conversions between any two formats, and the selection of tables and records.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -39,7 +39,7 @@ extension ConversionFormatTests: SelfTesting {
         return path
     }
 
-    /// What a command writes to a file with another ending, and its warnings.
+    /// Returns the output of a command for a file with another extension, and its warnings.
     private static func converted(
         _ input: String, to ending: String, _ options: String...
     ) throws -> (text: String, warnings: [String]) { try converted(input, to: ending, options) }
@@ -73,7 +73,7 @@ extension ConversionFormatTests: SelfTesting {
         "\"1e5\"",
     ]
 
-    /// Records with the same members each, and never null: what all formats have.
+    /// Records with the same members and without null. All formats support them.
     private static func testConvertsExactlyBetweenAllFormats() throws {
         var random = TestRandom(seed: 12)
         for first in endings {
@@ -90,7 +90,7 @@ extension ConversionFormatTests: SelfTesting {
                 let directory = try temporaryDirectory()
                 let steps = [["\(directory)/a.\(first)"], ["\(directory)/b.\(second)"], ["\(directory)/out.json"]]
                 let outcome = try Conversion.outcome(input, by: steps, Conversion.sorted)
-                // In a table true and false beside other values become numbers, which is said.
+                // In a table, true and false become numbers if the column has other values, and a warning is printed.
                 if case .warned(let words) = outcome, words.contains("true and false become 1 and 0") { continue }
                 let text = try Conversion.text(input)
                 expectEqual(outcome, .exact, "\(text) by \(first) and \(second)")
@@ -145,7 +145,7 @@ extension ConversionFormatTests: SelfTesting {
         expectEqual(named.text, "a\r\n1\r\n", "records with a name")
     }
 
-    /// What a database and a binary property list make of values that other formats do not have.
+    /// Checks values that only databases or binary property lists treat specially.
     private static func testKeepsUIDsAndWarnsAboutDates() throws {
         let typed = try file("in.openstep", "({d = <*D2001-01-01 00:00:01 +0000>;})")
         let database = try converted(typed, to: "db")
@@ -165,7 +165,7 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
-    /// What is spelled as a double is one, also where it has no fraction and where no double stands for it.
+    /// A number that is spelled as a double stays a double, even without a fraction or an exact double value.
     private static func testDoublesStayDoubles() throws {
         let input = try file("in.json", "[1.0,1e3,-0.0,1e20,9007199254740993.0,12345678901234567.0]")
         for ending in ["plist", "bplist", "openstep"] {
@@ -183,7 +183,7 @@ extension ConversionFormatTests: SelfTesting {
             ["$[0].b: numbers with a fraction or an exponent that are no doubles become integers"], "a database")
     }
 
-    /// The comments of property lists are named, once, at the place of the first.
+    /// A warning lists the comments of a property list once, at the place of the first comment.
     private static func testNamesCommentsOfPropertyLists() throws {
         let rows = [
             (
@@ -208,7 +208,7 @@ extension ConversionFormatTests: SelfTesting {
 
     // MARK: Columns and rows
 
-    /// The table that is asked for is the only one.
+    /// With `--table`, only the requested table is created.
     private static func testCreatesOnlyTheRequestedTable() throws {
         let directory = try temporaryDirectory()
         for (name, text) in [
@@ -322,7 +322,7 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
-    /// No record, one record and several records are a table.
+    /// A single record becomes a table like several records. A root without records becomes an empty table.
     private static func testConvertsXMLRecordsToTables() throws {
         let records = ["<p id='1'><n>Ada</n></p>", "<p id='2'><n>Bob</n><n/></p>", "<p id='3'><n>x</n></p>"]
         let lines = [#"{"@id":"1","n":"Ada"}"#, #"{"@id":"2","n":["Bob",""]}"#, #"{"@id":"3","n":"x"}"#]
@@ -363,7 +363,7 @@ extension ConversionFormatTests: SelfTesting {
             "\(found.warnings)")
     }
 
-    /// Records within a document, by their path.
+    /// Selects records inside a document by their path.
     private static func testSelectsRecordsByPath() throws {
         let feed =
             "<rss version='2.0'><channel><title>t</title><item><a>1</a></item><item><a>2</a></item></channel></rss>"
@@ -407,7 +407,8 @@ extension ConversionFormatTests: SelfTesting {
             "another delimiter for OUT")
     }
 
-    /// What is in a document and in no value is named, once, at the place of the first.
+    /// A warning lists the parts of a document that values don't contain. It appears once, at the place of the first
+    /// part.
     private static func testWarnsAboutLostPartsOfXML() throws {
         let namespace = "xmlns='http://www.w3.org/2005/xpath-functions'"
         let rows = [

@@ -1,4 +1,4 @@
-// The in-class tests of losses that a warning names, and of input that is not as standards have it.
+// Tests losses that a warning describes, and input that violates the standards.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -28,7 +28,7 @@ extension ConversionLossTests: SelfTesting {
         return path
     }
 
-    /// Returns the converted text and the warnings, or the error.
+    /// Returns the converted text and the warnings, or an empty text and the error.
     private static func converted(
         _ name: String, _ text: String, to ending: String, _ options: [String] = []
     ) throws -> (text: String, notes: [String]) {
@@ -89,7 +89,7 @@ extension ConversionLossTests: SelfTesting {
         }
     }
 
-    /// Text is the type that changes no field, unless all are numbers or all Booleans.
+    /// Text is the only type that keeps every field, unless all fields are numbers or all are Booleans.
     private static func testColumnsOfMixedFieldsBecomeText() throws {
         let rows = [
             ("00601\n10001\n2.5\n1e+20\n\ntrue", "TEXT '00601','10001','2.5','1e+20',NULL,'true'"),

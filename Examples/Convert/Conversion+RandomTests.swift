@@ -1,4 +1,4 @@
-// The in-class tests of conversions with values and tables drawn at random.
+// Tests conversions of random values and tables.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -6,7 +6,7 @@ import PlistStreaming
 import SQLiteStreaming
 
 extension Conversion {
-    /// Numbers that are the same in every run.
+    /// A generator of the same numbers in every run.
     private struct Generator {
         var state: UInt64
 
@@ -26,14 +26,14 @@ extension Conversion {
         "12345678901234567", "1.0",
     ]
 
-    /// Takes longer than other tests, since each case makes files.
+    /// This test takes longer than others, because each case creates files.
     static func testConvertsRandomValuesExactlyOrWarns() throws {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.json"
         var exactCount = 0
         for seed in 0..<40 as Range<UInt64> {
             var generator = Generator(state: seed)
-            // A few kinds of values for each case, so that many cases are of one kind.
+            // Each case draws from only a few values, so that many cases have values of one kind.
             let values = (0...generator.next(4)).map { _ in generator.pick(jsonValues) }
             let keys = ["a", "b", "A", "é", "rowid", ""].prefix(1 + generator.next(3) + generator.next(2))
             let rows = (0...generator.next(5)).map { _ in

@@ -1,5 +1,5 @@
-// The in-class tests of conversions as a whole: each pair of formats with the values that formats differ in, and with values
-// drawn at random. Every value is exact, refused with its place, or named by a warning.
+// Tests whole conversions: each pair of formats, with the values that formats treat differently and with random values.
+// Each result is exact, refused with its place, or described by a warning.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -8,7 +8,7 @@ import PlistStreaming
 import SQLiteStreaming
 
 extension Warnings {
-    /// The lines without the name of the file, where they have no place in it.
+    /// The lines. The name of the file is left out of lines without a place.
     var lines: [String] {
         lines(ofFile: "in").map { $0.hasPrefix("in: warning: ") ? String($0.dropFirst("in: warning: ".count)) : $0 }
     }
@@ -37,7 +37,7 @@ extension Conversion: SelfTesting {
         ]
     }
 
-    /// The result of a conversion.
+    /// The outcome of a conversion.
     enum Outcome: Equatable {
         case exact
         case warned(String)
@@ -59,7 +59,7 @@ extension Conversion: SelfTesting {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Runs the command, and returns its warnings.
+    /// Runs the command and returns its warnings.
     @discardableResult
     static func run(_ words: String...) throws -> [String] {
         let conversion = Conversion(try Arguments(words), isDurable: false)
@@ -68,9 +68,9 @@ extension Conversion: SelfTesting {
         return conversion.warnings.lines
     }
 
-    /// Converts a file there and back, and says what became of it.
+    /// Converts a file in several steps, and returns the outcome.
     ///
-    /// - Parameter read: Returns the contents to compare.
+    /// - Parameter read: Returns the text of a file that must be equal before and after the conversion.
     static func outcome(
         _ first: String, by steps: [[String]], _ read: (String) throws -> String
     ) throws -> Outcome {
@@ -94,7 +94,7 @@ extension Conversion: SelfTesting {
         return after == before ? .exact : .changed("\(before) became \(after)")
     }
 
-    /// JSON with its members in order.
+    /// Returns JSON with sorted members.
     static func sorted(_ path: String) throws -> String {
         var writer = JSONWriter(options: JSONWriterOptions(sortsKeys: true))
         try writer.readJSON(.file(path))
@@ -104,7 +104,7 @@ extension Conversion: SelfTesting {
 
     // MARK: From text
 
-    /// An array of rows, and what becomes of it in a table; as JSON and as lines it stays what it is.
+    /// Arrays of rows, and the outcomes of converting them to a table. JSON and JSON lines keep them unchanged.
     private static let rows: [(json: String, inATable: Outcome)] = [
         (#"[{"a":9007199254740993},{"a":-9007199254740993}]"#, .exact),
         (#"[{"a":9223372036854775807},{"a":-9223372036854775808}]"#, .exact),
@@ -150,7 +150,7 @@ extension Conversion: SelfTesting {
         (#"[{"a":9007199254740993.0}]"#, .changed("")),
     ]
 
-    /// Takes longer than other tests, since each step makes files.
+    /// This test takes longer than others, because each step creates files.
     private static func testConvertsExactlyOrWarnsOrRefuses() throws {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.json"
@@ -158,7 +158,7 @@ extension Conversion: SelfTesting {
             try write(json, to: input)
             let table = try outcome(input, by: [["\(directory)/t.db"], ["\(directory)/out.json"]], sorted)
             if case .changed = expected {
-                // A fraction of zero goes, the digits stay.
+                // The fraction zero is removed, but the digits stay.
                 expectEqual(try text("\(directory)/out.json"), #"[{"a":9007199254740993}]"#, json)
             } else {
                 expectEqual(table, expected, "\(json) in a table")
@@ -200,7 +200,7 @@ extension Conversion: SelfTesting {
         return connection
     }
 
-    /// All cells of all tables as SQL; text by its bytes, because SQL would truncate some texts.
+    /// Returns all cells of all tables as SQL. Text is written as bytes, because SQL would cut some texts.
     static func cells(_ path: String) throws -> String {
         try shown(path) { "CASE typeof(\($0)) WHEN 'text' THEN 'text ' || hex(\($0)) ELSE quote(\($0)) END" }
     }
@@ -308,7 +308,7 @@ extension Conversion: SelfTesting {
     private static func testComparesTableNamesByBytes() throws {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.db"
-        // The names of both parents are canonically equivalent, and one is the table's own.
+        // The names of the two parents are canonically equivalent, and one of them is the table itself.
         let (one, other) = ("\u{E9}", "e\u{301}")
         try connection(
             input,
@@ -337,7 +337,7 @@ extension Conversion: SelfTesting {
     }
 }
 
-/// The system's function, which has the name of one of the tests' own.
+/// Calls the system's `write`, because the tests have their own function with this name.
 func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }

@@ -1,5 +1,5 @@
-// One conversion: a reader for the one format, a writer for the other, and what joins them.
-// A new format adds a case to `read` and one to `write`; each reader then feeds each writer.
+// Runs one conversion by connecting the reader of one format to the writer of another. A new format needs a case in
+// `read` and one in `write`. Each reader can then send its values to each writer.
 
 import JSONStreaming
 import PlistStreaming
@@ -9,7 +9,7 @@ import SQLiteStreaming
 struct Conversion {
     let arguments: Arguments
     let warnings = Warnings()
-    /// A Boolean value that indicates whether the end waits for the disk.
+    /// A Boolean value that indicates whether the conversion waits until the output is on the disk.
     private let isDurable: Bool
 
     init(_ arguments: Arguments, isDurable: Bool = true) {
@@ -19,9 +19,9 @@ struct Conversion {
 
     // MARK: What is there
 
-    /// Checks that only files that the command line names are overwritten; reads a few bytes.
+    /// Checks that only the files that the command line names are overwritten. Reads a few bytes of the output.
     func check() throws(UsageError) {
-        // Errors of access are reported when the file is opened.
+        // Opening the file reports access errors.
         guard let place = try? OutputPlace(arguments.output) else { return }
         let output = arguments.output
         if arguments.to == .sqlite {
@@ -41,7 +41,8 @@ struct Conversion {
                 : "there is a file \(output), which is no database; use --replace")
     }
 
-    /// Checks that the input is not an output that is written in place instead of being replaced when it is complete.
+    /// Checks that the input isn't an output that is overwritten during the conversion, instead of being replaced at
+    /// its end.
     private func checkIsNotRead(_ place: OutputPlace) throws(UsageError) {
         if case .file = place, arguments.from != .sqlite, arguments.to != .sqlite { return }
         let input = arguments.input == "-" ? .descriptor(0) : try? OutputPlace(arguments.input)
@@ -51,7 +52,7 @@ struct Conversion {
 
     // MARK: Converting
 
-    /// Converts. The output appears when it is complete; after an error, it doesn't appear.
+    /// Converts the input. The output appears when it is complete. After an error, it doesn't appear.
     func run() throws(StreamError) {
         if arguments.to == .sqlite {
             let place = try OutputPlace(arguments.output)
@@ -94,7 +95,7 @@ struct Conversion {
 
     // MARK: To a database
 
-    /// Adds to the database that exists, in one transaction.
+    /// Adds to an existing database, in one transaction.
     private func append(to place: OutputPlace) throws(StreamError) {
         let header: [UInt8]
         do throws(StreamError) { header = try DatabaseInput.header(ofFile: arguments.output) } catch {
@@ -112,14 +113,14 @@ struct Conversion {
         try fill(arguments.output, isScratch: false)
     }
 
-    /// Puts all values of the input into a database, in one transaction.
-    /// - Parameter isScratch: True for a new file that only this process has.
+    /// Writes all values of the input to a database, in one transaction.
+    /// - Parameter isScratch: A Boolean value that indicates whether the file is new and only this process uses it.
     private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
         let database = try openDatabase()
         defer { database?.close() }
         let options = DatabaseCopy.options(.readWrite, isScratch: isScratch)
         let connection = try throwing(.cannotWrite, SQLiteConnection(path: path, options: options))
-        // Before the source, which it may have attached.
+        // Close it before the source, because the source may be attached to it.
         defer { try? connection.close() }
         if let database, arguments.query == nil {
             let names = try database.tableNames(only: arguments.table)
@@ -127,7 +128,7 @@ struct Conversion {
             if isScratch, arguments.table == nil { return try copy.copyAll() }
             try copy.attach()
             return try transaction(connection) { () throws(StreamError) in
-                // A table may come before a table that it refers to.
+                // A table may precede a table that it refers to.
                 try throwing(.cannotWrite, connection.run("PRAGMA defer_foreign_keys = ON"))
                 try add(names, by: copy)
             }
@@ -156,7 +157,7 @@ struct Conversion {
         }
     }
 
-    /// Copies the missing tables, and adds the rows of the others.
+    /// Copies the missing tables, and adds the rows of the other tables.
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
         if arguments.table == nil { try TableSource.warnOfViews(copy.source, warnings) }
         for name in names {

@@ -1,24 +1,24 @@
-// The command line of `convert`: one table of its options, and its mistakes.
+// The command line of `convert`: the table of its options, and the parser with its errors.
 
 import CSVStreaming
 import PlistStreaming
 
-/// A mistake on the command line.
+/// An error in the command line.
 struct UsageError: Error, Equatable {
     var message: String
 }
 
 /// The treatment of a database that already exists.
 enum ExistingOutput {
-    /// It stays, and nothing is converted.
+    /// The database stays, and nothing is converted.
     case keep
-    /// It is replaced as a whole, when the new one is complete.
+    /// The complete new database replaces the old file.
     case replace
-    /// Rows are added to its tables, and tables that it does not have.
+    /// Rows are added to the existing tables, and missing tables are added.
     case append
 }
 
-/// The command line, read.
+/// The parsed command line.
 struct Arguments {
     var input: String = ""
     var output: String = ""
@@ -33,17 +33,17 @@ struct Arguments {
     var columns: [String]?
     /// The path to the records in IN.
     var records: String?
-    /// The options of delimited text in IN; the dialect and the columns are set when it is read.
+    /// The options for delimited text in IN. The dialect and the columns are set when it is read.
     var csv = CSVReaderOptions(fieldType: .inferred)
     var delimiter: UInt8?
     var comment: UInt8?
-    /// The delimiter of OUT, if it isn't that of IN.
+    /// The delimiter of OUT, or nil for that of IN.
     var writtenDelimiter: UInt8?
     var hasNoHeader: Bool = false
     var existing: ExistingOutput = .keep
     var wantsHelp: Bool = false
 
-    /// The columns that are chosen where OUT is written, and not where IN is read.
+    /// The selected columns, if the writer of OUT selects them instead of the reader of IN.
     var writtenColumns: [String]? {
         let isChosen = from.isDelimited || from == .sqlite && query == nil
         return to.isDelimited && !isChosen ? columns : nil
@@ -51,7 +51,7 @@ struct Arguments {
 
     // MARK: Options
 
-    /// A condition on the formats, and the words of it for an error.
+    /// A condition on the formats, with its description for an error.
     private struct Need: Sendable {
         let words: String
         let isMet: @Sendable (Arguments) -> Bool
@@ -74,7 +74,7 @@ struct Arguments {
     /// An option of the command line.
     private struct Option {
         let name: String
-        /// The name of the value in the help, and its words for an error; nil without a value.
+        /// The name of the value in the help and its description for errors, or nil for an option without a value.
         let value: (name: String, words: String)?
         let need: Need?
         let help: String
@@ -102,7 +102,7 @@ struct Arguments {
             }
         }
 
-        /// An option whose value is a name of a list; the help shows one name.
+        /// Creates an option whose value is a name in a list. The help shows one of the names.
         static func choice<Value>(
             _ name: String, _ what: String, _ path: WritableKeyPath<Arguments, Value>, shown: String,
             _ values: [String: Value], needs need: Need? = nil, _ help: String
@@ -257,7 +257,7 @@ struct Arguments {
 
     // MARK: Reading
 
-    /// Reads the words after the command's name.
+    /// Parses the arguments after the command's name.
     init(_ words: [String]) throws(UsageError) {
         var paths: [String] = []
         var words = words[...]
@@ -299,14 +299,15 @@ struct Arguments {
 
     private mutating func setColumns(_ value: String) throws(UsageError) {
         let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        // Names of columns are compared by their bytes.
+        // Column names are compared by their bytes.
         guard Set(names.map { Array($0.utf8) }).count == names.count else {
             throw UsageError(message: "the option --columns names a column twice: \(value)")
         }
         columns = names
     }
 
-    /// Sets the type of the fields of a column, or of all that are not named.
+    /// Sets the type of the fields in a column. With `none`, sets the type of all columns without their own type to
+    /// text.
     private mutating func setType(_ item: Substring) throws(UsageError) {
         guard let sign = item.lastIndex(of: "=") else {
             guard item == "none" else {
@@ -347,7 +348,7 @@ struct Arguments {
 
     // MARK: Checking
 
-    /// Sets files and formats, and checks that they fit the options.
+    /// Sets files and formats, and checks that they match the options.
     private mutating func complete(
         _ paths: [String], _ needs: [(option: String, need: Need)]
     ) throws(UsageError) {

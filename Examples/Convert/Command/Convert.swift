@@ -1,28 +1,29 @@
-// The command `convert`: any format that we read to any that we write, in constant memory.
-// This file owns the run from arguments to exit status; Conversion does the work, Arguments reads the command line.
+// The command `convert`: converts any supported format to any other in constant memory. This file covers the run from
+// arguments to exit status. Conversion converts, and Arguments parses the command line.
 
 import PlistStreaming
 
 @main
 enum Convert {
-    /// The exit statuses, which scripts may rely on.
+    /// The exit statuses. Scripts may rely on them.
     enum Status {
         static let success: Int32 = 0
-        /// The input is bad, or reading or writing failed; no output was written.
+        /// The input is invalid, or reading or writing failed. No output was written.
         static let failure: Int32 = 1
-        /// The command line is wrong, or lacks an option for a database that exists; nothing was read.
+        /// The command line is invalid, or an option for an existing database is missing. No input was read.
         static let usage: Int32 = 2
     }
 
     static func main() {
-        // The limit of a file's size is then reported as an error of writing instead of ending the process.
+        // Exceeding the file size limit is then a write error and doesn't end the process.
         signal(SIGXFSZ, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// A Boolean value that indicates whether Swift's strings have the bytes of the command line.
+    /// A Boolean value that indicates whether the arguments are valid UTF-8, so that Swift's strings contain the same
+    /// bytes.
     private static var isCommandLineText: Bool {
-        // SAFETY: the system's arguments are as many strings as it says, and stay.
+        // SAFETY: The array contains as many strings as `argc` says, and they exist as long as the process.
         (0..<Int(CommandLine.argc)).allSatisfy { index in
             CommandLine.unsafeArgv[index].map { String(validatingCString: $0) != nil } ?? true
         }
@@ -59,9 +60,10 @@ enum Convert {
         }
     }
 
-    /// The error as a compiler words it, with the file it belongs to.
+    /// Returns the error in the form of a compiler's message, with the file that it concerns.
     ///
-    /// A writer that cannot write throws through the reader, which adds the place in the input; there is nothing there.
+    /// A write error is thrown through the reader, which adds the place in the input. The message leaves out that
+    /// place.
     private static func describe(_ error: StreamError, input: String, output: String) -> String {
         if error.kind == .cannotWrite {
             return "\(output == "-" ? "<stdout>" : output): error: \(error.message)"

@@ -1,13 +1,13 @@
 // The formats of the command and their names.
 
-/// A format that is read and written.
+/// A format that can be read and written.
 enum Format: String, CaseIterable {
     case json
     case jsonLines = "jsonl"
     case csv
     case tsv
     case sqlite
-    /// A property list of any form when it is read, in XML when it is written.
+    /// A property list, in any form when it is read and in XML when it is written.
     case propertyList = "plist"
     case binaryPropertyList = "bplist"
     case openStep = "openstep"
@@ -20,7 +20,7 @@ enum Format: String, CaseIterable {
         "openstep": .openStep, "strings": .openStep, "xml": .xml,
     ]
 
-    /// The format of a file by its ending; JSON for `-`, the standard streams.
+    /// Returns the format for a path by its extension, or JSON for `-`, which stands for the standard streams.
     init?(path: String) {
         if path == "-" {
             self = .json
@@ -32,11 +32,11 @@ enum Format: String, CaseIterable {
         self = format
     }
 
-    /// A Boolean value that indicates whether a document is any number of values, and not one.
+    /// A Boolean value that indicates whether a document contains any number of values instead of one.
     var isSequence: Bool { self == .jsonLines }
-    /// A Boolean value that indicates whether a document is JSON or a sequence of such.
+    /// A Boolean value that indicates whether a document is JSON or a sequence of JSON values.
     var isJSON: Bool { self == .json || self == .jsonLines }
-    /// A Boolean value that indicates whether a document is of records and fields.
+    /// A Boolean value that indicates whether a document consists of records and fields.
     var isDelimited: Bool { self == .csv || self == .tsv }
 }
 

@@ -1,19 +1,20 @@
-// The removal of a file, or a message, when a signal that can be caught ends the process.
+// Removes a file or prints a message when a signal ends the process, if the signal can be caught.
 
 /// The reaction to an interruption of the process.
 enum Interruption {
-    // A signal handler reads it; it is set while the handlers are not installed.
+    // The signal handlers read the path. It is only changed while no handler is installed.
     nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
-    /// The message if the file exists, which then stays.
+    /// The message to print if the file exists. In that case, the file stays.
     nonisolated(unsafe) private static var words: UnsafeMutablePointer<CChar>?
     /// The signals that a handler was installed for.
     nonisolated(unsafe) private static var caught: [Int32] = []
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
 
-    /// Removes a file when a signal ends the process, or no file. An ignored signal, as under `nohup`, stays ignored.
+    /// Removes a file when a signal ends the process. Nil stands for no file. An ignored signal, such as under `nohup`,
+    /// stays ignored.
     static func remove(_ file: String?) { install(file, nil) }
 
-    /// Prints a message when a signal ends the process, if a file exists then.
+    /// Prints a message when a signal ends the process, if a file exists at that time.
     static func say(_ words: String, ifThereIs file: String) { install(file, words) }
 
     private static func install(_ file: String?, _ text: String?) {
@@ -31,7 +32,7 @@ enum Interruption {
         }
     }
 
-    /// Reacts to a signal. Calls only functions that are allowed in a signal handler.
+    /// Handles a signal. Calls only functions that are allowed in a signal handler.
     private static func end() {
         guard let path else { return }
         guard let words else {
@@ -93,7 +94,7 @@ extension Interruption: SelfTesting {
                     let options = output(isNamed: isNamed)
                     guard let file = try? OutputFile(path: "\(directory)/out", options: options) else { return }
                     write(file.descriptor, "half", 4)
-                    // The thread of a test takes no signals.
+                    // The thread of a test blocks all signals.
                     var none = sigset_t()
                     sigemptyset(&none)
                     pthread_sigmask(SIG_SETMASK, &none, nil)

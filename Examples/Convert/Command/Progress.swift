@@ -1,9 +1,9 @@
-// A line on the terminal for work that takes long: how much, how fast. Nothing elsewhere, nothing for short work.
+// Shows the amount and speed of long work on the terminal. Nothing is shown for short work, or outside of a terminal.
 
-/// A line of progress on standard error, when that is a terminal.
+/// A progress line on standard error, if that is a terminal.
 final class Progress {
     private let isShown: Bool
-    /// The counted things; nil for bytes.
+    /// The unit of the count, or nil for bytes.
     private let unit: String?
     private let total: Int?
     private let start = ContinuousClock.now
@@ -17,7 +17,7 @@ final class Progress {
         isShown = isatty(STDERR_FILENO) == 1
     }
 
-    /// Counts bytes or other things, and shows the line at most ten times a second, from the first half second on.
+    /// Adds to the count. Updates the line at most ten times a second, after the first half second.
     func advance(by more: Int) {
         count += more
         guard isShown else { return }
@@ -35,7 +35,7 @@ final class Progress {
         isOnScreen = false
     }
 
-    /// The words of the line, such as `45 % of 1200 MB, 540 MB/s`, or `3000 rows, 1500 rows/s`.
+    /// Returns the text of the line, such as `45 % of 1200 MB, 540 MB/s`, or `3000 rows, 1500 rows/s`.
     static func line(_ count: Int, of total: Int?, _ unit: String? = nil, after elapsed: Duration) -> String {
         let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
         if let unit { return "\(count) \(unit), \(Int(Double(count) / max(seconds, 1e-9))) \(unit)/s" }

@@ -1,4 +1,4 @@
-// The C library, for all files of the command, and its standard error.
+// Imports the C library for all files of the command, and defines its output to standard error.
 
 #if canImport(Darwin)
 @preconcurrency @_exported import Darwin

@@ -1,9 +1,9 @@
-// The changes of a conversion: one line for each kind, with the place of the first.
+// Collects the warnings of a conversion: one line for each kind, with the place of its first occurrence.
 
 import PlistStreaming
 import StringTables
 
-/// The warnings of one conversion, in the order of their first places.
+/// The warnings of one conversion, in the order of their first occurrences.
 final class Warnings {
     private struct Warning {
         let words: String
@@ -13,10 +13,10 @@ final class Warnings {
     }
 
     private var warnings: [Warning] = []
-    /// Their words, by their bytes, since they name columns.
+    /// The known messages, compared by their bytes, because they contain names of columns.
     private var known = KeySet()
 
-    /// Adds a warning, or counts it when its words are known.
+    /// Adds a warning. If the message is known, increases its count.
     func add(_ words: String, at path: StreamPath? = nil, in position: StreamPosition? = nil, count: Int = 1) {
         let (isNew, index) = known.insert(words)
         if isNew {
@@ -26,7 +26,8 @@ final class Warnings {
         }
     }
 
-    /// A line for each, as compilers word it: `in.json: warning: $[3].a: what became of it (and 2 more)`.
+    /// Returns a line for each warning in the form of a compiler's message, such as `in.json: warning: $[3].a: message
+    /// (and 2 more)`.
     func lines(ofFile file: String) -> [String] {
         warnings.map { warning in
             var line = ""
@@ -39,7 +40,7 @@ final class Warnings {
         }
     }
 
-    /// A few of many names.
+    /// Returns the first names of a list, and the number of the others.
     static func list(_ names: [String]) -> String {
         let shown = names.prefix(3).joined(separator: ", ")
         return names.count > 3 ? "\(shown) and \(names.count - 3) more" : shown

@@ -1,5 +1,5 @@
-// From a database to a database: all of it page by page, or tables with their schema, so that no value passes through another
-// form.
+// Copies from a database to a database: either all of it page by page, or tables with their schema. No value is
+// converted to another form.
 
 import PlistStreaming
 import SQLiteStreaming
@@ -10,10 +10,10 @@ struct DatabaseCopy {
     let target: SQLiteConnection
     let warnings: Warnings
 
-    /// The options of a connection whose database gets tables.
+    /// Returns the options of the connection that tables are written to.
     static func options(_ access: SQLiteOptions.Access, isScratch: Bool) -> SQLiteOptions {
-        // A file that only this process has is deleted after an error, so it needs no journal. It is flushed to the disk at the
-        // end.
+        // If only this process uses the file, it is deleted after an error, so it needs no journal. It is written to
+        // the disk at the end.
         var options = SQLiteOptions(
             access: access, journalMode: isScratch ? .off : nil, synchronization: isScratch ? .off : nil,
             enforcesForeignKeys: !isScratch)
@@ -21,7 +21,7 @@ struct DatabaseCopy {
         return options
     }
 
-    /// Copies everything.
+    /// Copies the whole database.
     func copyAll() throws(StreamError) {
         do throws(SQLiteError) {
             let pageSize = Int(try source.connection.value("PRAGMA page_size")?.integer ?? 0)
@@ -38,11 +38,11 @@ struct DatabaseCopy {
         }
     }
 
-    /// Makes the source known to the connection of the target, before its transaction begins.
+    /// Attaches the source to the connection of the target. Call this function before the transaction of the target.
     func attach() throws(StreamError) {
         do throws(SQLiteError) {
             let encoding = try source.connection.value("PRAGMA encoding")?.text ?? "UTF-8"
-            // Only a database without tables takes it.
+            // Only a database without tables accepts the encoding.
             try target.execute("PRAGMA encoding = '\(encoding)'")
             let uri = SQLiteOptions.uri(ofFile: source.path, source.parameters)
             try target.run("ATTACH ? AS source", [uri])
@@ -51,7 +51,7 @@ struct DatabaseCopy {
         }
     }
 
-    /// Copies a table; returns false for a view or a virtual table.
+    /// Copies a table. Returns false for a view or a virtual table.
     func copyTable(_ name: String) throws(StreamError) -> Bool {
         do throws(SQLiteError) {
             guard try target.copyTable(name, fromSchema: "source") else { return false }
@@ -84,10 +84,11 @@ struct DatabaseCopy {
 }
 
 extension SQLiteConnection {
-    /// Returns whether the file has a table or view of a name: not one that is attached, nor SQLite itself, which has tables
-    /// such as `json_each` in every database.
+    /// Returns whether the file itself has a table or view with a name. Attached databases don't count, and neither do
+    /// SQLite's own tables, such as `json_each`, which every database has.
     func isInFile(_ table: String) throws(SQLiteError) -> Bool {
-        // SQLite has an index of its own for the columns. The table of all tables, which has no index, is searched only then.
+        // SQLite has an index for the columns. The table of all tables has no index, so it is only searched if columns
+        // exist.
         let columns = try value("SELECT 1 FROM pragma_table_info(?1, 'main') LIMIT 1", [table])
         if columns == nil { return false }
         let names =
@@ -96,7 +97,7 @@ extension SQLiteConnection {
     }
 }
 
-/// Returns the value of an expression, and throws its errors of SQLite as errors of a stream.
+/// Returns the value of an expression. Errors of SQLite are thrown as errors of a stream.
 @discardableResult
 func throwing<Value>(
     _ kind: StreamError.Kind, _ value: @autoclosure () throws(SQLiteError) -> Value
@@ -105,7 +106,8 @@ func throwing<Value>(
 }
 
 extension SQLiteError {
-    /// The error of one of two databases, as far as its code says which: what only writing meets is the output's.
+    /// The error of one of the two databases, as far as its code identifies it. Errors that only occur during writing
+    /// belong to the output.
     var blamed: StreamError {
         let isOfReading = [SQLiteResultCode.io.rawValue | 1 << 8, SQLiteResultCode.io.rawValue | 2 << 8]
             .contains(extendedCode.rawValue)

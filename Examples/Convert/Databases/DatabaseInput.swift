@@ -1,4 +1,4 @@
-// A database that is read: opened so that it leaves no files, and the names in its schema.
+// Opens a database for reading so that no files are left behind, and returns the names in its schema.
 
 import PlistStreaming
 import SQLiteStreaming
@@ -6,23 +6,24 @@ import SQLiteStreaming
 /// A database that is only read.
 final class DatabaseInput {
     let path: String
-    /// How SQLite opens it, also when it is attached to another connection.
+    /// The parameters of SQLite's URI. They also apply when the database is attached to another connection.
     let parameters: String
     let connection: SQLiteConnection
-    /// The index of a log that SQLite makes when it reads the log, and leaves.
+    /// The path of the index that SQLite creates when it reads a log, and leaves behind.
     private let index: String?
 
-    /// Opens a database in a transaction, so that all tables are of the same moment.
+    /// Opens a database in a transaction, so that all tables are read in the same state.
     ///
-    /// - Throws: `cannotRead`, or `invalidSyntax` for another file than a database.
+    /// - Throws: `cannotRead`, or `invalidSyntax` if the file isn't a database.
     init(path: String) throws(StreamError) {
         let header = try Self.header(ofFile: path)
-        // SQLite reads any file of a few bytes as a database without tables.
+        // SQLite opens any file of a few bytes as a database without tables.
         guard header.isEmpty || Self.isDatabase(header) else {
             throw StreamError(.invalidSyntax, "expected a SQLite database, found another file")
         }
         self.path = path
-        // SPEC: https://sqlite.org/fileformat2.html section 1.3: 2 says that there may be a write-ahead log.
+        // SPEC: https://sqlite.org/fileformat2.html section 1.3: the value 2 means that the database may have a
+        // write-ahead log.
         let isLogged = header.count > 18 && header[18] == 2
         (parameters, index) = isLogged ? Self.parameters(ofLogged: path) : ("mode=ro", nil)
         do throws(SQLiteError) {
@@ -42,21 +43,23 @@ final class DatabaseInput {
         }
     }
 
-    /// Says how to read a database with a write-ahead log without leaving files that were not there.
+    /// Returns the parameters for reading a database with a write-ahead log without leaving new files.
     ///
-    /// A reader makes the log and its index when they are missing, and only one that may write removes them at the end.
+    /// A reader creates the log and its index if they are missing. Only a reader that may write removes them at the
+    /// end.
     private static func parameters(ofLogged path: String) -> (String, index: String?) {
         let place = (try? OutputPlace(path)) ?? .missing(path: path)
         let file = if case .file(let path, _) = place { path } else { path }
         let (hasLog, hasIndex) = (access(file + "-wal", F_OK) == 0, access(file + "-shm", F_OK) == 0)
         if hasLog { return ("mode=ro", hasIndex ? nil : file + "-shm") }
         let mayWrite = access(file, W_OK) == 0 && access(OutputPlace.split(file).directory, W_OK) == 0
-        // Without a log, no process writes to the database. A process that begins to write is noticed if this one may write,
-        // too.
+        // Without a log, no process writes to the database. If this process may write, it notices when another process
+        // begins to write.
         return (mayWrite ? "mode=rw" : "immutable=1", nil)
     }
 
-    /// Closes the database, after all others of this process that read it, and removes what SQLite left.
+    /// Closes the database, and removes the files that SQLite left. Call this function after all other connections of
+    /// this process to the database are closed.
     func close() {
         guard (try? connection.close()) != nil, let index else { return }
         // SPEC: https://sqlite.org/fileformat2.html: each process that uses the database has a lock on these bytes. Without
@@ -74,7 +77,7 @@ final class DatabaseInput {
     /// Returns whether a file with these first bytes is a database.
     static func isDatabase(_ header: [UInt8]) -> Bool { header.starts(with: "SQLite format 3\0".utf8) }
 
-    /// The first bytes of a file.
+    /// Returns the first bytes of a file.
     static func header(ofFile path: String) throws(StreamError) -> [UInt8] {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
@@ -83,14 +86,14 @@ final class DatabaseInput {
         return try InputWithBeginning(FileSource(path: path), byteCount: 100).beginning
     }
 
-    /// The tables to convert: one that is asked for, or all.
+    /// Returns the tables to convert: the requested table, or all tables.
     func tableNames(only table: String?) throws(StreamError) -> [String] {
         guard let table else { return try throwing(.cannotRead, connection.tableNames()) }
         if try throwing(.cannotRead, connection.hasTable(table)) { return [table] }
         throw SQLiteError(.error, "no such table: \(table)").streamError(.cannotRead)
     }
 
-    /// The names of the views, triggers or indexes; of one table, or of all.
+    /// Returns the names of the views, triggers or indexes of one table, or of all tables.
     func names(of type: String, onTable table: String? = nil) throws(SQLiteError) -> [String] {
         let statement = try connection.prepare(
             "SELECT name FROM sqlite_schema WHERE type = ? AND tbl_name = coalesce(?, tbl_name) COLLATE NOCASE")

@@ -1,16 +1,18 @@
-// From values to a database with unknown tables and columns: finds the rows among the values, and their tables.
-// `RowTable` writes the rows.
+// Writes values to a database whose tables and columns aren't known in advance. This file finds the rows and tables
+// among the values. `RowTable` writes the rows.
 
 import JSONStreaming
 import PlistStreaming
 import SQLiteStreaming
 import StringTables
 
-/// A sink that makes tables: of an array of dictionaries one, of a dictionary of such arrays one for each.
+/// A sink that creates tables. An array of dictionaries becomes one table, and a dictionary of such arrays becomes
+/// several.
 final class DatabaseWriter: ValueSink {
     private let connection: SQLiteConnection
     private let warnings: Warnings
-    /// The table of the rows of an array, also if it is the only member of a dictionary; nil for `rows`, or its key.
+    /// The name of the table for the rows of an array, even if the array is the only member of a dictionary. Nil for
+    /// `rows`, or for the member's key.
     private let chosenTable: String?
     /// A Boolean value that indicates whether dictionaries at the root are rows.
     private let isSequence: Bool
@@ -18,23 +20,23 @@ final class DatabaseWriter: ValueSink {
     private let isOfFields: Bool
     /// The table of the current rows.
     private var table: RowTable?
-    /// The names of all tables that had rows, as SQLite compares them.
+    /// The names of all tables with rows, in the form that SQLite compares.
     private var names: Set<SQLiteName.Folded> = []
     /// The keys of the outermost dictionary.
     private var tableKeys = KeySet()
     /// The arrays without rows.
     private var emptyArrays: [String] = []
-    /// The number of open containers, and how many of them are around a row.
+    /// The number of open containers. `rowDepth` is the depth of the current row, or zero outside of rows.
     private var depth = 0
     private var rowDepth = 0
     private var isInTables = false
-    /// A Boolean value that indicates whether the array that is open, or was last, has rows.
+    /// A Boolean value that indicates whether the open array, or else the last array, has rows.
     private var hasRows = false
     private var tableName = ""
-    /// The text of an array or dictionary within a row.
+    /// The writer for the text of an array or dictionary inside a row.
     private var nested: JSONWriter?
     private var nestedDepth = 0
-    /// The names of the columns, if they are known before the rows.
+    /// The names of the columns, if they are known in advance.
     private var expectedColumns: [String] = []
 
     init(
@@ -48,7 +50,7 @@ final class DatabaseWriter: ValueSink {
         self.isSequence = isSequence
     }
 
-    /// Completes the last table.
+    /// Finishes the last table.
     func finish() throws(StreamError) {
         if names.isEmpty, !expectedColumns.isEmpty { try nextTable().expectColumns(expectedColumns) }
         if names.isEmpty {
@@ -71,7 +73,7 @@ final class DatabaseWriter: ValueSink {
         StreamError(.typeMismatch, "expected arrays of dictionaries, which are tables of rows; found \(found)")
     }
 
-    /// The table of the row that begins.
+    /// Returns the table of the next row.
     private func nextTable() throws(StreamError) -> RowTable {
         if let table, table.isNamed(name) { return table }
         try table?.finish()
@@ -136,7 +138,7 @@ final class DatabaseWriter: ValueSink {
         depth -= 1
     }
 
-    /// Begins an array or dictionary that is a value of a row, or one inside it.
+    /// Begins an array or dictionary inside a row. Returns false outside of rows.
     private func beginNested(isArray: Bool) throws(StreamError) -> Bool {
         guard isInRow else { return false }
         if nestedDepth == 0 { nested = .some(JSONWriter()) }
@@ -178,7 +180,7 @@ final class DatabaseWriter: ValueSink {
 
     override func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
         if nestedDepth > 0 {
-            // An error ends the conversion, and the text with it.
+            // An error ends the conversion, so the text isn't needed afterwards.
             guard var writer = nested.take() else { return }
             try scalar.send(to: &writer)
             nested = consume writer
@@ -201,7 +203,7 @@ final class DatabaseWriter: ValueSink {
                 "numbers with a fraction or an exponent that are no doubles become integers", at: table.place)
         case .real(let value) where !NumberText.hasDigits(of: text, value):
             warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: table.place)
-        // The table refuses other numbers.
+        // The table refuses all other numbers.
         default: break
         }
     }
@@ -211,7 +213,7 @@ final class DatabaseWriter: ValueSink {
             throw StreamError(
                 .unrepresentable, "expected a date of a finite number of seconds", path: table.place)
         }
-        // Unix time, which SQLite's date functions take.
+        // SQLite's date functions expect Unix time.
         let time = seconds + 978_307_200
         warnings.add("dates become numbers, seconds since 1970", at: table.place)
         if time - 978_307_200 != seconds { warnings.add("dates lose digits of their seconds", at: table.place) }
@@ -278,7 +280,7 @@ extension DatabaseWriterTests: SelfTesting {
     }
 
     private static func testAcceptsAnyKeyAsColumnName() throws {
-        // A quote with a combining mark is one character that is not a quote, and yet ends a name in SQL.
+        // A quote with a combining mark is another character in Swift, but it ends a name in SQL.
         let keys = [
             "a\"", "\"\u{301}); DROP TABLE temp.stage0; --", "x\"\u{20DD} INTEGER, \"y", "]'`--", "", "select",
             "e\u{301}", "é",
@@ -293,7 +295,7 @@ extension DatabaseWriterTests: SelfTesting {
             expectEqual(try connection.columns(ofTable: key).map(\.name), [key], "columns of \(key)")
         }
         expectEqual(try database(row.text).columns(ofTable: "rows").count, keys.count - 2, "columns of one table")
-        // Two keys that are canonically equivalent are two columns, and two tables.
+        // Two canonically equivalent keys are two columns, and two tables.
         let text = #"[{"e\u0301":1,"\u00e9":2}]"#
         let written = try json(try database(text), "SELECT * FROM rows")
         expectEqual(Array(written.utf8), Array("[{\"e\u{301}\":1,\"\u{E9}\":2}]".utf8), "equivalent keys")
@@ -301,7 +303,7 @@ extension DatabaseWriterTests: SelfTesting {
         expectEqual(try tables.tableNames().map { Array($0.utf8).count }, [3, 2], "equivalent tables")
     }
 
-    /// Takes a minute and more when each key is compared with all others of its row.
+    /// This test takes more than a minute if each key is compared with all others of its row.
     private static func testWritesWideRowsQuickly() throws {
         let row = "{" + (0..<1_900).map { "\"a key of some length \($0)\":\($0)" }.joined(separator: ",") + "}"
         let connection = try database("[" + Array(repeating: row, count: 20).joined(separator: ",") + "]")

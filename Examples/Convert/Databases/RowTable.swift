@@ -1,31 +1,31 @@
-// A table that gets rows, and the warnings about their values.
+// Writes rows to a table, and adds warnings about their values.
 
 import PlistStreaming
 import SQLiteStreaming
 
-/// A table that exists and gets more rows, or a new one with the columns that its rows need.
+/// An existing table that gets more rows, or a new table with the columns of its rows.
 ///
-/// In a table that exists, missing members get the defaults of their columns.
+/// In an existing table, missing members get the defaults of their columns.
 final class RowTable {
     let name: String
     private let connection: SQLiteConnection
-    /// The path of its array, for warnings and errors.
+    /// The path of the array with the rows, for warnings and errors.
     private let path: StreamPath
     private var writer: SQLiteTableWriter
     private let isNew: Bool
     private let isOfFields: Bool
-    /// The columns that the table has before the first row.
+    /// The columns of the table before the first row.
     private let columns: [SQLiteColumn]
     /// The column that SQLite sets to a number if it gets null.
     private let rowID: Int?
     private let warnings: Warnings
-    /// The rows with Booleans of each column of a new table, whose type is not known before the end.
+    /// For each column of a new table, the rows with Booleans. The type of the column isn't known until the end.
     private var booleans: [Int: (first: Int, count: Int)] = [:]
     private var rowCount = 0
     private var memberCount = 0
-    /// The number of rows that have each column.
+    /// The number of rows with a value for each column.
     private var counts: [Int]
-    /// The rows by the number of their members.
+    /// The rows, grouped by the number of their members.
     private var sizes: [Int: (first: Int, count: Int)] = [:]
 
     init(
@@ -52,7 +52,7 @@ final class RowTable {
         try writer.beginArray()
     }
 
-    /// The path of the value to come.
+    /// The path of the next value.
     var place: StreamPath { StreamPath(path.steps + writer.path.steps) }
 
     func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
@@ -76,7 +76,7 @@ final class RowTable {
 
     /// Writes the value of a member.
     ///
-    /// - Parameter isContainer: True for the JSON of an array or dictionary.
+    /// - Parameter isContainer: A Boolean value that indicates whether the value is the JSON of an array or dictionary.
     func write(_ scalar: borrowing StreamScalar, isContainer: Bool = false) throws(StreamError) {
         if isContainer { warn("arrays and dictionaries become text, their json") } else { check(scalar) }
         do throws(StreamError) {
@@ -92,7 +92,8 @@ final class RowTable {
         rowCount += 1
     }
 
-    /// Writes a field as the declared type of its column requires: as its text, or as the number that is its text.
+    /// Writes a field as a text or a number, depending on the declared type of its column. A number must keep the
+    /// field's text.
     private func writeField(_ scalar: borrowing StreamScalar) throws(StreamError) {
         let column = writer.column
         let affinity = columns[column].affinity
@@ -119,13 +120,13 @@ final class RowTable {
             warn("which is declared as numbers, fields such as 007 and 1.10 become their numbers", in: column)
             return
         }
-        // The column is set by now, unless it gets the text.
+        // The column changes after a number was written. Otherwise, write the text.
         if writer.column == column {
             try text.withUTF8Span { (text) throws(StreamError) in try writer.writeString(text) }
         }
     }
 
-    /// Adds a warning about a value that may come back as another one.
+    /// Adds a warning if reading may return another value.
     private func check(_ scalar: borrowing StreamScalar) {
         if isNew {
             if case .bool = copy scalar { booleans[writer.column, default: (rowCount, 0)].count += 1 }
@@ -150,7 +151,7 @@ final class RowTable {
 
     // MARK: The end
 
-    /// Ends the table, and adds the warnings about all of its rows.
+    /// Finishes the table, and adds the warnings about all of its rows.
     func finish() throws(StreamError) {
         do throws(StreamError) {
             try writer.endArray()
@@ -183,7 +184,8 @@ final class RowTable {
         }
     }
 
-    /// The error with the place in the input; a row that the table refuses is the input's fault, not the output's.
+    /// Returns the error with its place in the input. If the table refuses a row, the input is the cause, not the
+    /// output.
     private func located(_ error: StreamError) -> StreamError {
         let place = StreamPath(path.steps + (error.path?.steps ?? []))
         let code = error.sqliteError?.code

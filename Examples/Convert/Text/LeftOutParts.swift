@@ -1,8 +1,8 @@
-// The parts of an XML document that values don't have: counted while it is read, for one warning with the place of the first.
+// Counts the parts of an XML document that values don't contain, for one warning with the place of the first part.
 
 import XMLStreaming
 
-/// The numbers of the parts of an XML document that are left out.
+/// The counts of the parts of an XML document that are left out.
 struct LeftOutParts {
     enum Part: String, CaseIterable {
         case rootName = "the name of the root element"

@@ -1,4 +1,4 @@
-// The writers of all formats except databases.
+// Writes all formats except databases.
 
 import CSVStreaming
 import JSONStreaming
@@ -13,7 +13,7 @@ extension BinaryPlistWriter: TextWriter {}
 extension OpenStepPlistWriter: TextWriter {}
 extension XMLRepresentationWriter: TextWriter {}
 
-/// An output that values are written to in a format.
+/// An output in a text format.
 struct TextOutput {
     private let descriptor: Int32
     private let arguments: Arguments
@@ -38,7 +38,7 @@ struct TextOutput {
             let options = XMLPlistWriterOptions(dateFractions: .roundDown)
             try send(source, to: XMLPlistWriter(descriptor: descriptor, options: options))
         case .binaryPropertyList:
-            // UIDs are read as Apple's tools write them in XML, `{CF$UID: 5}`, and become UIDs again.
+            // Apple's tools write a UID as `{CF$UID: 5}` in XML. Such a dictionary becomes a UID again.
             let options = BinaryPlistWriterOptions(writesUIDs: true)
             try send(source, to: BinaryPlistWriter(descriptor: descriptor, options: options))
         case .openStep:
@@ -78,7 +78,8 @@ struct TextOutput {
         try sink.target.finish()
     }
 
-    // PERF: JSON to JSON three times as fast; the reader is specialized for the filter and the writer.
+    // PERF: Converting JSON to JSON is three times as fast, because the reader is specialized for the filter and the
+    // writer.
     private func sendJSON(_ source: TextSource) throws(StreamError) {
         var filter = GapFilter(JSONWriter(descriptor: descriptor, options: jsonOptions), arguments, warnings)
         try filter.begin()

@@ -1,4 +1,4 @@
-// The inputs: text in all formats, and databases. Each sends the same messages for every output.
+// Reads the inputs: text in all formats, and databases. For every output, an input sends the same messages.
 
 import CSVStreaming
 import JSONStreaming
@@ -7,23 +7,23 @@ import PropertyListFiles
 import SQLiteStreaming
 import XMLStreaming
 
-/// Something that sends messages, once.
+/// A source that sends its messages once.
 protocol ValueSource {
     func send(to sink: ValueSink) throws(StreamError)
 }
 
-/// A file or standard input, whose progress is shown while it is read.
+/// A file or standard input. Its progress is shown while it is read.
 private final class ReportedSource: ByteSource {
     private var input: ByteInput
     private let progress: Progress
 
-    /// Opens a file; `-` is standard input.
+    /// Opens a file, or standard input for `-`.
     init(_ path: String, _ progress: Progress) throws(StreamError) {
         input = path == "-" ? try DescriptorSource(0).open() : try FileSource(path: path).open()
         self.progress = progress
     }
 
-    /// Begins to read; can be called once.
+    /// Begins to read. Call this function only once.
     func open() -> ByteInput {
         ByteInput { (body) throws(StreamError) in
             try self.input.next { (chunk) throws(StreamError) in
@@ -34,7 +34,7 @@ private final class ReportedSource: ByteSource {
     }
 }
 
-/// A file or a stream in one of the formats that are read from the first byte to the last.
+/// A file or a stream in a format that is read from the first byte to the last.
 struct TextSource: ValueSource {
     private let file: ReportedSource
     private let arguments: Arguments
@@ -77,7 +77,7 @@ struct TextSource: ValueSource {
         }
     }
 
-    /// Sends JSON to a sink that the reader is specialized for.
+    /// Sends JSON to a sink. The reader is specialized for the sink's type.
     func sendJSON<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         defer { progress.finish() }
         var options = JSONReaderOptions(allowsMultipleValues: arguments.from.isSequence)
@@ -93,7 +93,7 @@ struct TextSource: ValueSource {
             "what \(arguments.to.rawValue) does not have is left out: \(words)", in: position(of: first))
     }
 
-    /// The place of a part of XML; nil for a stream, which cannot be read again.
+    /// Returns the place of a part of XML, or nil for a stream, which can't be read again.
     private func position(of place: XMLSourceRange) -> StreamPosition? {
         isRegular ? (try? place.position(in: .file(arguments.input))) ?? nil : nil
     }
@@ -126,7 +126,7 @@ struct TextSource: ValueSource {
 }
 
 extension Arguments {
-    /// The options for delimited text that is read.
+    /// The options for reading delimited text.
     var readerOptions: CSVReaderOptions {
         var options = csv
         options.dialect = dialect(delimiter: delimiter, comment: comment, of: from)
@@ -139,7 +139,7 @@ extension Arguments {
         return options
     }
 
-    /// The dialect of delimited text; the header is the same on both sides.
+    /// Returns the dialect of delimited text. The header is the same in IN and OUT.
     func dialect(delimiter: UInt8?, comment: UInt8? = nil, of format: Format) -> CSVDialect {
         let usual = UInt8(ascii: format == .tsv ? "\t" : ",")
         return CSVDialect(
@@ -172,7 +172,7 @@ struct TableSource: ValueSource {
         if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
     }
 
-    /// Sends one table as the array of its rows, several as a dictionary of arrays.
+    /// Sends one table as an array of its rows, or several tables as a dictionary of arrays.
     func send(to sink: ValueSink) throws(StreamError) {
         var sink = sink
         if let query = arguments.query { return try database.connection.query(query, into: &sink) }
@@ -185,7 +185,7 @@ struct TableSource: ValueSource {
             do throws(StreamError) {
                 try database.connection.query(table: name, into: &sink)
             } catch {
-                // An error of the sink already has the whole path.
+                // The errors of the sink already contain the whole path.
                 let isWhole = error.path?.steps.first == .key(name)
                 guard error.sqliteError == nil, let inner = error.path, !isWhole else { throw error }
                 throw StreamError(

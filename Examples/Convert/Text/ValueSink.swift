@@ -1,14 +1,14 @@
-// The sink of all readers. It is a class, so that each reader is compiled once instead of once for each writer.
+// Defines the sink of all readers. It is a class, so that each reader is compiled once instead of once for each writer.
 
 import PlistStreaming
 
-/// A sink that is called by reference; subclasses implement the messages.
+/// A sink that is called by reference. Subclasses implement the messages.
 class ValueSink: ScalarSink {
-    /// The meaning of a dictionary at the root for writers of one table.
+    /// The meaning of a root dictionary for a writer of a single table.
     enum RootDictionary {
         /// An ordinary value.
         case value
-        /// A container of the records, which are the array that is its only member.
+        /// A container whose only member is the array of the records.
         case records
         /// A container of the records, or an empty dictionary without records.
         case table
@@ -26,12 +26,12 @@ class ValueSink: ScalarSink {
     func expectColumns(_ names: [String]) throws(StreamError) {}
 }
 
-/// A writer with an end.
+/// A writer with a function that is called after the last message.
 protocol TextWriter: PlistSink, ~Copyable {
     mutating func finish() throws(StreamError)
 }
 
-/// A sink in front of a writer that warns about values that the writer's format doesn't have.
+/// A filter before a writer. It warns about values that the writer's format doesn't support.
 struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     private var writer: Writer
     /// The meaning of a dictionary at the root.
@@ -40,28 +40,31 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     private let format: Format
     /// A Boolean value that indicates whether the format has data and dates, but no null, and rounds numbers to doubles.
     private let isPropertyList: Bool
-    /// A Boolean value that indicates whether all records have the same members, so that a missing one becomes null.
+    /// A Boolean value that indicates whether all records have the same members, so that missing members become null.
     private let hasColumns: Bool
     private let warnings: Warnings
-    /// How the warnings call data.
+    /// A Boolean value that indicates whether the input is a database. In that case, warnings call data blobs.
     private let isOfDatabase: Bool
-    /// A Boolean value that indicates whether the records get a header only by the names of their members.
+    /// A Boolean value that indicates whether the header consists of the members' names, with no other source.
     private let needsNames: Bool
-    /// The progress for the rows of a database, whose number of bytes is unknown.
+    /// The progress of a database, counted in rows because the number of bytes is unknown.
     private let progress: Progress?
-    /// A Boolean value that indicates whether the elements of the array at the root, or of that of all records, are roots.
+    /// A Boolean value that indicates whether elements are sent as roots: the elements of the root array, or of the
+    /// array of all records.
     private let passesElements: Bool
     private var isInRootArray = false
-    /// A Boolean value that indicates whether the root is a dictionary whose only member is written without it.
+    /// A Boolean value that indicates whether the root is a dictionary whose only member is written without the
+    /// dictionary.
     private var isInRootMember = false
     private var rootMember: String?
     private var isBeginningArray = false
     private var path = MessagePath(keyLimit: 10_000)
-    /// A Boolean value that indicates whether the key of the value to come was not sent yet, since that may be null.
+    /// A Boolean value that indicates whether the key of the next value hasn't been sent yet, because the value may be
+    /// null.
     private var hasKey = false
-    /// The columns that are asked for.
+    /// The requested columns.
     private let columns: Set<[UInt8]>?
-    /// The members of the record that are columns, and those of the first one.
+    /// The number of members in the current record that are columns. `columnCount` is the number in the first record.
     private var memberCount = 0
     private var columnCount: Int?
 
@@ -77,15 +80,15 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         passesElements = arguments.to == .jsonLines
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
         columnCount = columns?.count
-        // The values of a sequence are the elements of one array.
+        // The values of a sequence become the elements of one array.
         isSequence = arguments.from.isSequence && arguments.records == nil
         if hasColumns { rootDictionary = .records }
     }
 
-    /// Begins before the first message.
+    /// Call this function before the first message.
     mutating func begin() throws(StreamError) { if isSequence { try beginArray() } }
 
-    /// Ends after the last message.
+    /// Call this function after the last message.
     mutating func finish() throws(StreamError) {
         if isSequence { try endArray() }
         progress?.finish()
@@ -139,7 +142,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         try writer.endDictionary()
     }
 
-    /// Begins a member of the root: the array that has the records.
+    /// Begins a member of the root: the array of the records.
     private mutating func beginRootMember() throws(StreamError) {
         let key = path.keyText
         guard rootMember == nil else {
@@ -243,13 +246,13 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     }
 }
 
-/// A sink that can get the meaning of a dictionary at the root.
+/// A sink whose meaning of a root dictionary can be set.
 protocol RootedSink: ScalarSink, ~Copyable {
     var rootDictionary: ValueSink.RootDictionary { get set }
 }
 
 extension RecordSelection: RootedSink where Target: ~Copyable {
-    /// An ordinary value, because the selected records are an array.
+    /// The dictionary is an ordinary value, because the selected records are an array.
     var rootDictionary: ValueSink.RootDictionary {
         get { .value }
         set {}

@@ -1,13 +1,14 @@
-// XML as values: the represented values of a document of `json-to-xml`, and the elements and attributes of any other document.
+// Sends XML as values: the represented values of a `json-to-xml` document, or the elements and attributes of any other
+// document.
 
 import PlistStreaming
 import XMLStreaming
 
-/// A sink of XML that sends the values of a document.
+/// A sink for XML that sends the values of a document.
 struct XMLValues: XMLSink, ~Copyable {
     private var messages: XMLRecordAdapter<ValueSink>
     private var representation: XMLRepresentationAdapter<ValueSink>
-    /// A Boolean value that indicates whether the document is a representation of values, once its root has come.
+    /// A Boolean value that indicates whether the document represents values, or nil before the root element.
     private var isRepresentation: Bool?
     private let arguments: Arguments
     private let warnings: Warnings
@@ -17,10 +18,10 @@ struct XMLValues: XMLSink, ~Copyable {
     /// The parts of the document that are left out.
     private(set) var leftOut = LeftOutParts()
 
-    /// Creates a sink before another one.
+    /// Creates a sink that sends its values to another sink.
     init(_ sink: ValueSink, _ arguments: Arguments, _ warnings: Warnings) {
         (self.arguments, self.warnings) = (arguments, warnings)
-        // A table has no place for the name of the root; that of its children is the table's.
+        // A table can't contain the name of the root. The name of the root's children becomes the name of the table.
         let isTable = arguments.to == .sqlite || arguments.to.isDelimited || arguments.to == .jsonLines
         hasRecords = isTable && arguments.records == nil
         let options = XMLObjectOptions(
@@ -62,7 +63,7 @@ struct XMLValues: XMLSink, ~Copyable {
         if isRepresentation == true { return try representation.endElement(tag) }
         let movedCount = messages.movedCount
         try messages.endElement(tag)
-        // The adapter counts repeated elements that lost their place at the end of their parent.
+        // The parent's end is needed to know whether repeated elements lost their place.
         leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
     }
 

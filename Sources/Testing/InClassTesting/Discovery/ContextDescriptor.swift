@@ -138,7 +138,7 @@ struct GenericSignature {
 func resolvedType(_ name: UInt, in context: UInt = 0, arguments: [UInt] = []) -> UInt? {
     typealias Resolve = @convention(c) (UInt, Int, UInt, UnsafePointer<UInt>?) -> UInt
     guard name != 0, let symbol = SystemSymbol.address(of: "swift_getTypeByMangledNameInContext") else { return nil }
-    // SAFETY: pointers and integers travel in the same registers in the Swift and the C convention.
+    // SAFETY: the Swift and the C convention pass pointers and integers in the same registers.
     let resolve = unsafeBitCast(symbol, to: Resolve.self)
     var length: UInt = 0
     while let byte = UnsafePointer<UInt8>(bitPattern: name + length)?.pointee, byte != 0 {

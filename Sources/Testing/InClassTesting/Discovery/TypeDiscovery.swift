@@ -28,7 +28,7 @@ enum TypeDiscovery {
     /// Call it on the main thread, because a conformance isolated to the main actor can't be used on other threads.
     /// - Complexity: O(number of conformance records in the image).
     static func testedTypes() -> (tested: [ConformingType], untestable: [UntestableType]) {
-        // SAFETY: the metadata of an existential type holds its protocols from the third word on.
+        // SAFETY: the third and following words of an existential type's metadata are its protocols.
         let ownDescriptor = unsafeBitCast((any SelfTesting).self as Any.Type, to: UnsafePointer<UInt>.self)[2]
         var tested: [ConformingType] = []
         var untestable: [UntestableType] = []
@@ -81,7 +81,7 @@ enum TypeDiscovery {
         }
     }
 
-    /// Numbers types with the same name in one module, `Helper` and `Helper#2`: private types of several files, for example.
+    /// Numbers types with the same name in one module, such as private types in several files: `Helper` and `Helper#2`.
     private static func number(_ types: inout [ConformingType]) {
         var counts: [String: Int] = [:]
         for index in types.indices {
@@ -91,7 +91,7 @@ enum TypeDiscovery {
         }
     }
 
-    /// Returns a type's name as in its source: without modules and without the marks of private types.
+    /// Returns the name of a type as in its source, without modules and without the discriminators of private types.
     static func displayName(_ type: Any.Type) -> String {
         var name = ""
         var component = ""
@@ -131,7 +131,8 @@ enum TypeDiscovery {
     }
 }
 
-/// Casts at run time, because the compiler considers this cast impossible: `Any.Type` to the metatype of a noncopyable type.
+/// Casts at run time. The compiler considers this cast from `Any.Type` to the metatype of a noncopyable type
+/// impossible.
 private func cast<Target>(_ value: Any, to target: Target.Type) -> Target? { value as? Target }
 
 // MARK: - In-class tests
@@ -182,7 +183,7 @@ private final class InheritedBelow: OwnList {}
 /// A type whose name is a raw identifier.
 private enum `Raw type` { struct `a.b` {} }
 
-/// A type in an extension of another module's.
+/// A type in an extension of a type from another module.
 extension Int { fileprivate struct Digit {} }
 
 extension TypeDiscovery: SelfTesting {

@@ -1,4 +1,4 @@
-// Expectations that a callback is called.
+// Expectations about the number of calls of a callback.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -40,7 +40,7 @@ public final class Confirmation: Sendable {
     }
 }
 
-/// Returns the numbers of a range as text for a failure.
+/// Returns the bounds of a range as text for a failure.
 private func text(of count: some RangeExpression<Int>) -> String {
     switch count {
     case let range as ClosedRange<Int> where range.count == 1: "\(range.lowerBound)"
@@ -159,7 +159,7 @@ enum ConfirmationTests: SelfTesting {
             await Task.yield()
             confirm()
         }
-        // Needs no await, and its result may be ignored.
+        // This call needs no `await`, and its result may be ignored.
         confirmation { call in
             call()
             return 1

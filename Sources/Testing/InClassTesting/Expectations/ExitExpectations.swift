@@ -1,4 +1,4 @@
-// Expectations about code that ends the process. The code runs in a forked child process, so that it may trap, abort or exit
+// Expectations about code that ends the process. The code runs in a forked child process, so it can trap, abort or exit
 // without ending the test.
 
 #if DEBUG || IN_CLASS_TESTS
@@ -7,7 +7,7 @@ internal import InClassTestingSystem
 
 /// The expected end of a process.
 public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
-    /// A trap of the Swift runtime: a failed precondition, `fatalError`, an index out of range, an overflow.
+    /// A trap of the Swift runtime: a failed precondition, `fatalError`, an index out of range, or an overflow.
     case trap
     /// A signal, such as `SIGABRT`.
     case signal(Int32)
@@ -16,7 +16,7 @@ public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
     /// Any signal, or a nonzero exit status.
     case failure
 
-    /// The condition in words.
+    /// A description of the condition.
     public var description: String {
         switch self {
         case .trap: "trap"
@@ -77,7 +77,7 @@ private func childEnd(of body: () -> Void) -> ExitCondition? {
     guard let issues = ChildIssues() else { return nil }
     defer { issues.free() }
     fflush(nil)
-    // The child has only the caller's thread. It runs the test's code and ends.
+    // The child has only the caller's thread. It runs the test's code, then ends.
     let process = Recorder.fork(into: issues)
     if process == 0 {
         LastWords.leaveToParent()

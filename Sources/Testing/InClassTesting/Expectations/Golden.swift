@@ -66,7 +66,7 @@ struct GoldenPlaces {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Returns whether a name can't lead out of its folder.
+    /// Returns whether a name stays inside its folder.
     private static func isInside(_ name: String) -> Bool {
         name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
             && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
@@ -181,7 +181,7 @@ struct TextDifference {
         return ("from character \(difference.place) …\(difference.got)…", "…\(difference.expected)…")
     }
 
-    /// Escapes all characters except ASCII.
+    /// Escapes all characters that aren't ASCII.
     private static func plain(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { text, scalar in
             text += scalar.isASCII ? "\(scalar)" : "\\u{\(String(scalar.value, radix: 16))}"
@@ -213,7 +213,7 @@ extension GoldenPlaces: SelfTesting {
             }
     }
 
-    /// Creates a folder with these files. A name that ends with a slash is a folder.
+    /// Creates a folder with these files. A name that ends with a slash creates a folder.
     private static func folder(_ files: [String: String]) throws -> String {
         let folder = try temporaryDirectory()
         for name in files.keys.sorted() {

@@ -1,4 +1,4 @@
-// Code that is known to fail.
+// Marks code that is known to fail.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -77,7 +77,7 @@ enum KnownIssueTests: SelfTesting {
             ),
             ("must happen", { withKnownIssue("tracked") {} }, ["expectation known issue \"tracked\" -"]),
             (
-                // The issue of the inner one doesn't count for the outer one.
+                // The issue of the inner call doesn't count for the outer call.
                 "must each happen", { withKnownIssue("outer") { withKnownIssue("inner") { fail("why") } } },
                 ["expectation  inner", "expectation known issue \"outer\" -"]
             ),

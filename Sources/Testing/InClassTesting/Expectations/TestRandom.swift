@@ -1,4 +1,4 @@
-// Random numbers for the tests of this package, the same in each run. Not part of the public API.
+// Random numbers for the tests of this package, the same in each run. They aren't part of the public API.
 
 #if DEBUG || IN_CLASS_TESTS
 

@@ -24,11 +24,11 @@ package func valueText(_ value: Any) -> String {
     case let type as Any.Type: text = withoutDiscriminators(String(describing: type))
     case let error as any Error: text = errorText(error)
     case let value?:
-        // CustomDebugStringConvertible comes first, because it describes `3.0`, `0.1` and `"x"` exactly. Text from custom
-        // descriptions, in strings and collections of them, stays unchanged, because a difference must be visible.
+        // CustomDebugStringConvertible comes first, because it describes `3.0`, `0.1` and `"x"` exactly. The text of
+        // custom descriptions stays unchanged, even in strings and collections, because a difference must be visible.
         let mirror = Mirror(reflecting: value)
         if mirror.displayStyle == .set {
-            // Hashing is random, but texts of two runs or two values must be comparable.
+            // Hashing is random, but the texts of two runs or two values must be comparable.
             text = "[\(mirror.children.map { valueText($0.value) }.sorted().joined(separator: ", "))]"
         } else if value is any CustomDebugStringConvertible {
             text = escaped(String(reflecting: value))
@@ -145,7 +145,7 @@ package func differenceNotes(got: Any, expected: Any) -> [String] {
     case (.dictionary, .dictionary):
         parts = entryParts(entries(gotMirror), entries(expectedMirror))
     case (.struct, .struct), (.class, .class):
-        // The only field says no more than the value.
+        // A single field shows no more than the value itself.
         if gotMirror.children.count > 1 {
             parts = zip(gotMirror.children, expectedMirror.children).map { one, other in
                 (".\(one.label ?? "?")", valueText(one.value), valueText(other.value))
@@ -218,7 +218,7 @@ private func elementParts(_ got: [String], _ expected: [String], unit: String, b
 
 /// Returns the lines of a text without their newlines. A final newline is followed by an empty line.
 func textLines(_ text: String) -> [String] {
-    // By bytes, because a carriage return and its newline are one character.
+    // Split at bytes, because a carriage return and its newline are one character.
     text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { String(Substring($0)) }
 }
 

@@ -80,7 +80,7 @@ enum TestDirectory {
         let path = environment("IN_CLASS_TEMPORARY") ?? "\(parent)/in-class-tests-\(getuid())-\(getpid())"
         if mkdir(path, 0o700) == 0 { return path }
         let reason = String(cString: strerror(errno))
-        // In a folder that is writable for all users, another user may already own this name.
+        // In a folder that is writable for all users, another user may own this name already.
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid() else {
             throw MissingError(description: "no directory \(path): \(reason)")

@@ -11,13 +11,13 @@ public struct TestResource: Sendable {
     /// The contents.
     public let bytes: [UInt8]
 
-    /// The contents as UTF-8 text, ill-formed sequences replaced.
+    /// The contents as UTF-8 text. Ill-formed sequences are replaced.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 /// Reads a resource of the tested module by name and extension.
 ///
-/// The name may hold folders that the target copies (`"images/small"`). Works from any working directory.
+/// The name may contain folders that the target copies (`"images/small"`). The function works in any working directory.
 /// - Throws: An error that ends the test, after recording an issue that names the searched path.
 public func resource(
     _ name: String, _ fileExtension: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column

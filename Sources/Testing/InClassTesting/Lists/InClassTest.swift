@@ -154,7 +154,7 @@ extension InClassTest: SelfTesting {
         expectEqual(issues.map(\.description), [#"got 1 instead of expected 2 for a\nb"#])
         expectEqual(issues.map(place), ["M/InClassTest.swift|\(#filePath)|\(line)|46"])
         expectEqual(await test { fail("not reached") }.run().map(\.description), ["not reached"])
-        // An error has no position. A caller that asks for one gets the caller's own position.
+        // An error has no position. If a caller requests one, it gets its own position.
         struct Refused: Error {}
         let thrown = try requireNotNil(await test { throw Refused() }.run().first, "issue")
         expectTrue(thrown.description.contains("Refused"))

@@ -72,7 +72,7 @@ extension FixtureTesting where Self: ~Copyable {
                 return try recordThrown(error, from: "testFixture()")
             }
             let end = testDetectsFixtureLeaks ? _end(of: instance) : nil
-            // The fixture is torn down before any error is thrown on.
+            // The fixture is torn down before an error is rethrown.
             var thrown: (any Error)?
             do {
                 try await instance.setUp()

@@ -2,7 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
-/// A test as it is listed: a function without parameters that may be asynchronous and may throw.
+/// A test in a list: a function without parameters that may be asynchronous and may throw.
 ///
 /// The function doesn't have to be `@Sendable`, because tests run one at a time. Methods aren't `@Sendable` in Swift 5 mode.
 public typealias TestBody = () async throws -> Void

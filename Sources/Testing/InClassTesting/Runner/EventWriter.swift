@@ -85,8 +85,8 @@ package struct EventWriter {
         }
     }
 
-    /// Waits until the supervisor ends this process. The supervisor notices that a test has closed the descriptor, after
-    /// which no event can be received.
+    /// Waits until the supervisor ends this process. If a test has closed the descriptor, the supervisor notices that
+    /// it can't receive any more events.
     private func waitForEnd() -> Never {
         while true { pause() }
     }

@@ -6,12 +6,12 @@
 
 internal import InClassTestingSystem
 
-/// The entry point that a test image is linked with.
+/// The entry point of a test image.
 ///
-/// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS PLAN`: the module to test, or an empty string for
-/// all but this one; the numbers of the descriptors that events go to and commands come from; and `unknown` if the
-/// supervisor wants to have the plan, `known` if it has it from another worker, or `FIRST:TYPE` if only tests of this type
-/// are to run, the first of which has this index.
+/// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS PLAN`. MODULE is the module to test, or an empty
+/// string for all modules except this one. EVENTS and COMMANDS are the numbers of the descriptors for events and
+/// commands. PLAN is `unknown` if the supervisor needs the plan, and `known` if another worker has sent it already.
+/// `FIRST:TYPE` selects only the tests of one type, and FIRST is the index of its first test.
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     ImageMain.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
@@ -32,7 +32,7 @@ enum ImageMain {
     // variables.
     nonisolated(unsafe) static var arguments: [String] = []
 
-    // SAFETY: see the list that contains the body.
+    // SAFETY: see TestSelectors, the list that contains the body.
     struct Test: @unchecked Sendable {
         var typeName: String
         var testName: String
@@ -45,12 +45,11 @@ enum ImageMain {
         var row: TestSelectors.TableRow?
         var body: TestBody
 
-        /// `Type.test`.
+        /// The name as `Type.test`.
         var name: String { "\(typeName).\(testName)" }
     }
 
-    /// Runs on the main thread and never returns: the tests run in a task, and the main queue goes on serving
-    /// whatever they need of the main actor.
+    /// Runs on the main thread and never returns. The tests run in a task, and the main queue serves the main actor.
     static func start(module: String, events: Int32, commands: Int32, plan: String) {
         // Children that a test starts must not hold the supervisor's pipes open.
         _ = fcntl(events, F_SETFD, FD_CLOEXEC)
@@ -73,8 +72,8 @@ enum ImageMain {
         }
     }
 
-    /// Runs one test for a debugger, in this process, with its own output, no time limit and no signal handler. Issues are
-    /// printed.
+    /// Runs one test for a debugger in this process, with its own output, without a time limit and without a signal
+    /// handler. Issues are printed.
     static func startDebugging(module: String, test name: String) -> Never {
         Recorder.connect(EventWriter(descriptor: -1))
         Recorder.printsIssues = true
@@ -107,7 +106,7 @@ enum ImageMain {
             fputs("this Swift runtime has no main queue to serve\n", inclass_stderr())
             _exit(70)
         }
-        // SAFETY: takes nothing and returns nothing; the same in the Swift and the C convention.
+        // SAFETY: a function without parameters and result is the same in the Swift and the C convention.
         unsafeBitCast(symbol, to: Drain.self)()
         _exit(70)  // the main queue is never done
     }
@@ -124,13 +123,14 @@ enum ImageMain {
         module.isEmpty ? name != "InClassTesting" : name == module
     }
 
-    /// Returns the index and the type in `FIRST:TYPE`, for which an array in `start` would be a leak.
+    /// Returns the index and the type in `FIRST:TYPE`. A leak check would report an array in `start`, so this is a
+    /// function.
     private static func part(of plan: String) -> (first: Int, type: Substring?) {
         let words = plan.split(separator: ":", maxSplits: 1)
         return words.count == 2 ? (Int(words[0]) ?? 0, words[1]) : (0, nil)
     }
 
-    /// Makes the lists of all types, or only of one, and announces what is in them.
+    /// Creates the lists of all types, or only of one type, and announces their tests.
     private static func announcePlan(module: String, isKnown: Bool, only typeName: Substring?) -> [Test] {
         let (types, untestable) = TypeDiscovery.testedTypes()
         var tests: [Test] = []
@@ -156,7 +156,8 @@ enum ImageMain {
     private static func add(_ tests: [Test], to writer: inout EventWriter) {
         var listNumber = -1
         var index = 0
-        // PERF: here and below `while` instead of `for` and `map`, which in a debug build take longer than their bodies.
+        // PERF: `while` instead of `for` and `map`, here and below. In a debug build, these take longer than their
+        // bodies.
         while index < tests.count {
             if tests[index].listNumber != listNumber {
                 let test = tests[index]
@@ -174,7 +175,7 @@ enum ImageMain {
 
     /// Adds the tests of a type's lists.
     ///
-    /// - Returns: Whether the lists contain tests.
+    /// - Returns: true if the lists contain tests.
     private static func add(_ tested: ConformingType, to tests: inout [Test]) -> Bool {
         func lists<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
             [(.unit, type.testSelectors)]

@@ -47,7 +47,7 @@ enum LastWords {
         prepareThread()
     }
 
-    /// Reports nothing in this process, a child that is expected to die. Its parent checks how it ends.
+    /// Disables reports in this process, a child that is expected to crash or exit. Its parent checks how it ends.
     static func leaveToParent() {
         isTestRunning = false
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] {
@@ -76,7 +76,7 @@ enum LastWords {
         isTestRunning = true
     }
 
-    /// Makes a timeout report the stack of the calling thread from now on.
+    /// Makes timeouts report the stack of the calling thread from now on.
     static func watchThread() {
         let thread = pthread_self()
         if preparedThread.map({ pthread_equal(thread, $0) == 0 }) ?? true {
@@ -86,7 +86,7 @@ enum LastWords {
         testThread = thread
     }
 
-    /// Records that the test has ended: a call of exit is now the worker's own.
+    /// Records that the test has ended. From now on, a call of exit comes from the worker itself.
     static func testEnds() { isTestRunning = false }
 
     // MARK: In handlers
@@ -118,7 +118,7 @@ enum LastWords {
     }
 
     private static func send(_ kind: StaticString, _ number: Int?, _ context: UnsafeMutableRawPointer? = nil) {
-        // The end of a child process that a test has forked is not the end of the test.
+        // A child process that a test has forked ends without ending the test.
         if getpid() != process { return }
         var count = 0
         func append(_ byte: UInt8) {

@@ -14,7 +14,7 @@ struct Lock: @unchecked Sendable {
         pthread_mutex_init(mutex, nil)
     }
 
-    /// Frees the lock. Call it when the lock isn't used any more.
+    /// Frees the lock. Call it after the last use of the lock.
     func destroy() {
         pthread_mutex_destroy(mutex)
         mutex.deallocate()

@@ -54,7 +54,7 @@ struct ProcessState {
         settings = Self.presentSettings()
     }
 
-    /// The size of the standard output, if it is a file without a name, which only testlogger creates.
+    /// The size of the standard output if it is a file without a name. Only testlogger creates such a file.
     var outputSize: Int? {
         var status = stat()
         guard fstat(output, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 0 else { return nil }
@@ -162,7 +162,7 @@ extension ProcessState: SelfTesting {
             return inclass_block(&signals, nil) == 0
         },
         Change(name: "limit") {
-            // Of open files on Linux, of processes on macOS.
+            // On Linux, 7 limits the number of open files, on macOS the number of processes.
             var limit = rlimit(rlim_cur: 100, rlim_max: 100)
             return setLimit?(7, &limit) == 0
         },
@@ -189,7 +189,7 @@ extension ProcessState: SelfTesting {
         unsafeBitCast($0, to: (@convention(c) (Int32, UnsafePointer<CChar>?) -> UnsafeMutablePointer<CChar>?).self)
     }
 
-    /// In a child process, whose state is its own.
+    /// Runs in a child process, because the change affects the whole process.
     private static func testSees(_ change: Change) throws {
         expectExit(.exit(7)) {
             var state = ProcessState()

@@ -25,7 +25,8 @@ package enum Recorder {
     private nonisolated(unsafe) static var failureCount = 0
     private nonisolated(unsafe) static var hasIssues = false
     private nonisolated(unsafe) static var skipReason: String?
-    /// A Boolean value that indicates whether issues are printed for a debugger's user instead of sent to a supervisor.
+    /// A Boolean value that indicates whether issues are printed for the user of a debugger, instead of sent to a
+    /// supervisor.
     // SAFETY: set once before anything runs.
     nonisolated(unsafe) static var printsIssues = false
     /// The positions of passed expectations and the paths of golden files that matched.
@@ -89,9 +90,9 @@ package enum Recorder {
         }
     }
 
-    /// Ends a test. The event is sent with the next one.
+    /// Ends a test. The event is sent together with the next event.
     ///
-    /// - Returns: Whether the test has failed, and whether any test has had an issue so far.
+    /// - Returns: Two Boolean values: one for a failure of the test, and one for an issue of any test so far.
     static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> (hasFailed: Bool, hadIssues: Bool) {
         lock.withLock {
             runningIndex = nil
@@ -229,7 +230,7 @@ package enum Recorder {
 
     /// Closes a known issue.
     ///
-    /// - Returns: Whether the known issue saw an issue or a skip.
+    /// - Returns: true if an issue or a skip occurred in the known issue.
     static func close(_ scope: Scope) -> Bool {
         lock.withLock {
             scope.isOpen = false
@@ -311,7 +312,7 @@ extension Recorder: SelfTesting {
         expectEqual(issues.map(\.knownReason), Array(repeating: "why", count: 20))
     }
 
-    /// Neither a sibling of its task nor a task that outlives it is part of a known issue.
+    /// A known issue includes neither a sibling of its task nor a task that outlives it.
     private static func testOtherTasksAreInNoScope() async {
         let (closed, close) = AsyncStream<Void>.makeStream()
         let (opened, open) = AsyncStream<Void>.makeStream()

@@ -4,11 +4,11 @@
 
 internal import InClassTestingSystem
 
-/// The loop of a worker, which reads commands and runs the tests that they name.
+/// The loop of a worker. It reads commands and runs the requested tests.
 final class TestLoop: @unchecked Sendable {
     // SAFETY: one task at a time uses the loop.
     private let tests: [ImageMain.Test]
-    /// The index of the first of them.
+    /// The index of the first test in `tests`.
     private let first: Int
     private var commands: CommandReader
     // PERF: in a debug build, the exclusivity check of an access takes longer than the access.
@@ -28,7 +28,7 @@ final class TestLoop: @unchecked Sendable {
 
     /// Runs tests until the supervisor closes the commands, or a test has changed the state of the process.
     ///
-    /// - Returns: true if a test has canceled the calling task. Call this again in a new task then.
+    /// - Returns: true if a test has canceled the calling task. Call the function again in a new task in this case.
     func run() async -> Bool {
         while let index = nextIndex() {
             let hasFailed = await run(tests[index - first], index)
@@ -65,7 +65,7 @@ final class TestLoop: @unchecked Sendable {
 
     /// Runs a test.
     ///
-    /// - Returns: whether it has failed.
+    /// - Returns: true if the test has failed.
     private func run(_ test: ImageMain.Test, _ index: Int) async -> Bool {
         Recorder.begin(index, outputStart: outputEnd)
         TestDirectory.testBegins(type: test.typeName, test: test.testName)
@@ -86,7 +86,7 @@ final class TestLoop: @unchecked Sendable {
         return hasFailed
     }
 
-    /// Monotonic time in nanoseconds.
+    /// The monotonic time in nanoseconds.
     private static var now: Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -101,8 +101,8 @@ private struct Command {
     var stopsAtFailure: Bool
 }
 
-/// Reads commands, one per line: `run`, or `try`, which stops at the first failure, and ranges of the plan, each as FIRST
-/// and END.
+/// Reads commands, one per line. A command is `run`, or `try`, which stops at the first failure. Ranges of the plan
+/// follow, each as FIRST and END.
 private struct CommandReader: ~Copyable {
     let descriptor: Int32
     private var pending: [UInt8] = []

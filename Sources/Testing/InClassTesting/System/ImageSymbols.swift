@@ -1,6 +1,6 @@
-// Finds the system functions that code of this image refers to, in the dynamic symbols of an ELF image.
+// Finds the system functions that the code of this image calls, in the dynamic symbols of an ELF image.
 //
-// On macOS and with musl nothing is read, and all settings are checked after every test.
+// On macOS and with musl, no symbols are read, and all settings are checked after every test.
 //
 // Sources: elf.h and link.h.
 
@@ -50,7 +50,7 @@ private struct SymbolTable {
 
     init?(imageStart: UInt) {
         func word<Value: FixedWidthInteger>(_ address: UInt, _: Value.Type) -> Int {
-            // SAFETY: inside the headers and tables of a loaded image.
+            // SAFETY: the address is inside the headers and tables of a loaded image.
             UnsafeRawPointer(bitPattern: address).map { Int(truncatingIfNeeded: $0.loadUnaligned(as: Value.self)) } ?? 0
         }
         guard imageStart != 0, word(imageStart, UInt32.self) == 0x464C_457F else { return nil }
@@ -80,7 +80,7 @@ private struct SymbolTable {
     }
 
     func name(at index: Int) -> UnsafePointer<CChar>? {
-        // SAFETY: below the count. Each symbol has 24 bytes and begins with the offset of its name.
+        // SAFETY: the index is below the count. Each symbol has 24 bytes and begins with the offset of its name.
         let offset = UnsafeRawPointer(bitPattern: symbols + UInt(index) * 24)?.load(as: UInt32.self) ?? 0
         return UnsafePointer(bitPattern: names + UInt(offset))
     }

@@ -1,8 +1,9 @@
-// The calls of a thread that a signal has interrupted.
+// Finds the call stack of a thread that a signal has interrupted.
 //
-// Sources: on macOS, `backtrace` finds no frame while a handler runs on a stack of its own (thread_stack_pcs.c of Apple's
-// Libc), so frame pointers are followed from the registers that the handler gets (sys/ucontext.h, mach/i386/_structs.h,
-// mach/arm/_structs.h). On Linux, `backtrace` passes from the handler's stack to that of the thread.
+// Sources: On macOS, `backtrace` finds no frame while a handler runs on a separate stack (thread_stack_pcs.c of Apple's
+// Libc). Instead, frame pointers are followed from the registers that the handler receives (sys/ucontext.h,
+// mach/i386/_structs.h, mach/arm/_structs.h). On Linux, `backtrace` continues from the handler's stack to the stack of
+// the thread.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -15,8 +16,8 @@ enum InterruptedThread {
 
     /// Writes a frame outside of any image, the interrupted instruction and the return addresses of its callers.
     ///
-    /// - Parameter context: the last argument of the signal's handler, which runs on the interrupted thread.
-    /// - Returns: the number of frames; nil if `backtrace` finds them.
+    /// - Parameter context: The last argument of the signal handler, which runs on the interrupted thread.
+    /// - Returns: The number of frames, or nil if `backtrace` can find them.
     static func writeFrames(_ context: UnsafeMutableRawPointer?, to frames: Frames, capacity: Int) -> Int? {
         #if canImport(Darwin)
         guard let registers = context?.assumingMemoryBound(to: ucontext_t.self).pointee.uc_mcontext?.pointee.__ss
@@ -26,14 +27,14 @@ enum InterruptedThread {
         #else
         let (instruction, first) = (registers.__rip, registers.__rbp)
         #endif
-        // The signal handler's caller, as `backtrace` finds it on Linux.
+        // The caller of the signal handler, as `backtrace` finds it on Linux.
         frames[0] = UnsafeMutableRawPointer(bitPattern: Int.max)
         frames[1] = UnsafeMutableRawPointer(bitPattern: UInt(instruction))
         var count = 2
         let top = UInt(bitPattern: pthread_get_stackaddr_np(pthread_self()))
         var lowest = top - UInt(pthread_get_stacksize_np(pthread_self()))
         var frame = UInt(first)
-        // SAFETY: a frame is two words, the caller's frame and the return address, inside the thread's stack.
+        // SAFETY: a frame consists of two words inside the thread's stack: the caller's frame and the return address.
         while count < capacity, frame >= lowest, frame <= top - 16, frame % 8 == 0,
             let words = UnsafePointer<UInt>(bitPattern: frame)
         {

@@ -1,8 +1,8 @@
 // Finds the Swift compiler's metadata records in memory.
 //
-// Sources: on Linux the runtime is asked (swift_enumerateAllMetadataSections, structure in
-// swift/stdlib/public/runtime/ImageInspectionELF.h); on macOS the images that dyld has loaded (mach-o/dyld.h,
-// mach-o/getsect.h), whose sections the compiler calls `__swift5_proto` and `__swift5_types` in `__TEXT`
+// Sources: On Linux, the runtime returns the sections (swift_enumerateAllMetadataSections, structure in
+// swift/stdlib/public/runtime/ImageInspectionELF.h). On macOS, they are in the images that dyld has loaded
+// (mach-o/dyld.h, mach-o/getsect.h). The compiler calls them `__swift5_proto` and `__swift5_types` in `__TEXT`
 // (swift/lib/IRGen/GenDecl.cpp).
 
 #if DEBUG || IN_CLASS_TESTS
@@ -12,7 +12,7 @@ import Darwin
 import MachO
 #endif
 
-/// The address ranges of the sections of all images: records of conformances, and of types.
+/// The address ranges of the sections of all images: the records of conformances and the records of types.
 struct MetadataSections {
     var conformances: [Range<UInt>] = []
     var types: [Range<UInt>] = []
@@ -25,13 +25,13 @@ struct MetadataSections {
         typealias Enumerate = @convention(c) (Visitor, UnsafeMutableRawPointer?) -> Void
         var found = MetadataSections()
         guard let symbol = SystemSymbol.address(of: "swift_enumerateAllMetadataSections") else { return found }
-        // SAFETY: the signature is the runtime's.
+        // SAFETY: this is the signature in the runtime.
         let enumerate = unsafeBitCast(symbol, to: Enumerate.self)
         withUnsafeMutablePointer(to: &found) { result in
             enumerate(
                 { sections, context in
-                    // The structure starts with a version, a base address and two unused words; then follow the
-                    // sections as pairs of start and length, protocols first, then conformances, then types.
+                    // The structure starts with a version, a base address and two unused words. The sections follow as
+                    // pairs of start and length: protocols first, then conformances, then types.
                     guard sections[0] >= 1, let found = context?.assumingMemoryBound(to: MetadataSections.self) else {
                         return true
                     }
@@ -49,7 +49,7 @@ struct MetadataSections {
         (0..<_dyld_image_count()).compactMap { image in
             guard let header = _dyld_get_image_header(image) else { return nil }
             var size: UInt = 0
-            // SAFETY: 64-bit images only, as on every supported system.
+            // SAFETY: every supported system has only 64-bit images.
             let start = header.withMemoryRebound(to: mach_header_64.self, capacity: 1) {
                 getsectiondata($0, "__TEXT", name, &size)
             }

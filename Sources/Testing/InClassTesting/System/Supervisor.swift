@@ -1,25 +1,25 @@
-// Ends this process when its supervisor has ended, because the supervisor can't do it then.
+// Ends this process after its supervisor has ended, because the supervisor can't end it any more.
 //
-// Sources: prctl(2), PR_SET_PDEATHSIG, for Linux. macOS has no such signal; there a thread looks whose child this
-// process is: one whose parent has ended is given to launchd (exit(3)).
+// Sources: prctl(2), PR_SET_PDEATHSIG, for Linux. macOS has no such signal, so a thread checks the parent of this
+// process. If a parent ends, launchd becomes the parent of its children (exit(3)).
 
 #if DEBUG || IN_CLASS_TESTS
 
 internal import InClassTestingSystem
 
 enum Supervisor {
-    /// Makes this process end with the process that started it.
+    /// Makes this process end together with the process that started it.
     static func endWithIt() {
         if inclass_end_with_parent(SIGKILL) == 0 { watch(getppid(), every: 100_000) }
     }
 
-    // SAFETY: written before the thread is started that reads them.
+    // SAFETY: the values are written before the thread that reads them starts.
     private nonisolated(unsafe) static var watched: (parent: pid_t, interval: UInt32) = (0, 0)
 
-    /// Checks at an interval in microseconds whether this process is still a child of its parent, in a separate thread.
+    /// Starts a thread that checks at an interval in microseconds whether this process is still a child of its parent.
     static func watch(_ parent: pid_t, every interval: UInt32) {
         watched = (parent, interval)
-        // Signals for a test must not be delivered to this thread.
+        // Signals for a test must not be delivered to the new thread.
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -35,7 +35,7 @@ enum Supervisor {
 
     private static func watch() -> Never {
         while getppid() == watched.parent { usleep(watched.interval) }
-        // Not with exit: the functions that tests have registered must not run any more.
+        // This isn't a call of `exit`, because the exit handlers of tests must not run any more.
         kill(getpid(), SIGKILL)
         _exit(1)
     }
@@ -47,7 +47,7 @@ enum Supervisor {
 extension Supervisor: SelfTesting {
     static var testSelectors: TestSelectors { ["testEndsWithItsParent": testEndsWithItsParent] }
 
-    /// A grandchild that watches its parent ends when the parent is killed, and not before.
+    /// A grandchild that watches its parent ends after the parent has been killed, but not before.
     private static func testEndsWithItsParent() {
         expectExit(.exit(7)) {
             var ends: [Int32] = [0, 0]

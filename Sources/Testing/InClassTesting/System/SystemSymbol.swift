@@ -1,5 +1,5 @@
-// Finds functions and variables of the C library and the Swift runtime by name at run time: symbols that Swift doesn't
-// import on every system, and symbols that the linker must not see.
+// Finds functions and variables of the C library and the Swift runtime by name at run time. Swift doesn't import some
+// of these symbols on every system, and the linker must not see others.
 //
 // Sources: dlfcn.h of each system, crt_externs.h of macOS.
 
@@ -22,9 +22,10 @@ enum SystemSymbol {
         dlsym(UnsafeMutableRawPointer(bitPattern: allImages), name)
     }
 
-    /// The path of this image, or "" if it is unknown, and its start in memory, or 0.
+    /// The path of this image and its start in memory. They are "" and 0 if they are unknown.
     static var image: (path: String, start: UInt) {
-        // SAFETY: dladdr's signature; its result is four words: the path, the start, and a symbol's name and address.
+        // SAFETY: this is dladdr's signature. Its result is four words: the path, the start, and a symbol's name and
+        // address.
         typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
         var owner: [UInt] = [0, 0, 0, 0]
         guard let symbol = address(of: "dladdr"),

@@ -26,8 +26,8 @@ final class Warnings {
         }
     }
 
-    /// Returns a line for each warning in the form of a compiler's message, such as `in.json: warning: $[3].a: message
-    /// (and 2 more)`.
+    /// Returns a line for each warning in the form of a compiler's message, such as
+    /// `in.json: warning: $[3].a: message (and 2 more)`.
     func lines(ofFile file: String) -> [String] {
         warnings.map { warning in
             var line = ""

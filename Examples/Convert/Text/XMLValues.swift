@@ -63,7 +63,7 @@ struct XMLValues: XMLSink, ~Copyable {
         if isRepresentation == true { return try representation.endElement(tag) }
         let movedCount = messages.movedCount
         try messages.endElement(tag)
-        // The parent's end is needed to know whether repeated elements lost their place.
+        // After the last child, it is known whether repeated children lost their place.
         leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
     }
 

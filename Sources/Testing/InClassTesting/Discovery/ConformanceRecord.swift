@@ -61,7 +61,7 @@ struct GenericParameter: Hashable, Comparable {
         let isNested = text.hasPrefix("qd")
         let parts = text.dropFirst(isNested ? 2 : 1).dropLast().split(
             separator: "_", omittingEmptySubsequences: false)
-        // The number 0 is written as an empty text, so each written number is one too small.
+        // The number 0 is written as an empty text, so each written number is smaller by one.
         let numbers = parts.compactMap { $0.isEmpty ? 0 : Int($0).map { $0 + 1 } }
         guard text.first == "q", text.last == "_", numbers.count == parts.count, parts.count == (isNested ? 2 : 1)
         else { return nil }

@@ -59,8 +59,8 @@ struct ContextDescriptor {
         var table = address + 44
         if flags & 1 << 29 != 0 { table += 4 }  // a reference to a resilient superclass
         switch flags >> 16 & 3 {
-        case 1: table += 12  // of its own, at run time
-        case 2: table += 4  // of another language
+        case 1: table += 12  // initialized at run time
+        case 2: table += 4  // of another language's class
         default: break
         }
         if flags & 1 << 31 != 0 {

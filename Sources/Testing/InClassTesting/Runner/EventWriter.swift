@@ -117,7 +117,7 @@ package struct EventWriter {
                 let count = write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
                 if count < 0, errno == EINTR { continue }
                 if count < 0, errno == EBADF { waitForEnd() }
-                if count <= 0 { return }  // nobody reads any more; the supervisor is gone
+                if count <= 0 { return }  // the supervisor has ended
                 sent += count
             }
         }

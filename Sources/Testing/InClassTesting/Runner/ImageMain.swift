@@ -108,7 +108,7 @@ enum ImageMain {
         }
         // SAFETY: a function without parameters and result is the same in the Swift and the C convention.
         unsafeBitCast(symbol, to: Drain.self)()
-        _exit(70)  // the main queue is never done
+        _exit(70)  // the main queue never ends
     }
 
     private static func plannedTests(module: String) -> [Test] {

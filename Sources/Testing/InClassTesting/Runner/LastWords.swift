@@ -32,10 +32,10 @@ enum LastWords {
     static func install(descriptor: Int32) {
         self.descriptor = descriptor
         process = getpid()
-        _ = (frames, line)  // made now, since handlers allocate nothing
+        _ = (frames, line)  // allocated now, because a handler must not allocate
         imageStart = SystemSymbol.image.start
         backtrace = SystemSymbol.address(of: "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
-        _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
+        _ = backtraceFrames()  // loads the unwinder, which a handler must not do
         let onStack = Int32(SA_ONSTACK)
         for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
             let once = onStack | Int32(bitPattern: UInt32(SA_RESETHAND))

@@ -106,7 +106,7 @@ extension LiteralFix {
         isGolden = true
     }
 
-    /// Returns a fix that keeps the current literal or golden. Returns nil unless a passed test has used the place.
+    /// Returns a fix that keeps the literal or golden, or nil unless an expectation at its place has passed.
     package func kept(if met: Set<String>) -> LiteralFix? {
         guard met.contains(isGolden ? path : call.text) else { return nil }
         var fix = self

@@ -1,4 +1,4 @@
-// Reads the JSON file that contains the compiler's output paths for each source. ModuleDescription tests it.
+// Reads the JSON file that contains the compiler's output paths for each source. The tests of ModuleDescription cover it.
 
 internal import InClassSystem
 

@@ -1,5 +1,5 @@
-// Records the sources of a module whose mutants have all been tried, with the times of their last writes. `--mutants
-// --changed` leaves these sources out.
+// Records the sources of a module whose mutants have all been tried, with the times of their last writes.
+// `--mutants --changed` leaves these sources out.
 
 package struct TriedSources {
     /// The path of the record. It is next to the products, which the build, the plugin and your own runs share.

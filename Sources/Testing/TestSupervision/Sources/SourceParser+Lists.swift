@@ -38,8 +38,8 @@ extension SourceParser {
     /// Reads the entries of an expression: literals, literals with a limit and tables, joined by `+`. Any other
     /// expression makes the list not literal, but literals inside it are still read.
     ///
-    /// - Parameter isOfLists: a Boolean value that indicates whether the values of a literal are lists, as in `["slow":
-    ///   [...], "network": [...]]`.
+    /// - Parameter isOfLists: a Boolean value that indicates whether the values of a literal are lists, as in
+    ///   `["slow": [...], "network": [...]]`.
     private func read(_ range: Range<Int>, into list: inout WrittenList, isOfLists: Bool = false) {
         var (index, innerCount) = (range.lowerBound, 0)
         func add(_ entry: ListedTest) {

@@ -2,8 +2,8 @@
 //
 // Sources: For Linux, the linker's arguments in `swiftc -v`. For macOS, the arguments of SwiftPM and the driver:
 // swift-driver's DarwinToolchain+LinkerSupport.swift (SDK, `-L` of the toolchain and of the SDK for libraries that are
-// named in objects, the `-rpath` of the system's Swift), and SwiftPM's ProductBuildDescription.swift (`-alias
-// _NAME_main _main`, the `-rpath` of the library for Span). ld(1) and `clang --help` for the options themselves.
+// named in objects, the `-rpath` of the system's Swift), and SwiftPM's ProductBuildDescription.swift
+// (`-alias _NAME_main _main`, the `-rpath` of the library for Span). ld(1) and `clang --help` for the options themselves.
 
 struct LinkOptions {
     var system: TargetSystem

@@ -1,4 +1,4 @@
-// Escapes for the scalars of a text.
+// Replaces scalars of a text, for example with escapes.
 
 extension String {
     /// Returns the text with replacements for some scalars. Scalars with the replacement nil stay.

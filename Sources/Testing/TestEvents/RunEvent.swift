@@ -1,5 +1,5 @@
 // The events that a supervisor sends to reports: the worker's events with their test, a source position for every issue, and
-// the output of a test. Every report is a fold over these events.
+// the output of a test. Every report is computed from these events.
 
 /// A position in a source file.
 package struct SourcePlace: Equatable, Hashable, Sendable {

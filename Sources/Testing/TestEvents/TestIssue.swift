@@ -1,4 +1,4 @@
-// Defines an issue of a test as events and reports contain it.
+// Defines an issue of a test, in the form of events and reports.
 
 /// An issue of a test.
 package struct TestIssue: Equatable, Sendable {

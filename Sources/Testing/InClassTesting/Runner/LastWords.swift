@@ -1,4 +1,4 @@
-// The crash handler of a worker: reports the signal or the call of exit that ends the worker, with the return addresses. All
+// The crash handler of a worker. It reports the signal or the exit call that ends the worker, with the return addresses. All
 // handlers run on an alternate stack, with memory that was allocated before.
 
 #if DEBUG || IN_CLASS_TESTS

@@ -1,27 +1,27 @@
-// The memory of a module's last run, a file next to the build's products: the failed tests, the times of slow tests, the kept
-// temporary directories and the time of the run. The build, the plugin and other runs share it, although each of them
-// has its own image.
+// Stores a module's last run in a file next to the build's products: the failed tests, the times of slow tests, the
+// kept temporary directories and the time of the run. The build, the plugin and other runs share the file, although
+// each of them has its own image.
 
 import TestEvents
 
 struct LastRun: Equatable {
-    /// The least time of a test that is remembered, in nanoseconds.
+    /// The shortest recorded time of a test, in nanoseconds.
     static let slowTime = 1_000_000
 
-    /// The names of the tests that failed.
+    /// The names of the failed tests.
     var failed: Set<String> = []
     /// The times of slow tests in nanoseconds, by name.
     var times: [String: Int] = [:]
-    /// The temporary directories of tests that failed.
+    /// The temporary directories of failed tests.
     var keptDirectories: [String] = []
     /// The paths of sources with tests that have not run since the source changed.
     var changed: Set<String> = []
-    /// A Boolean value that indicates whether there was a run before.
+    /// A Boolean value that indicates whether an earlier run has been recorded.
     var isThere = false
 
     init() {}
 
-    /// Reads the memory of a module's last run.
+    /// Reads the record of a module's last run.
     init(_ module: ModuleDescription) {
         let times = Self.paths(module).compactMap { path in
             FileAccess.modificationTime(of: path).map { (path: path, time: $0) }
@@ -33,7 +33,8 @@ struct LastRun: Equatable {
         }
         self.init(text: String(decoding: bytes, as: UTF8.self))
         isThere = true
-        // Sources of the same time have changed during or after the run, because the clock of files has steps of milliseconds.
+        // If a source has the same time, it was changed during or after the run, because file times have steps of
+        // milliseconds.
         changed.formUnion(module.sources.filter { FileAccess.changeTime(of: $0) ?? 0 >= time })
     }
 
@@ -50,7 +51,7 @@ struct LastRun: Equatable {
         }
     }
 
-    /// The times of the slow tests of a plan by index.
+    /// Returns the times of a plan's slow tests by index.
     func times(in plan: [PlannedTest]) -> [Int: Int] {
         if times.isEmpty { return [:] }
         var known: [Int: Int] = [:]
@@ -58,7 +59,7 @@ struct LastRun: Equatable {
         return known
     }
 
-    /// Replaces the memory of the tests that a new run has run.
+    /// Replaces the record of the tests in a new run.
     ///
     /// - Parameters:
     ///   - ran: the names of these tests, or nil if the run has run all tests.
@@ -73,7 +74,7 @@ struct LastRun: Equatable {
         times.merge(newTimes) { $1 }
     }
 
-    /// Stores the memory. An error is ignored, because the next run works without the memory, too.
+    /// Stores the record. An error is ignored, because the next run works without the record, too.
     func store(for module: ModuleDescription) {
         for path in Self.paths(module) where (try? FileAccess.write(Array(text.utf8), to: path)) != nil { return }
     }
@@ -86,7 +87,7 @@ struct LastRun: Equatable {
         return lines.joined()
     }
 
-    /// The possible paths of the memory: next to the products, or next to the image if a sandbox requires it.
+    /// Returns the possible paths of the file: next to the products, or next to the image if a sandbox requires it.
     private static func paths(_ module: ModuleDescription) -> [String] {
         let shared =
             module.bundleFolder.isEmpty || module.module.isEmpty

@@ -1,10 +1,10 @@
-// The order of the selected tests.
+// Determines the order of the selected tests.
 
 import TestEvents
 
 enum RunOrder {
-    /// Puts the tests that are most likely to fail first: those that failed last time, then those whose sources have
-    /// changed since; otherwise the order stays.
+    /// Returns the tests in the order of their likelihood to fail: first those that failed in the last run, then those
+    /// whose sources have changed since. Otherwise, the order stays.
     static func urgentFirst(_ indices: [Int], plan: [PlannedTest], lastRun: LastRun, sources: TestedSources)
         -> [Int]
     {

@@ -1,4 +1,4 @@
-// Random numbers for orders that can be repeated.
+// Generates random numbers for orders that can be repeated.
 
 /// A generator with a seed, SplitMix64.
 package struct SeededGenerator: RandomNumberGenerator {

@@ -1,4 +1,4 @@
-// The known name that is most similar to an unknown name.
+// Finds the known name that is most similar to an unknown name.
 
 /// Returns `; did you mean 'x'?` with the known name that is most similar to an unknown name, or an empty string if no name is
 /// similar.
@@ -10,7 +10,7 @@ package func suggestion(for name: String, among known: [String]) -> String {
     return "; did you mean '\(nearest.name)'?"
 }
 
-/// The Levenshtein distance.
+/// Returns the Levenshtein distance of two texts.
 func editDistance(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var row = Array(0...other.count)
     for (index, byte) in one.enumerated() {
@@ -38,7 +38,7 @@ extension SuggestionTests: SelfTesting {
     }
 
     private static func testNamesTheNearestKnown() {
-        // Two letters of a short name may be wrong, a third of a long one.
+        // Two letters of a short name may differ. A third may differ in a long name.
         let rows = [
             ("ab", "b", true), ("abc", "", false), ("xy", "ab", true), ("xyz", "abc", false),
             ("abcdefgh", "abcdexxx", false),

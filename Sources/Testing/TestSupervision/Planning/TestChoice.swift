@@ -1,9 +1,10 @@
-// The selection of tests.
+// Selects the tests to run.
 
 internal import InClassSystem
 import TestEvents
 
-/// A pattern for names of tests: a POSIX extended regular expression that matches a part of `Type.test`, or a whole name.
+/// A pattern for names of tests: a POSIX extended regular expression that matches a part of `Type.test`, or a whole
+/// name.
 package final class TestPattern: @unchecked Sendable {
     /// The pattern as in the command line.
     package let text: String
@@ -39,7 +40,7 @@ package final class TestPattern: @unchecked Sendable {
     var isExact: Bool { expression == nil }
 
     package func matches(_ test: PlannedTest) -> Bool {
-        // Swift Testing separates types and tests by a slash.
+        // Swift Testing separates types and tests with a slash.
         let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
         return names.contains(where: matches)
     }
@@ -57,7 +58,7 @@ package struct PatternError: Error, Equatable, CustomStringConvertible {
     package var description: String { "'\(pattern)' is not a regular expression: \(reason)" }
 }
 
-/// A line of a source file, as `Sources/Stack.swift:42`.
+/// A line of a source file, such as `Sources/Stack.swift:42`.
 package struct ChosenLine: Equatable, Sendable {
     /// An absolute path, or the end of a path.
     package var path: String
@@ -81,7 +82,7 @@ package struct ChosenLine: Equatable, Sendable {
     /// Returns whether the line is in the source with an absolute path.
     package func names(_ source: String) -> Bool { Self.path(path, names: source) }
 
-    /// Returns whether the line is in a range of lines of a source.
+    /// Returns whether the line is in the given range of lines of a source.
     func isIn(_ source: String, _ first: Int, _ last: Int) -> Bool {
         first <= line && line <= last && names(source)
     }
@@ -91,7 +92,8 @@ package struct ChosenLine: Equatable, Sendable {
     }
 }
 
-/// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.
+/// The selection of tests: tests of the given types that match a filter and no exclusion. Without filters, all tests
+/// match.
 package struct TestChoice: Sendable {
     package var testTypes: [String] = []
     package var filters: [TestPattern] = []
@@ -100,9 +102,9 @@ package struct TestChoice: Sendable {
     package var lines: [ChosenLine] = []
     /// The names of the tests that may run, or nil for no restriction.
     package var names: Set<String>?
-    /// A Boolean value that indicates whether only tests run that failed in the last run.
+    /// A Boolean value that indicates whether only tests that failed in the last run are selected.
     package var isFailedOnly = false
-    /// A Boolean value that indicates whether only tests run whose sources have changed since the last run.
+    /// A Boolean value that indicates whether only tests whose sources have changed since the last run are selected.
     package var isChangedOnly = false
     /// The part of the selected tests that this machine runs.
     package var shard: TestShard?
@@ -111,11 +113,11 @@ package struct TestChoice: Sendable {
 
     package init() {}
 
-    /// A Boolean value that indicates whether a run of this choice also checks the lists. Only a run of all tests checks them,
-    /// and if several machines share the tests, only the first machine does.
+    /// A Boolean value that indicates whether a run of this selection also checks the lists. Only a run of all tests
+    /// checks them. If several machines share the tests, only the first machine does.
     var checksLists: Bool { isOfAll(shard: shard?.index ?? 0 == 0) }
 
-    /// A Boolean value that indicates whether all tests run, except for the tests that the package's options exclude.
+    /// A Boolean value that indicates whether all tests are selected, except those that the package's options exclude.
     var isOfAll: Bool { isOfAll(shard: shard == nil) }
 
     private func isOfAll(shard isWanted: Bool) -> Bool {
@@ -126,13 +128,13 @@ package struct TestChoice: Sendable {
     /// Returns whether a filter matches the name of a type.
     func asksFor(_ typeName: String) -> Bool { filters.contains { $0.matches(typeName) } }
 
-    /// The selected tests of a plan, in its order.
+    /// Returns the selected tests of a plan in its order.
     func indices(in plan: [PlannedTest], lastRun: LastRun, sources: TestedSources) -> [Int] {
         let isRestricted = !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || names != nil
         var indices: [Int] = []
         indices.reserveCapacity(plan.count)
         var index = 0
-        // PERF: a debug build takes microseconds for a closure, so this is a loop, with a short check in the usual case.
+        // PERF: A closure takes microseconds in a debug build, so this is a loop with a short check in the usual case.
         while index < plan.count {
             if isRestricted ? includes(plan[index]) : plan[index].testType == "unit" { indices.append(index) }
             index += 1
@@ -159,7 +161,7 @@ package struct TestChoice: Sendable {
 
     /// Finds test types and filters without tests.
     ///
-    /// - Returns: a message for each, with a similar name.
+    /// - Returns: A message for each, with a similar name.
     package func mistakes(in tests: [PlannedTest]) -> [String] {
         if testTypes.isEmpty, filters.isEmpty { return [] }
         let types = Set(tests.map(\.testType)).union(["unit"])

@@ -1,9 +1,9 @@
-// The part of the selected tests that a machine runs.
+// Selects the part of the tests that a machine runs.
 
-/// A part of the selected tests, for one of several machines. The hash of a test's name decides its part, so a new test doesn't
-/// move other tests.
+/// A part of the selected tests, for one of several machines. The hash of a test's name determines its part, so adding
+/// a test doesn't move other tests.
 package struct TestShard: Equatable, Sendable {
-    /// From 0.
+    /// The index of the part, from 0.
     package var index: Int
     package var count: Int
 
@@ -25,7 +25,8 @@ package struct TestShard: Equatable, Sendable {
         selected.filter { Self.hash(name($0)) % UInt64(count) == UInt64(index) }
     }
 
-    /// FNV-1a of 64 bits with a final mix, the same on every machine. Without the mix, the lowest bit is the parity of the bytes.
+    /// Computes a 64-bit FNV-1a hash with a final mix. It is the same on every machine. Without the mix, the lowest bit
+    /// would be the parity of the bytes.
     private static func hash(_ name: String) -> UInt64 {
         let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let mixed = (hash ^ hash >> 32) &* 0x9E37_79B9_7F4A_7C15

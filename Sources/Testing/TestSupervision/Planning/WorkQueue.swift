@@ -1,16 +1,16 @@
-// The tests that have not been given to a worker. A worker gets enough tests to be worth a command, and not so many that
+// Divides the waiting tests among the workers. A worker gets enough tests to be worth a command, but not so many that
 // other workers wait for it at the end.
 
-/// The tests of a run that have not been given to a worker, in order.
+/// The tests that no worker has been given, in order.
 struct WorkQueue {
-    /// The time of a test, in nanoseconds, above which a command contains only that test.
+    /// The time limit in nanoseconds for sharing a command. A longer test gets its own command.
     private static let longTime = 100_000_000
-    /// The greatest number of ranges in a command.
+    /// The maximum number of ranges in a command.
     private static let rangeCountMax = 1024
 
     private let workerCountMax: Int
     private let isolatesTests: Bool
-    /// The tests that took long in the last run. They come first, the longest at the start.
+    /// The tests that took long in the last run. They run first, beginning with the longest.
     private let long: Set<Int>
     private var rest: [Int]
     /// The index of the next test in `rest`.
@@ -37,7 +37,7 @@ struct WorkQueue {
 
     mutating func removeAll() { next = rest.count }
 
-    /// Puts back tests that a worker did not begin. They come first.
+    /// Puts back tests that a worker didn't begin. They come first.
     mutating func putBack(_ indices: [Int]) {
         rest = indices + rest[next...]
         next = 0

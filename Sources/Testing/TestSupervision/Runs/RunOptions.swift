@@ -1,24 +1,24 @@
-// The options of a run, and the errors that keep it from starting or end it.
+// Defines the options of a run, and the errors that prevent it or end it.
 
 package struct RunOptions: Sendable {
     package var choice = TestChoice()
-    /// The time limit of a test without a limit of its own.
+    /// The time limit of a test without its own limit.
     package var timeoutMilliseconds = 10_000
-    /// The greatest time limit of a test, and of the start and the end of a worker.
+    /// The maximum time limit of a test, and of the start and the end of a worker.
     package var timeoutMillisecondsMax = Int.max
-    /// The time after which a test is slow and causes a warning, or 0 for no warnings.
+    /// The time limit after which a warning reports a slow test, or 0 for no warnings.
     package var slowMilliseconds = 0
     /// The number of workers that may run at the same time.
     package var workerCountMax = 1
-    /// A Boolean value that indicates whether each test runs in a worker of its own.
+    /// A Boolean value that indicates whether each test runs in its own worker.
     package var isolatesTests = false
-    /// The time that a worker waits for failures of its test's tasks, after its only test has ended.
+    /// The time that an isolated worker waits after its only test for failures of the test's tasks.
     package var lateMilliseconds = 100
     /// The seed of a random order.
     package var shuffleSeed: UInt64?
     /// A Boolean value that indicates whether no test begins after the first failure.
     package var stopsAtFirstFailure = false
-    /// The number of times that a failed test runs again, each time in a worker of its own, until it passes.
+    /// The number of times that a failed test runs again, each time in its own worker, until it passes.
     package var retryCount = 0
     /// A Boolean value that indicates whether the temporary directories of failed tests are kept.
     package var keepsDirectories = true
@@ -28,15 +28,16 @@ package struct RunOptions: Sendable {
     package var isStable = false
     /// A Boolean value that indicates whether tests write to this process's output.
     package var leavesOutput = false
-    /// The number of bytes at the end of a failed test's output that are kept.
+    /// The maximum number of bytes that are kept from the end of a failed test's output.
     package var outputByteCountMax = 16 << 10
-    /// The size of a worker's output at which the running test is ended.
+    /// The maximum size of a worker's output. If the output is larger, the running test is ended.
     package var outputFileByteCountMax = 512 << 20
     /// A Boolean value that indicates whether each worker writes a profile for `CoverageReport`.
     package var leavesProfiles = false
-    /// A Boolean value that indicates whether only failures and other news are reported, without tests that simply passed.
+    /// A Boolean value that indicates whether only failures and other news are reported. Tests that simply passed are
+    /// left out.
     package var reportsOnlyNews = false
-    /// A Boolean value that indicates whether this is a step of a build: all sources have just been compiled, and the end of the
+    /// A Boolean value that indicates whether this is a build step. All sources have just been compiled. The end of the
     /// run fails no test, because a build ends its steps when another step fails.
     package var isBuildStep = false
     /// A Boolean value that indicates whether actual values may replace expected values.
@@ -56,9 +57,9 @@ package struct RunOptions: Sendable {
 
 /// An error that ends a run without results.
 package enum RunError: Error, Equatable, CustomStringConvertible {
-    /// A call of the system failed.
+    /// A system call failed.
     case system(SystemError)
-    /// The image speaks another version of the worker protocol.
+    /// The image uses another version of the worker protocol.
     case protocolMismatch(String)
 
     package var description: String {

@@ -1,5 +1,5 @@
-// Reports on a module's lists and sources after its tests. Its tests are those of
-// TestRun and ListCheck, and builds of whole packages.
+// Reports on a module's lists and sources after its tests. The tests of TestRun and ListCheck, and builds of whole
+// packages cover this file.
 
 import TestEvents
 
@@ -25,10 +25,10 @@ extension RunResults {
         }
     }
 
-    /// Reports lost entries, types that the worker could not test, and unlisted tests.
+    /// Reports lost entries, types that the worker couldn't test, and unlisted tests.
     func reportLists(_ untested: [(typeName: String, reason: String?)], isListComplete: Bool) {
         let (sources, isChecking) = (locator.sources, options.choice.checksLists)
-        // The user who asks for the tests of a type gets the reason if there are no tests.
+        // If a filter names a type without tests, its user needs the reason.
         var untested = isChecking ? untested : untested.filter { options.choice.asksFor($0.typeName) }
         var warnings: [SourceWarning] = []
         if isChecking, !isListComplete || !untested.isEmpty {
@@ -44,7 +44,7 @@ extension RunResults {
             if !isListComplete { warnings = check.warnings }
         }
         for (typeName, reason) in untested {
-            // Another branch of an `#if` has them.
+            // The tests are in another branch of an `#if`.
             if reason == nil, sources.scan[typeName]?.entries.contains(where: { !$0.conditions.isEmpty }) ?? false {
                 continue
             }

@@ -1,5 +1,5 @@
-// The results of a run's tests: their order, which is that of the plan, their counts, and the memory of the run. All events
-// of a run are reported here. TestRun decides which results are final.
+// Collects the results of a run, orders and counts them, and stores the record of the run. All events of a run are
+// reported here. TestRun decides which results are final.
 
 import TestEvents
 
@@ -8,7 +8,7 @@ final class RunResults {
     let locator: IssueLocator
     private let directories: DirectoryKeeper
     private let report: (RunEvent) -> Void
-    /// The module's tests, once a worker has announced them.
+    /// The module's tests, after a worker has announced them.
     private(set) var plan: [PlannedTest] = []
     /// The selected tests, in the order of the plan.
     private var order: [Int] = []
@@ -20,14 +20,14 @@ final class RunResults {
     private(set) var tally = RunTally()
     /// The literals and goldens that `--accept` may replace.
     private(set) var fixes: [LiteralFix] = []
-    /// The other failed comparisons.
+    /// The failed comparisons whose values can't be accepted.
     private(set) var unaccepted: [UnacceptedValue] = []
     /// The places of passed expectations, and the golden files that matched.
     var met: Set<String> = []
-    /// For each test of the plan, whether it has run.
+    /// For each test of the plan, a Boolean value that indicates whether it has run.
     private(set) var done: [Bool] = []
     private var failedNames: Set<String> = []
-    /// The results of all tests that didn't simply pass.
+    /// The results of all tests, except those that simply passed.
     private var counted: [PlannedTest: TestResult] = [:]
     /// The times of slow tests in nanoseconds, by name.
     private var slowTimes: [String: Int] = [:]
@@ -47,7 +47,7 @@ final class RunResults {
 
     var hasFailures: Bool { !failedNames.isEmpty }
 
-    /// Takes the plan, and reports the chosen tests.
+    /// Stores the plan, and reports the selected tests.
     func takePlan(_ plan: [PlannedTest], chosen: [Int]) {
         self.plan = plan
         order = chosen
@@ -58,9 +58,9 @@ final class RunResults {
         report(.planned(module: locator.module.module, tests: tests))
     }
 
-    /// Fails the duplicates among the chosen tests.
+    /// Fails the duplicates among the selected tests.
     ///
-    /// - Returns: the other chosen tests.
+    /// - Returns: The other selected tests.
     func takeDuplicates(among chosen: [Int]) -> [Int] {
         let duplicates = ListCheck.duplicates(in: plan)
         if duplicates.isEmpty { return chosen }
@@ -71,13 +71,13 @@ final class RunResults {
         return chosen.filter { !duplicates.contains($0) }
     }
 
-    /// Takes the beginning of a test.
+    /// Reports the start of a test.
     func takeBeginning(_ index: Int) {
-        // Stable output contains the beginnings in the order of the results.
+        // In stable output, the starts have the order of the results.
         if !options.reportsOnlyNews, !options.isStable { report(.began(plan[index])) }
     }
 
-    /// Takes the end of a test that has passed at its first attempt without issues.
+    /// Records the end of a test that has passed at its first attempt without issues.
     func takePass(_ index: Int, _ nanoseconds: Int) {
         if options.reportsOnlyNews, nanoseconds < LastRun.slowTime, waiting.isEmpty, isNext(index) {
             done[index] = true
@@ -90,7 +90,7 @@ final class RunResults {
         add(completed(result, index, nil), index)
     }
 
-    /// Completes the result of an attempt with the places of its issues and the files that are kept.
+    /// Adds the places of issues and the kept files to the result of an attempt.
     ///
     /// - Parameter directory: the test's temporary directory, if it still exists.
     func completed(_ result: TestResult, _ index: Int, _ directory: String?) -> TestResult {
@@ -108,7 +108,7 @@ final class RunResults {
         return result
     }
 
-    /// Keeps the files of a failed test, and notes their paths at its last failure.
+    /// Keeps the files of a failed test, and adds their paths to the notes of its last failure.
     private func keepFiles(of result: inout TestResult, _ directory: String?) {
         let attached = result.attachments
         result.attachments = []
@@ -126,7 +126,7 @@ final class RunResults {
 
     private func isNext(_ index: Int) -> Bool { reportedCount < order.count && order[reportedCount] == index }
 
-    /// Adds the final result of a test, and reports the results that have no earlier result to wait for.
+    /// Adds the final result of a test, and reports all results that don't wait for an earlier result.
     func add(_ result: TestResult, _ index: Int) {
         if result.outcome == .failed { failedNames.insert(result.test.name) }
         var result = result
@@ -141,7 +141,7 @@ final class RunResults {
         }
     }
 
-    /// Reports the results that wait, and counts the tests without a result.
+    /// Reports the waiting results, and counts the tests without a result.
     func finish() {
         tally.notRun += order.count - reportedCount - waiting.count
         for index in order[reportedCount...] {
@@ -150,7 +150,8 @@ final class RunResults {
         reportedCount = order.count
     }
 
-    /// Offers the actual value as a replacement for the expected literal, if the source has not changed since it was compiled.
+    /// Returns a fix-it that replaces the expected literal with the actual value, if the source hasn't changed since it
+    /// was compiled.
     private func fixIt(for issue: TestIssue, of test: PlannedTest) -> SourceFixIt? {
         if let fix = LiteralFix(forGoldenOf: issue) {
             fixes.append(fix)
@@ -192,7 +193,7 @@ final class RunResults {
             ))
     }
 
-    /// Takes an issue of a test that has ended. That test has failed.
+    /// Records an issue of a test that has ended. The test has failed.
     ///
     /// - Parameters:
     ///   - index: the test, or nil if it is unknown.
@@ -217,7 +218,7 @@ final class RunResults {
         report(.failedLate(test, issue))
     }
 
-    /// Adds a place and a note to an issue that was recorded after its test.
+    /// Returns an issue that was recorded after its test, with a place and a note.
     func noted(_ issue: TestIssue, afterTest test: PlannedTest) -> TestIssue {
         var issue = locator.located(issue, test: test)
         issue.notes.append("recorded after \(test.name) had ended")
@@ -234,7 +235,7 @@ final class RunResults {
         report(.warning(warning))
     }
 
-    /// Stores the memory of this run.
+    /// Stores the record of this run.
     func remember(after earlier: LastRun) {
         var lastRun = earlier
         // A failed test that is no longer listed has not passed. Only a run of all tests forgets it.
@@ -249,13 +250,13 @@ final class RunResults {
             failed: failedNames, times: slowTimes,
             ran: isOfAll ? nil : Set(plan.indices.filter { done[$0] }.map { plan[$0].name }),
             unfinished: Set(unfinished.compactMap { locator.sources.scan.place(of: plan[$0])?.path }))
-        // The run has not tested changes since the build.
+        // The run hasn't tested the changes since the build.
         lastRun.changed.formUnion(locator.module.ownSourcesNewerThanBuild)
         lastRun.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
         lastRun.store(for: locator.module)
     }
 
-    /// The counts of the run. A wrong sum is reported.
+    /// Returns the counts of the run, and reports a wrong sum.
     func checkedTally() -> RunTally {
         let sum = tally.passed + tally.failed + tally.skipped + tally.notRun
         if sum != tally.planned {

@@ -1,13 +1,14 @@
-// Handles the events of workers: results, retries and diagnoses of deaths.
+// Handles the events of workers: results, retries and the diagnosis of crashes.
 
 import TestEvents
 
 extension TestRun {
-    /// A test that has run and runs again, so it has no result yet.
+    /// A test without a final result. It has run and runs again.
     struct OpenTest {
-        /// Its failed attempts.
+        /// The failed attempts of the test.
         var attempts: [TestResult]
-        /// The death in its last attempt, if the next attempt only shows whether the test fails alone, too.
+        /// The crash or other death in the last attempt, if the next attempt only checks whether the test fails alone,
+        /// too.
         var diagnosis: Diagnosis?
     }
 
@@ -15,17 +16,17 @@ extension TestRun {
         let end: ProcessEnd
         /// The index of the issue that describes the death.
         let issueIndex: Int
-        /// The test that the worker had run before.
+        /// The test that the worker ran before.
         let previous: PlannedTest?
 
-        /// The note if the test passes alone.
+        /// The note for a test that passes alone.
         var passNote: String {
             previous.map { "it passes alone and failed only after other tests, the last of which was \($0.name)" }
                 ?? "it passed when it ran again"
         }
     }
 
-    /// Takes the events that a worker has sent, and its end, and checks its limits.
+    /// Handles the events of a worker and its end, and checks its limits.
     func serve(_ session: WorkerSession) throws(RunError) {
         session.receive()
         while let event = try session.nextEvent() { try take(event, of: session) }
@@ -55,7 +56,7 @@ extension TestRun {
             let result = session.result(of: test, plan[index], nanoseconds: nanoseconds, outputEnd: outputEnd)
             if let diagnosis = open[index]?.diagnosis {
                 conclude(index, result.outcome == .failed ? "it fails alone, too, but otherwise" : diagnosis.passNote)
-                // Without its session, the process is killed.
+                // This deallocates the session, which kills its process.
                 session.state = .dead
             } else {
                 let attempts = open.removeValue(forKey: index)?.attempts ?? []
@@ -90,7 +91,7 @@ extension TestRun {
         }
     }
 
-    /// Takes the end of a worker.
+    /// Handles the end of a worker.
     private func take(_ death: WorkerDeath, of session: WorkerSession) {
         if let only = session.only, open[only]?.diagnosis != nil {
             if session.current == nil || death.isInterruption { return conclude(only, nil) }
@@ -116,12 +117,12 @@ extension TestRun {
         }
     }
 
-    /// Takes the death of a worker in a test.
+    /// Handles the death of a worker during a test.
     private func take(_ death: WorkerDeath, in running: WorkerSession.RunningTest, of session: WorkerSession) {
         let index = running.index
         let attempts = open.removeValue(forKey: index)?.attempts ?? []
         let previous = session.begunCount > 1 ? session.previousIndex.map { plan[$0] } : nil
-        // A test that is retried runs alone in any case. The first test of a worker was alone.
+        // A retried test runs alone in any case. The first test of a worker was alone, too.
         let isDiagnosed = death.cause == nil && (options.retryCount == 0 || options.leavesOutput)
         let wasAlone = previous == nil && !options.leavesOutput
         var result = session.result(of: running, plan[index])
@@ -158,7 +159,7 @@ extension TestRun {
         settle(result, index, after: test.attempts)
     }
 
-    /// Lets a test run again after a failed attempt, or passes on the result.
+    /// Repeats a test after a failed attempt, or reports its result.
     private func settle(_ result: TestResult, _ index: Int, after attempts: [TestResult], isFinal: Bool = false) {
         if result.outcome == .failed, !isFinal, !isStopping, attempts.count < options.retryCount {
             open[index] = OpenTest(attempts: attempts + [result])
@@ -171,7 +172,7 @@ extension TestRun {
         stopIfFailed()
     }
 
-    /// Passes on the last attempts of the tests that were to run again and have not begun to.
+    /// Reports the last attempts of the tests whose next attempt hasn't begun.
     func giveUpRetries() {
         retries = []
         let running = sessions.filter { $0.state == .running }.compactMap(\.only)
@@ -181,7 +182,7 @@ extension TestRun {
         }
     }
 
-    /// Takes an issue that was not recorded by a task of the running test.
+    /// Handles an issue that no task of the running test has recorded.
     private func take(_ issue: TestIssue, of index: Int?, _ session: WorkerSession) {
         if let index, session.add(issue, to: index) { return }
         let isDiagnosis = session.only.map { open[$0]?.diagnosis != nil } ?? false

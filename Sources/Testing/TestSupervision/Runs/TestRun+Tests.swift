@@ -1,5 +1,5 @@
-// The tests of TestRun, which also cover WorkerSession and Worker: whole runs of test images that are shell scripts. Each of
-// their tests changes its process in another way.
+// Tests TestRun, and with it WorkerSession and Worker: whole runs of test images that are shell scripts. The other
+// tests of those types change their process in other ways.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 internal import InClassSystem
@@ -22,7 +22,7 @@ extension TestRun: SelfTesting {
             "testMakesOnlyTheListsOfIsolatedTests": testMakesOnlyTheListsOfIsolatedTests,
             "testReportsWhatTheListsLeaveOut": testReportsWhatTheListsLeaveOut,
         ]
-            // On a busy machine.
+            // The limit allows for a busy machine.
             + .timeLimit(
                 .seconds(300),
                 [
@@ -37,10 +37,10 @@ extension TestRun: SelfTesting {
 
     // MARK: Images
 
-    /// A test of an image: its name and its commands for the shell.
+    /// A test of an image: its name and its shell commands.
     package typealias Script = (name: String, words: String)
 
-    /// Makes an image of such tests of the type `T`.
+    /// Creates an image with such tests of the type `T`.
     ///
     /// - Parameters:
     ///   - opening: the commands before the announcement of the plan.
@@ -164,7 +164,7 @@ extension TestRun: SelfTesting {
             try lines(module) { $0.shuffleSeed = 3 }.contains("b failed; got 1; the order was shuffled with seed 3"))
     }
 
-    /// The events of three tests, with a failure of the second.
+    /// The events of three tests. The second test fails.
     private static func afterB(_ result: String) -> [String] {
         ["M: a b c", "a?", "a passed", "b?", result, "c?", "c passed", "3 planned, 2 passed, 1 failed"]
     }
@@ -204,7 +204,7 @@ extension TestRun: SelfTesting {
             ])
     }
 
-    /// An issue without a task belongs to the test around its place, and not to the running test.
+    /// An issue without a task belongs to the test around its place, not to the running test.
     private static func testFindsTheTestsOfStrayIssues() throws {
         func stray(_ index: Int, _ line: Int) -> String {
             "say 'stray\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
@@ -243,7 +243,7 @@ extension TestRun: SelfTesting {
                     } }
                 """
             try FileAccess.write(Array(text.utf8), to: module.sources[0])
-            // Only a choice of all tests has its lists checked.
+            // Only a selection of all tests checks the lists.
             let found = try lines(module) {
                 $0.choice.filters = [try? TestPattern("T")].compactMap(\.self)
                 $0.isBuildStep = true
@@ -253,8 +253,8 @@ extension TestRun: SelfTesting {
         }
     }
 
-    /// Expects the lines of runs with a test that hangs. On a busy machine a short limit also ends what doesn't hang, so
-    /// the runs are repeated with longer limits.
+    /// Expects the lines of runs with a test that hangs. On a busy machine, a short limit also ends other tests, so the
+    /// runs are repeated with longer limits.
     private static func expectLines(
         _ expected: (_ image: String, _ limit: Int) -> [String], _ name: String,
         of image: () throws -> ModuleDescription, _ change: (inout RunOptions, _ limit: Int) -> Void
@@ -278,14 +278,14 @@ extension TestRun: SelfTesting {
             }, "a process of its own",
             of: {
                 try image([
-                    // The process of b begins when a has ended.
+                    // The process of b begins after a has ended.
                     ("a", "{ while [ ! -e $0.b ]; do sleep 0.01; done; \(stray); : > $0.late; } &"),
                     ("b", ": > $0.b; while [ ! -e $0.late ]; do sleep 0.01; done"),
                 ])
             }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
     }
 
-    /// The first process makes all lists, the others only those of their test's type.
+    /// The first process creates all lists. The others only create the lists of their test's type.
     private static func testMakesOnlyTheListsOfIsolatedTests() throws {
         let module = try image([("a", ""), ("b", "fail 1"), ("c", "")], opening: "echo $5 >> $0.plans")
         let found = try lines(module) {
@@ -318,7 +318,7 @@ extension TestRun: SelfTesting {
         expectEqual(found, afterB("b failed; got 0 MB of output; wrote 56789\n; and 5 before"))
     }
 
-    /// No test, and nothing around them, takes longer than everything may.
+    /// The maximum limit applies to every test, and also to the start and the end of a worker.
     private static func testEndsWhatHasALimitOfItsOwn() throws {
         let own = #"say() { [ "$1" != 'list\tT\tunit\tM\t0' ] || set -- "${1}600000"; printf '%b\n' "$1" >&3; }"#
         try expectLines(
@@ -387,7 +387,7 @@ extension TestRun: SelfTesting {
             ])
         Interruption.watchSignals()
         defer { Interruption.forget() }
-        // The end comes before the second attempt, so the first one counts.
+        // The run ends before the second attempt, so the first attempt counts.
         expectEqual(
             try lines(try image([("a", "fail 1"), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
                 $0.retryCount = 1
@@ -410,7 +410,7 @@ extension TestRun: SelfTesting {
         }
     }
 
-    /// A sanitizer makes tests slow, so its limits are longer.
+    /// Sanitizers make tests slow, so the limits are longer.
     private static func testKeepsLargeLimitsLarge() throws {
         let sanitized = try image([("a", "")])
         try FileAccess.write(Array("\"-fsanitize=address\"\n".utf8), to: "\(sanitized.image).link")
@@ -421,7 +421,7 @@ extension TestRun: SelfTesting {
         }
     }
 
-    /// An expectation in a list, or in the rows of a table, is of no test.
+    /// An expectation in a list, or in the rows of a table, belongs to no test.
     private static func testReportsWhatFailsWhileListsAreMade() throws {
         let failing = try image([("a", "")], opening: "issue 1 '0\\t'\nissue 2 '1\\tlater'")
         expectEqual(
@@ -429,7 +429,7 @@ extension TestRun: SelfTesting {
             ["M: a", "a?", "a passed", "/s.swift:3: got 1 instead of 2", "1 planned, 1 passed, 1 of the module"])
     }
 
-    /// The tests run with the usual limit, and the run is red.
+    /// The tests run with the usual limit, and the run fails.
     private static func testRefusesLimitsBelowZero() throws {
         for limit in [-1, Int.min] {
             let list = "say() { [ \"$1\" != 'planned\\ta' ] || printf 'list\\tU\\tunit\\tM\\t\(limit)\\n' >&3; "
@@ -491,7 +491,7 @@ extension TestRun: SelfTesting {
                 ]
             ),
             (try image(tests, closing: "exit 0"), passes),
-            // Another worker runs the rest.
+            // Another worker runs the remaining tests.
             (
                 try image([("a", "again a || { say 'end\\t0\\t5\\t0'; exit 0; }"), ("b", "")]),
                 passes.dropLast(2) + [
@@ -504,7 +504,7 @@ extension TestRun: SelfTesting {
             let found = try lines(module).map { $0.replacing("\(module.image):1: ", with: "") }
             expectEqual(found, expected)
         }
-        // Beginning may take longer than a test, ending may not.
+        // The start of a worker may take longer than a test, but its end may not.
         for limit in [100, 4_000] {
             let slow = try image(tests, opening: "sleep \(Double(limit) / 500)", closing: "sleep 600")
             let found = try lines(slow) { $0.timeoutMilliseconds = limit }
@@ -513,7 +513,7 @@ extension TestRun: SelfTesting {
                     "\(slow.image):1: got no end after \(limit) ms instead of quiet end after the last test",
                     "2 planned, 2 passed, 1 of the module",
                 ]
-            // On a busy machine the tests themselves may take longer than the short limit.
+            // On a busy machine, the tests themselves may take longer than the short limit.
             if found == expected || limit > 100 { return expectEqual(found, expected) }
         }
     }
@@ -574,7 +574,7 @@ extension TestRun: SelfTesting {
             module.sources = ["\(module.image).swift"]
             let text = "import InClassTesting\nstruct T: SelfTesting {\n\(row.members)\n}\n"
             try FileAccess.write(Array(text.utf8), to: module.sources[0])
-            // Older than the image, like compiled sources.
+            // Like a compiled source, the file is older than the image.
             let moment = timeval(tv_sec: 1_000, tv_usec: 0)
             utimes(module.sources[0], [moment, moment])
             let found = try lines(module) { $0.isBuildStep = true }.map {
@@ -586,7 +586,7 @@ extension TestRun: SelfTesting {
     }
 
     private static func testSharesTestsAmongWorkers() throws {
-        // With several workers the tests wait until a second one is there.
+        // With several workers, the tests wait until a second worker exists.
         let words =
             "echo $$ >> $0.workers; "
             + "while [ -e $0.shared ] && [ $(sort -u $0.workers | wc -l) = 1 ]; do sleep 0.01; done"

@@ -1,5 +1,5 @@
-// Runs the tests of one module in one loop that starts workers and gives them parts of the plan. TestRun+Events handles their
-// events. *Architecture* in the documentation of InClassTesting describes each step of a test.
+// Runs the tests of one module in a loop that starts workers and gives them parts of the plan. TestRun+Events handles
+// their events. *Architecture* in the documentation of InClassTesting describes each step of a test.
 
 internal import InClassSystem
 import TestEvents
@@ -11,7 +11,7 @@ package final class TestRun {
     let locator: IssueLocator
     let results: RunResults
 
-    /// The module's tests, once a worker has announced them.
+    /// The module's tests, after a worker has announced them.
     package var plan: [PlannedTest] { results.plan }
     /// The literals and goldens that `--accept` may replace.
     package var fixes: [LiteralFix] { results.fixes }
@@ -25,24 +25,24 @@ package final class TestRun {
     /// The failed tests of the last run that are no longer listed, if only failed tests are selected.
     package private(set) var goneFailures: Set<String> = []
 
-    /// The mistakes in the selected lines of this module.
+    /// The errors in the selected lines of this module.
     package private(set) var lineMistakes: [String] = []
 
     private var orphans = Orphans()
     /// The tests that no worker has been given.
     var queue = WorkQueue([], known: [:], workerCountMax: 1)
-    /// The tests that have run and have no result yet, by index. Each of them runs again in a worker of its own.
+    /// The tests that have run but have no final result, by index. Each of them runs again in its own worker.
     var open: [Int: OpenTest] = [:]
     /// The open tests that no worker has been given.
     var retries: [Int] = []
     var sessions: [WorkerSession] = []
-    /// The plan with the names that workers use, which the first worker has announced.
+    /// The first worker's announcement: the plan with the names that workers use.
     var announcement: PlanAnnouncement?
     private lazy var lastRun = LastRun(module)
-    /// A Boolean value that indicates whether no further tests begin.
+    /// A Boolean value that indicates whether no more tests begin.
     var isStopping = false
     private var lastWake = ContinuousClock.now
-    /// The number of waits in a row that were short.
+    /// The number of consecutive short waits.
     private var quickWakeCount = 0
 
     /// Prepares a run.
@@ -82,7 +82,8 @@ package final class TestRun {
         return results.checkedTally()
     }
 
-    /// Compares the plan of a worker with that of the first worker, or chooses the tests to run if it is the first.
+    /// Compares the plan of a worker with that of the first worker. If this is the first worker, selects the tests to
+    /// run.
     func takePlan(of session: WorkerSession) throws(RunError) {
         let announced = session.announcement
         if let first = announcement?.sum, let sum = announced.sum {
@@ -99,7 +100,7 @@ package final class TestRun {
         choose(from: SourceScan.tellingTypesApart(announced.tests, sources: locator.sources))
     }
 
-    /// Chooses the tests of the plan that are to run.
+    /// Selects the tests of the plan that run.
     private func choose(from plan: [PlannedTest]) {
         let chosen = options.choice.indices(in: plan, lastRun: lastRun, sources: locator.sources)
         if options.choice.isFailedOnly { goneFailures = lastRun.failed.subtracting(plan.map(\.name)) }
@@ -129,7 +130,7 @@ package final class TestRun {
 
     // MARK: Workers
 
-    /// Starts a worker, for an open test if possible.
+    /// Starts a worker. If a test must run again, the worker runs that test.
     private func startWorker() throws(RunError) {
         var only = retries.isEmpty ? nil : retries.removeFirst()
         var part: ArraySlice<PlannedTest> = []
@@ -138,7 +139,7 @@ package final class TestRun {
             if let only { part = Self.testsOfType(at: only, in: announced) }
         }
         var options = options
-        // In the first run, the test's messages went to the terminal. Now they are needed.
+        // In the first run, the messages of the test went to the terminal. The diagnosis needs them.
         if let only, open[only]?.diagnosis != nil { options.leavesOutput = false }
         do throws(SystemError) {
             sessions.append(
@@ -148,7 +149,7 @@ package final class TestRun {
         } catch { throw .system(error) }
     }
 
-    /// Returns the tests of a test's type, which are consecutive.
+    /// Returns all tests of a test's type. They are consecutive.
     private static func testsOfType(at index: Int, in tests: [PlannedTest]) -> ArraySlice<PlannedTest> {
         var (start, end) = (index, index + 1)
         while start > 0, tests[start - 1].typeName == tests[index].typeName { start -= 1 }
@@ -156,7 +157,7 @@ package final class TestRun {
         return tests[start..<end]
     }
 
-    /// Lets workers run all tests and takes their events.
+    /// Runs all tests in workers and handles their events.
     private func loop() throws(RunError) {
         while true {
             if let reason = Interruption.reason {
@@ -175,12 +176,13 @@ package final class TestRun {
             let sessions = sessions
             Worker.wait(
                 for: sessions.filter(\.isOpen).map(\.worker), milliseconds: min(patience, mayGrow ? 20 : 1000))
-            // Even without events, a test may have reached its limit, or a worker may have ended.
+            // A test may have reached its limit, or a worker may have ended, even without an event.
             for session in sessions where session.state != .dead { try serve(session) }
         }
     }
 
-    /// Waits a moment if workers send few events at short intervals. Otherwise, waking up takes longer than short tests.
+    /// Waits a moment if workers send a few events at short intervals. Otherwise, waking up would take longer than
+    /// short tests.
     private func letEventsGather() {
         let now = ContinuousClock.now
         quickWakeCount = now - lastWake < .microseconds(300) ? quickWakeCount + 1 : 0
@@ -192,7 +194,7 @@ package final class TestRun {
         }
     }
 
-    /// A Boolean value that indicates whether another worker is worth its start: all others run tests that take long.
+    /// A Boolean value that indicates whether starting another worker is worthwhile because all others run long tests.
     private var isWorthAnother: Bool {
         let busy = busy
         if sessions.isEmpty || busy.isEmpty && !(queue.isEmpty && retries.isEmpty) { return true }
@@ -208,7 +210,7 @@ package final class TestRun {
         }
     }
 
-    /// The sessions that don't only wait for late failures of their only test.
+    /// The sessions with work. A session that only waits for late failures of its only test isn't included.
     private var busy: [WorkerSession] { sessions.filter { $0.state == .running || !isOver($0) } }
 
     /// Returns whether a session has run its only test.
@@ -216,14 +218,14 @@ package final class TestRun {
         session.begunCount > 0 && (options.isolatesTests || session.only != nil)
     }
 
-    /// A Boolean value that indicates whether the end of a test that runs again decides whether further tests begin.
+    /// A Boolean value that indicates whether the next tests wait for the end of a test that runs again.
     private var isWaiting: Bool { options.stopsAtFirstFailure && !open.isEmpty }
 
     private var patience: Int {
         sessions.map { isOver($0) ? min($0.patience, options.lateMilliseconds / 4) : $0.patience }.min() ?? 0
     }
 
-    /// Gives idle workers tests to run, or lets them end.
+    /// Gives tests to idle workers, or ends the workers.
     private func assign() {
         if isStopping {
             queue.removeAll()
@@ -243,7 +245,7 @@ package final class TestRun {
         }
     }
 
-    /// The worker's name of a test.
+    /// Returns the name of a test as workers use it.
     package func workerName(ofTestAt index: Int) -> String { (announcement?.tests ?? plan)[index].name }
 
     package func place(ofTestAt index: Int) -> SourcePlace? { locator.sources.scan.place(of: plan[index]) }

@@ -2,18 +2,18 @@
 
 internal import InClassSystem
 
-/// How a process ended.
+/// The end of a process.
 package enum ProcessEnd: Equatable, Sendable {
     case exited(Int32)
     case killed(signal: Int32)
 
-    /// Reads what `waitpid` reports.
+    /// Creates the value from the status that `waitpid` reports.
     init(status: Int32) {
         self = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
     }
 }
 
-/// The name of a signal, such as SIGSEGV. A trap in Swift code is SIGILL on x86 and SIGTRAP on arm64.
+/// Returns the name of a signal, such as SIGSEGV. A trap in Swift code is SIGILL on x86 and SIGTRAP on arm64.
 func signalName(_ signal: Int32) -> String {
     let names = [
         SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP",
@@ -25,7 +25,7 @@ func signalName(_ signal: Int32) -> String {
     return names[signal] ?? "signal \(signal)"
 }
 
-/// A file descriptor of this process, which is closed with its last reference.
+/// A file descriptor of this process. The descriptor is closed when its last reference is released.
 final class Descriptor {
     private(set) var number: Int32
 
@@ -44,7 +44,8 @@ package enum ChildProcess {
     ///
     /// - Parameters:
     ///   - descriptors: descriptors of this process, with their numbers in the child process. All others are closed there.
-    ///   - isGroup: whether the child process gets a process group, so that the processes that it leaves can be ended, too.
+    ///   - isGroup: a Boolean value that indicates whether the child process gets a process group. In that case, the
+    ///     processes that it leaves can be ended, too.
     static func start(
         _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Descriptor, theirs: Int32)],
         isGroup: Bool = false
@@ -88,7 +89,8 @@ package enum ChildProcess {
 
     /// Waits until a process ends, or until a deadline.
     ///
-    /// - Returns: how it ended, or nil if it has not. A process that hangs in the system can't be ended.
+    /// - Returns: The end of the process, or nil if the process hasn't ended. A process that hangs in the kernel can't
+    ///   be ended.
     static func wait(for process: pid_t, until deadline: ContinuousClock.Instant) -> ProcessEnd? {
         var nap: UInt32 = 100
         while !hasEnded(process) {
@@ -105,9 +107,9 @@ package enum ChildProcess {
         return try start(words, descriptors: [(file, 0), (file, 1), (file, 2)])
     }
 
-    /// Ends a process that doesn't end in time.
+    /// Ends a process unless it ends in time.
     ///
-    /// - Returns: whether it has ended in time.
+    /// - Returns: true if it has ended in time.
     @discardableResult
     static func end(_ process: pid_t, after patience: Duration) -> Bool {
         guard wait(for: process, until: .now + patience) == nil else { return true }
@@ -116,7 +118,7 @@ package enum ChildProcess {
         return false
     }
 
-    /// Returns whether a process has ended. Its number and that of its group stay valid until the wait.
+    /// Returns whether a process has ended. The numbers of the process and of its group stay valid until `wait`.
     static func hasEnded(_ process: pid_t) -> Bool { inclass_has_ended(process) != 0 }
 
     /// Runs a program to its end and returns its output and error output.
@@ -133,7 +135,7 @@ package enum ChildProcess {
         return (wait(for: process), output)
     }
 
-    /// Makes a pipe that child processes don't inherit.
+    /// Creates a pipe that child processes don't inherit.
     static func pipe() throws(SystemError) -> (read: Descriptor, write: Descriptor) {
         var ends: [Int32] = [-1, -1]
         guard systemPipe(&ends) == 0 else { throw SystemError("make a pipe") }
@@ -141,7 +143,7 @@ package enum ChildProcess {
         return (Descriptor(ends[0]), Descriptor(ends[1]))
     }
 
-    /// Makes a file without a name, with an offset at the start of its contents.
+    /// Creates a file without a name, with the offset at the start of its contents.
     static func temporaryFile(_ contents: [UInt8] = []) throws(SystemError) -> Descriptor {
         let folder = Environment.temporaryFolder
         var template = Array("\(folder)/testlogger-XXXXXX".utf8CString)
@@ -156,7 +158,7 @@ package enum ChildProcess {
     }
 }
 
-/// The system's functions whose names are taken inside the types.
+/// Calls of system functions whose names are also members of the types.
 private func systemPipe(_ ends: UnsafeMutablePointer<Int32>) -> Int32 { pipe(ends) }
 private func systemClose(_ descriptor: Int32) { close(descriptor) }
 
@@ -200,14 +202,14 @@ extension ChildProcess: SelfTesting {
         }
     }
 
-    /// In a child process, which has no other thread that could be interrupted.
+    /// Runs in a child process, which has no other thread that a signal could interrupt.
     private static func testReadsAllOutputWhateverSignalsCome() {
         expectExit(.exit(7)) {
             var all = sigset_t()
             sigfillset(&all)
             sigprocmask(SIG_UNBLOCK, &all, nil)
             inclass_handle(SIGUSR1, { _ in }, 0)
-            // Again until it has come while nothing was there to be read.
+            // The signal arrives several times, so that it interrupts a read that waits for data.
             let words = "for i in 1 2 3; do sleep 0.01; kill -USR1 \(getpid()); done; sleep 0.01; echo a; exit 3"
             let result = try? run(["sh", "-c", words])
             exit(result?.output == Array("a\n".utf8) && result?.end == .exited(3) ? 7 : 2)

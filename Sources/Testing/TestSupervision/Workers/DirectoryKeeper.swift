@@ -1,5 +1,5 @@
-// The temporary directories of a run's tests, and which of them are kept. Workers make them with InClassTesting's
-// TestDirectory and remove those of passed tests.
+// Keeps or removes the temporary directories of a run's tests. Workers create them with InClassTesting's TestDirectory
+// and remove those of passed tests.
 
 internal import InClassSystem
 
@@ -7,7 +7,7 @@ final class DirectoryKeeper {
     /// The folder of all directories. A worker creates it with the first directory.
     let root: String
     private let keepsFailed: Bool
-    /// The directories that are kept.
+    /// The kept directories.
     private(set) var kept: [String] = []
 
     /// Chooses a new name in the folder for temporary files.
@@ -22,7 +22,7 @@ final class DirectoryKeeper {
 
     /// Keeps the directory of a failed test, unless it is empty.
     ///
-    /// - Returns: its path.
+    /// - Returns: The path of the directory, or nil if it isn't kept.
     func keep(_ path: String) -> String? {
         guard keepsFailed, path.hasPrefix("\(root)/"), rmdir(path) != 0, errno != ENOENT else { return nil }
         kept.append(path)
@@ -63,7 +63,7 @@ extension DirectoryKeeper: SelfTesting {
         ]
     }
 
-    /// Makes files, and the directories of paths that end in a slash.
+    /// Creates files and directories. A path that ends with a slash is a directory.
     private static func make(_ paths: [String]) {
         for path in paths {
             if path.hasSuffix("/") { mkdir(path, 0o700) } else { close(open(path, O_CREAT | O_WRONLY, 0o600)) }

@@ -1,16 +1,16 @@
-// The plan as a worker announces it, event by event.
+// Collects the plan that a worker announces, event by event.
 
 import TestEvents
 
 struct PlanAnnouncement {
     private(set) var tests: [PlannedTest] = []
-    /// The number of tests and the hash of their lines, once all are announced.
+    /// The number of tests and the hash of their lines. Nil until all tests have been announced.
     private(set) var sum: (count: Int, hash: Int)?
     /// The types without tests to run, with a reason if their lists aren't empty.
     private(set) var untested: [(typeName: String, reason: String?)] = []
     /// The negative time limits of types.
     private(set) var refusedLimits: [(typeName: String, milliseconds: Int)] = []
-    /// The issues that were recorded while the lists were made.
+    /// The issues that were recorded while the worker created the lists.
     var issues: [TestIssue] = []
     private var list: PlannedTest?
 

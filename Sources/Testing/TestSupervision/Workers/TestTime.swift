@@ -1,36 +1,36 @@
-// The time of a test without the time that a busy machine has taken from it. A limit ends tests that hang, and not tests that
-// wait for a processor or sleep with the whole machine.
+// Measures the time of a test without the time that a busy machine takes from it. A limit must end tests that hang, but
+// not tests that wait for a processor or sleep with the whole machine.
 //
 // Source: `/proc/PID/task/TID/schedstat` in proc(5) and in sched-stats of the Linux kernel's documentation. macOS doesn't
 // measure these waits.
 
 internal import InClassSystem
 
-/// The time of a worker's current activity that counts against a limit.
+/// The time of a worker's current activity that counts toward a limit.
 ///
-/// The system measures how long a thread waits for a processor. `isOver` looks at this twice, after an eighth of the limit and
-/// at its end, so short tests cost nothing. It assumes that the share of waiting was the same before the first look. All other
-/// time of a thread counts, so every test that hangs reaches its limit.
+/// The system measures how long each thread waits for a processor. `isOver` reads these times twice, after an eighth of
+/// the limit and at its end, so short tests have no overhead. It assumes that the share of waiting was the same before
+/// the first reading. All other time of a thread counts, so every test that hangs reaches its limit.
 ///
-/// The clock stands still while the machine sleeps. If this process is stopped, for example by control-Z or in a frozen
-/// container, the tests are mostly stopped, too. So the time between two looks counts only up to the longest time between looks
-/// in a usual run.
+/// The clock stops while the machine sleeps. If this process is stopped, for example by control-Z or in a frozen
+/// container, the tests are usually stopped, too. So the time between two checks only counts up to the longest time
+/// between checks in a usual run.
 struct TestTime {
-    /// The time that each thread has waited for a processor, in nanoseconds, by the thread's number.
+    /// The time in nanoseconds that each thread has waited for a processor, by the thread's number.
     typealias Waits = [Int32: Int]
 
-    /// The longest time between two looks in a usual run, in nanoseconds.
+    /// The longest time between two checks in a usual run, in nanoseconds.
     private static let pauseMax = 1_000_000_000
 
     private var beginning = SuspendingClock.now
     private var lastLook = 0
-    /// The time between looks that doesn't count, in nanoseconds.
+    /// The time between checks that doesn't count, in nanoseconds.
     private var paused = 0
     private var firstLook: (elapsed: Int, waits: Waits)?
-    /// The time that the thread with the longest waits had waited at the last look, in nanoseconds.
+    /// The longest time in nanoseconds that a thread had waited for a processor at the last reading.
     private var lost = 0
 
-    /// The time by the clock, in nanoseconds.
+    /// The elapsed time of the clock, in nanoseconds.
     var elapsed: Int { clock - paused }
 
     private var clock: Int {
@@ -38,7 +38,7 @@ struct TestTime {
         return Int(time.seconds) * 1_000_000_000 + Int(time.attoseconds / 1_000_000_000)
     }
 
-    /// Returns the time that counts at a look, in nanoseconds.
+    /// Returns the time that counts at a check, in nanoseconds.
     private mutating func elapsed(at clock: Int) -> Int {
         let pause = clock - lastLook
         if pause > Self.pauseMax + Self.pauseMax / 2 { paused += pause - Self.pauseMax }
@@ -46,12 +46,12 @@ struct TestTime {
         return clock - paused
     }
 
-    /// Returns whether a process has had a limit's time.
+    /// Returns whether a process has reached a limit.
     mutating func isOver(_ limitMilliseconds: Int, of process: pid_t) -> Bool {
         isOver(limitMilliseconds, at: clock) { Self.waits(of: process) }
     }
 
-    /// The time in milliseconds until the next look.
+    /// Returns the time in milliseconds until the next reading.
     func left(of limitMilliseconds: Int) -> Int { left(of: limitMilliseconds, after: elapsed) }
 
     private func left(of limitMilliseconds: Int, after elapsed: Int) -> Int {
@@ -63,7 +63,7 @@ struct TestTime {
         guard left(of: limitMilliseconds, after: elapsed) <= 0 else { return false }
         let waits = waits()
         guard let firstLook, elapsed > firstLook.elapsed else {
-            // If the first look is at the end of the limit, this process had to wait, too. The next look decides.
+            // If the first reading is at the end of the limit, this process had to wait, too. The next reading decides.
             self.firstLook = (elapsed, waits)
             return false
         }
@@ -73,18 +73,20 @@ struct TestTime {
         return (elapsed - lost) / 1_000_000 >= limitMilliseconds
     }
 
-    /// The time that each thread of a process has waited for a processor. Empty if the system doesn't measure it.
+    /// Returns the time that each thread of a process has waited for a processor, or an empty dictionary if the system
+    /// doesn't measure it.
     private static func waits(of process: pid_t) -> Waits {
         var waits: Waits = [:]
         for name in FileAccess.names(in: "/proc/\(process)/task") {
-            // A thread may end meanwhile.
+            // The thread may have ended since.
             let text = FileAccess.systemText(at: "/proc/\(process)/task/\(name)/schedstat")
             if let thread = Int32(name) { waits[thread] = text.flatMap(waited) }
         }
         return waits
     }
 
-    /// Reads the second of three numbers: time on a processor, time waiting for one, turns.
+    /// Reads the second of three numbers: the time on a processor, the time waiting for a processor, and the number of
+    /// time slices.
     private static func waited(in text: String) -> Int? {
         let numbers = text.split(whereSeparator: \.isWhitespace)
         return numbers.count == 3 ? Int(numbers[1]) : nil
@@ -108,7 +110,7 @@ extension TestTime: SelfTesting {
         ]
     }
 
-    /// The milliseconds on the clock at the end of a limit of one second, with a look every 10 ms.
+    /// Returns the milliseconds on the clock at the end of a limit of one second, with a check every 10 ms.
     private static func end(_ waits: (Int) -> Waits) -> Int? {
         var time = TestTime()
         return stride(from: 10, through: 100_000, by: 10).first { milliseconds in

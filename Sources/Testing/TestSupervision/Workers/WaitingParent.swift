@@ -1,20 +1,21 @@
-// The process that a build starts only waits for a child process that runs the tests. If a signal ends a step, SwiftPM
-// cancels the build without an error. The waiting process reports such an end as an error.
+// Forks the process that a build starts: the child process runs the tests, and the parent waits for it. If a signal
+// ends a build step, SwiftPM cancels the build without an error. The waiting parent reports such an end as an error.
 //
-// Sources: fork(2), setitimer(2): a child has the signal handlers of its parent, but not its timers.
+// Sources: fork(2), setitimer(2): a child inherits the signal handlers of its parent, but not its timers.
 
 internal import InClassSystem
 
 package enum WaitingParent {
-    // SAFETY: written while the signals are blocked whose handlers read it.
+    // SAFETY: The variable is written while the signals of its readers, the handlers, are blocked.
     private nonisolated(unsafe) static var child: pid_t = 0
 
-    /// Forks the process that does the work and returns in it. Call this function before any thread is started.
+    /// Forks the process that does the work and returns in the child. Call this function before any thread is started.
     ///
-    /// In the child process, the signals that end a run are blocked until it calls `Interruption.watchSignals`. The parent passes
-    /// on these signals and exits with the status of the child process.
+    /// In the child process, the signals that end a run are blocked until it calls `Interruption.watchSignals`. The
+    /// parent forwards these signals and exits with the status of the child process.
     ///
-    /// - Parameter exitStatus: called in the parent if a signal has ended the child, with its number and name.
+    /// - Parameter exitStatus: is called in the parent if a signal has ended the child, with the signal's number and
+    ///   name.
     package static func fork(exitStatus: (_ signal: Int32, _ name: String) -> Int32) {
         fflush(nil)
         var signals = sigset_t()
@@ -34,12 +35,13 @@ package enum WaitingParent {
         }
         for number in Interruption.signals { Interruption.handle(number) { kill(WaitingParent.child, $0) } }
         Interruption.handle(SIGPIPE) { _ in }
-        // The parent of this process may have blocked them, and that of the timer of `Starter`.
+        // The parent of this process may have blocked these signals, and also the signal of the timer in `Starter`.
         Interruption.unblockSignals()
         switch ChildProcess.wait(for: child) {
         case .exited(let status): _exit(status)
         case .killed(let signal):
-            // The system has killed the workers; this process is now the parent of what tests have started.
+            // The system has killed the workers. The processes that tests have started are now children of this
+            // process.
             orphans.end()
             let status = exitStatus(signal, signalName(signal))
             fflush(nil)
@@ -102,7 +104,7 @@ extension WaitingParent: SelfTesting {
         }
     }
 
-    /// SwiftPM blocks signals in its children, among them that of the timer which watches the starter.
+    /// SwiftPM blocks signals in its children, including the signal of the timer that checks the starter.
     private static func testUnblocksSignals() {
         expectExit(.signal(SIGALRM)) {
             var signals = sigset_t()

@@ -1,19 +1,19 @@
-// A process that runs a test image: its pipes, lines and end.
+// Runs a test image in a process, reads its lines and detects its end.
 
 internal import InClassSystem
 import TestEvents
 
 /// A running test image.
 final class Worker {
-    /// Numbers that the system and tests are unlikely to use.
+    /// The number of a descriptor that the system and tests are unlikely to use.
     static let eventDescriptor: Int32 = 198
     private static let commandDescriptor: Int32 = 199
 
     let process: pid_t
     private let events: Descriptor
     private let commands: Descriptor
-    /// The bytes that have been read. The pending bytes are not parsed yet. A debug build can search and fill raw memory without
-    /// a call for each byte.
+    /// The bytes that have been read. Pending bytes haven't been parsed yet. In a debug build, raw memory can be
+    /// searched and filled without a call for each byte.
     private var buffer: UnsafeMutableRawPointer
     private var capacity = 1 << 17
     private var pendingStart = 0
@@ -42,20 +42,21 @@ final class Worker {
                 (Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), 0), (outputs[0], 1), (outputs[1], 2),
                 (eventPipe.write, Self.eventDescriptor), (commandPipe.read, Self.commandDescriptor),
             ], isGroup: true)
-        // Last, because an initializer that throws frees nothing.
+        // Allocate the buffer last, because an initializer that throws doesn't run `deinit`.
         buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     }
 
     deinit {
         buffer.deallocate()
         send(signal: SIGKILL)
-        // A process that hangs in the system can't be ended.
+        // A process that hangs in the kernel can't be ended.
         let deadline = ContinuousClock.now + .seconds(5)
         while reap() == nil, ContinuousClock.now < deadline { usleep(500) }
         if end == nil { kill(-process, SIGKILL) }
     }
 
-    /// Returns how the process ended, or nil if it has not ended. Ends the processes that a test has left in its group.
+    /// Returns the end of the process, or nil if it hasn't ended. Also ends the processes that a test has left in its
+    /// group.
     func reap() -> ProcessEnd? {
         if end == nil, ChildProcess.hasEnded(process) {
             // After the wait, another group may have the same number.
@@ -65,7 +66,7 @@ final class Worker {
         return end
     }
 
-    /// Sends the command to run ranges of the plan, and to stop at the first failure if needed.
+    /// Sends the command that runs ranges of the plan. If requested, the worker stops at the first failure.
     func run(_ ranges: [Range<Int>], stopsAtFailure: Bool) {
         var text = stopsAtFailure ? "try" : "run"
         for range in ranges { text += " \(range.lowerBound) \(range.upperBound)" }
@@ -73,15 +74,15 @@ final class Worker {
         try? FileAccess.write(Array("\(text)\n".utf8), to: commands.number, name: "")
     }
 
-    /// Lets the worker end after its commands.
+    /// Closes the commands, so that the worker ends after its current command.
     func closeCommands() { commands.close() }
 
-    /// Reads the bytes that have been sent, without waiting for any.
+    /// Reads the available bytes without waiting.
     ///
-    /// - Returns: false if no more will be sent. A process that has ended sends nothing, although a process that it has
-    ///   started may still hold its pipe.
+    /// - Returns: false if no more bytes will be sent. If the process has ended, a process that it has started may
+    ///   still hold the pipe open.
     func receive() -> Bool {
-        // Checked before the read, because the process may send its last events until it ends.
+        // Check this before the read, because the process may send events until it ends.
         let hasEnded = reap() != nil
         makeSpace()
         let count = read(events.number, buffer + pendingEnd, capacity - pendingEnd)
@@ -89,14 +90,14 @@ final class Worker {
         return count > 0 || count < 0 && (errno == EINTR || errno == EAGAIN && !hasEnded)
     }
 
-    /// Makes room for the next read.
+    /// Makes space for the next read.
     private func makeSpace() {
         guard capacity - pendingEnd < 1 << 15 else { return }
         pendingEnd -= pendingStart
         memmove(buffer, buffer + pendingStart, pendingEnd)
         pendingStart = 0
         guard pendingEnd > capacity / 2 else { return }
-        // A line of this length: an issue with a long text.
+        // A line may be this long if an issue contains a long text.
         let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity * 2, alignment: 16)
         memcpy(larger, buffer, pendingEnd)
         buffer.deallocate()
@@ -104,7 +105,7 @@ final class Worker {
         capacity *= 2
     }
 
-    /// Returns the next complete line, or nil. It is valid until the next `receive`.
+    /// Returns the next complete line, or nil. The line is valid until the next `receive`.
     func nextLine() -> UnsafeRawBufferPointer? {
         let start = buffer + pendingStart
         // SAFETY: memchr searches between the start of a line and the end of the pending bytes.
@@ -114,7 +115,7 @@ final class Worker {
         return UnsafeRawBufferPointer(start: start, count: length)
     }
 
-    /// Waits until one of several workers has sent something or has closed its pipe.
+    /// Waits until one of several workers has sent bytes or closed its pipe.
     static func wait(for workers: [Worker], milliseconds: Int) {
         var descriptors = workers.map { pollfd(fd: $0.events.number, events: Int16(POLLIN), revents: 0) }
         poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds))
@@ -135,8 +136,8 @@ enum WorkerTests {}
 extension WorkerTests: SelfTesting {
     static var testSelectors: TestSelectors { ["testReadsLinesOfAnyLength": testReadsLinesOfAnyLength] }
 
-    /// Short ones, more than the buffer holds at a time, those that it has to grow for, and short ones again; they come in
-    /// pieces that end anywhere.
+    /// Reads short lines, more lines than fit into the buffer, lines that the buffer must grow for, and short lines
+    /// again. They arrive in pieces that end anywhere.
     private static func testReadsLinesOfAnyLength() throws {
         let shorts = (0..<20_000).map { "line \($0)" }
         let longs = [0, 1, 70_000, 131_071, 131_072, 300_000, 5, 900_000, 0, 7].map {

@@ -1,5 +1,5 @@
-// The state of one worker: its announcement, its running test, its time limits and its end. TestRun handles its events and
-// gives it tests to run.
+// Tracks the state of one worker: its announcement, its running test, its time limits and its end. TestRun handles its
+// events and gives it tests to run.
 
 internal import InClassSystem
 import TestEvents
@@ -7,9 +7,9 @@ import TestEvents
 /// The end of a worker.
 struct WorkerDeath {
     var end: ProcessEnd
-    /// The `crash` or `exit` event that the worker could still send.
+    /// The last event of the worker, `crash` or `exit`, if it could send one.
     var lastWords: TestEvent?
-    /// The reason, if the supervisor has ended the worker.
+    /// The reason why the supervisor ended the worker, or nil if the worker ended by itself.
     var cause: Cause?
     /// The end of the output of the running test, or of the worker if no test was running.
     var output: [UInt8] = []
@@ -31,10 +31,10 @@ struct WorkerDeath {
 final class WorkerSession {
     enum State { case starting, idle, running, closing, dead }
 
-    /// The test that is running, and its events so far.
+    /// The running test, and its events so far.
     struct RunningTest {
         let index: Int
-        /// Its own time limit, or 0.
+        /// The test's own time limit, or 0.
         let timeoutMilliseconds: Int
         let outputStart: Int
         var issues: [TestIssue] = []
@@ -68,9 +68,9 @@ final class WorkerSession {
     /// The factor of all time limits of tests. It is greater than 1 if the image contains a sanitizer.
     private let slowness: Int
     var lastWords: TestEvent?
-    /// Why the supervisor ends the worker, and the time since then.
+    /// The reason why the supervisor ends the worker, and the time since then.
     private var ending: (cause: WorkerDeath.Cause, time: TestTime)?
-    /// When the worker closed its events, or its process ended.
+    /// The time when the worker closed its events or its process ended.
     private var silenceBegin: ContinuousClock.Instant?
     var isOpen: Bool { silenceBegin == nil }
 
@@ -78,9 +78,9 @@ final class WorkerSession {
     ///
     /// - Parameters:
     ///   - directory: the folder for the temporary directories of the tests.
-    ///   - isPlanKnown: whether another worker has announced the plan.
-    ///   - only: the only test that it runs.
-    ///   - part: the tests of that test's type, if the worker makes no other lists.
+    ///   - isPlanKnown: a Boolean value that indicates whether another worker has announced the plan.
+    ///   - only: the only test that the worker runs, or nil.
+    ///   - part: the tests of that test's type, if the worker creates only the lists of this type.
     init(
         _ module: ModuleDescription, options: RunOptions, directory: String, isPlanKnown: Bool, only: Int?,
         part: ArraySlice<PlannedTest> = []
@@ -103,15 +103,15 @@ final class WorkerSession {
     ) -> [String: String] {
         var environment = ["IN_CLASS_TEMPORARY": directory]
         let resources = module.resources.filter(FileAccess.isDirectory)
-        // Without any, the worker uses those of this process.
+        // Without these folders, the worker uses the folders of this process.
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
-        // A bundle of the build is a copy. Goldens are in the folder that the plugin names.
+        // A bundle in the build is only a copy. Goldens are in the folder that the plugin names.
         if !module.bundleFolder.isEmpty || !module.ownResources.isEmpty {
             environment["IN_CLASS_GOLDENS"] = module.ownResources.joined(separator: "\n")
         }
         if options.isAccepting { environment["IN_CLASS_ACCEPTING"] = "1" }
         if options.isStable { environment["SWIFT_DETERMINISTIC_HASHING"] = "1" }
-        // At its end, an instrumented image writes a profile.
+        // An instrumented image writes a profile when it ends.
         return environment.merging(
             options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
         ) { $1 }
@@ -126,7 +126,8 @@ final class WorkerSession {
         worker.run(ranges, stopsAtFailure: options.stopsAtFirstFailure)
     }
 
-    /// Takes back the assigned tests that have not run. Its only test is never taken back.
+    /// Returns the assigned tests that haven't run, and takes them from the worker. The session's only test is never
+    /// taken back.
     func takeUnfinished(isDone: (Int) -> Bool) -> [Int] {
         defer { assigned = [] }
         return only != nil ? [] : assigned.flatMap { $0.filter { !isDone($0) } }
@@ -138,7 +139,7 @@ final class WorkerSession {
         time = TestTime()
     }
 
-    /// Ends the running test, or returns nil if that isn't the test with the index.
+    /// Ends the running test. Returns nil if the running test has another index.
     func end(_ index: Int) -> RunningTest? {
         guard let ended = current, ended.index == index else { return nil }
         current = nil
@@ -146,14 +147,14 @@ final class WorkerSession {
         return ended
     }
 
-    /// Adds an issue to a test if that test is running.
+    /// Adds an issue to a test if the test is running. Returns false otherwise.
     func add(_ issue: TestIssue, to index: Int) -> Bool {
         if current?.index != index { return false }
         current?.issues.append(issue)
         return true
     }
 
-    /// The result of a test, which the worker's death has ended if no time and no end of the output are given.
+    /// Returns the result of a test. Without a time and an end of the output, the worker died during the test.
     func result(
         of ended: RunningTest, _ test: PlannedTest, nanoseconds: Int? = nil, outputEnd: Int? = nil
     ) -> TestResult {
@@ -172,7 +173,7 @@ final class WorkerSession {
 
     // MARK: Ends
 
-    /// Lets the worker end, because no further tests are to run.
+    /// Closes the worker's commands, because no further tests run.
     func finish() {
         state = .closing
         time = TestTime()
@@ -194,9 +195,9 @@ final class WorkerSession {
         return nil
     }
 
-    /// Ends the worker, because it didn't write a line in its descriptor.
+    /// Ends the worker, because a line in its descriptor isn't from the worker.
     func refuseLine() throws(RunError) {
-        // A worker that is being ended may not have written the whole line.
+        // If the worker is being ended, it may have written only a part of the line.
         if ending != nil { return }
         guard state != .starting else {
             throw .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
@@ -217,16 +218,16 @@ final class WorkerSession {
     /// A Boolean value that indicates whether the current activity has a limit.
     private var isLimited: Bool { state == .starting || state == .closing || current != nil }
 
-    /// The time in milliseconds until `checkLimits` has something to do.
+    /// The time in milliseconds until the next call of `checkLimits` is needed.
     var patience: Int {
         if !isOpen { return 1 }
-        // The process is about to end, which isn't an event while a child process holds the pipe.
+        // The process is about to end. If a child process holds the pipe, that end isn't an event.
         if lastWords != nil { return 5 }
         if ending != nil { return 20 }
         return isLimited ? max(1, min(1000, time.left(of: limitMilliseconds) + 1)) : 1000
     }
 
-    /// Ends the worker if its test takes too long or writes too much.
+    /// Ends the worker if its test exceeds a limit of time or output.
     func checkLimits() {
         if state == .dead { return }
         if ending != nil {
@@ -250,7 +251,7 @@ final class WorkerSession {
         }
     }
 
-    /// Ends the worker after it has reported the stack of its test, or after a moment.
+    /// Ends the worker after it has reported the stack of its test, or after a short wait.
     func end(_ cause: WorkerDeath.Cause) {
         if state == .dead || ending != nil { return }
         ending = (cause, TestTime())
@@ -259,8 +260,9 @@ final class WorkerSession {
 
     /// Sends the signal that makes the worker report its stack.
     ///
-    /// If the test stops its process again and again, the first signal may have been delivered to a thread that can't run. While
-    /// a thread handles the signal, the next one is delivered to another thread, in the end to the thread of the test.
+    /// If the test stops its process again and again, the first signal may be delivered to a thread that can't run.
+    /// While a thread handles the signal, the next signal is delivered to another thread, and finally to the thread of
+    /// the test.
     private func askForPlace() {
         worker.send(signal: SIGPROF)
         worker.send(signal: SIGCONT)
@@ -268,14 +270,14 @@ final class WorkerSession {
 
     private var silenceTime: Duration { silenceBegin.map { .now - $0 } ?? .zero }
 
-    /// The end of the process, or nil if it has not ended.
+    /// Returns the end of the process, or nil if it hasn't ended.
     ///
-    /// A process that hangs in the system can't be ended.
+    /// A process that hangs in the kernel can't be ended.
     func death() -> WorkerDeath? {
         if isOpen || state == .dead { return nil }
         let isLost = silenceTime > .seconds(5)
         guard let end = worker.reap() ?? (isLost ? .killed(signal: SIGKILL) : nil) else { return nil }
-        // After the tests, the output may be a long report.
+        // A report after the tests may be long.
         let countMax = current == nil ? 1 << 20 : options.outputByteCountMax
         let (bytes, omitted) = output(current?.outputStart ?? 0, outputSize, countMax: countMax)
         return WorkerDeath(
@@ -287,7 +289,7 @@ final class WorkerSession {
         return fstat(outputFile.number, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The end of a part of the output, and the number of bytes that are left out before it.
+    /// Returns the end of a part of the output, and the number of omitted bytes before it.
     private func output(_ start: Int, _ end: Int, countMax: Int) -> (bytes: [UInt8], omittedCount: Int) {
         let first = max(start, end - countMax)
         guard first < end,

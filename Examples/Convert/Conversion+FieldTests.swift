@@ -72,7 +72,7 @@ extension ConversionFieldTests: SelfTesting {
         for ending in [".json", ".jsonl", ".plist", ".bplist", ".openstep", ".xml", ".db"] {
             let table = table(texts + hashes(300))
             let found = try converted(table, ending, ".csv")
-            // The column of the database contains texts. Texts that look like numbers get quotes.
+            // In a database, the column has the type TEXT. Texts that look like numbers get quotes.
             guard ending == ".db" else {
                 expectEqual(found, table, ending)
                 continue

@@ -63,7 +63,7 @@ struct XMLValues: XMLSink, ~Copyable {
         if isRepresentation == true { return try representation.endElement(tag) }
         let movedCount = messages.movedCount
         try messages.endElement(tag)
-        // After the last child, it is known whether repeated children lost their place.
+        // The adapter counts repeated elements that lost their place at the end of their parent.
         leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
     }
 

@@ -162,18 +162,18 @@ private struct Pack<each Element> {}
 
 /// Classes that inherit a conformance, some with their own lists.
 private class ListedBase: SelfTesting {
-    class var testSelectors: TestSelectors { ["testIsBase": { expectEqual(name, "base") }] }
+    class var testSelectors: TestSelectors { ["testBaseListRuns": { expectEqual(name, "base") }] }
     class var name: String { "base" }
     class func make() -> ListedBase { ListedBase() }
 }
 private class OwnList: ListedBase {
     var stored = 1
-    override class var testSelectors: TestSelectors { ["testIsOwn": { expectEqual(name, "base") }] }
+    override class var testSelectors: TestSelectors { ["testOwnListRuns": { expectEqual(name, "base") }] }
     func added() {}
     override class func make() -> ListedBase { OwnList() }
 }
 private final class OwnListBelow: OwnList {
-    override class var testSelectors: TestSelectors { super.testSelectors + ["testIsBelow": {}] }
+    override class var testSelectors: TestSelectors { super.testSelectors + ["testEntryOfSubclassRuns": {}] }
 }
 private class InheritedList: ListedBase {
     override class func make() -> ListedBase { InheritedList() }
@@ -189,10 +189,11 @@ extension Int { fileprivate struct Digit {} }
 extension TypeDiscovery: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind, "testKnowsParameterPacks": testKnowsParameterPacks,
-            "testNumbersTypesOfOneName": testNumbersTypesOfOneName,
-            "testFindsSubclassesWithListsOfTheirOwn": testFindsSubclassesWithListsOfTheirOwn,
-        ] + .each("testNamesTypesAsTheirSourceDoes", named, named: \.1) { expectEqual(displayName($0), $1) }
+            "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind,
+            "testDetectsParameterPacks": testDetectsParameterPacks,
+            "testNumbersTypesWithTheSameName": testNumbersTypesWithTheSameName,
+            "testFindsSubclassesWithOwnLists": testFindsSubclassesWithOwnLists,
+        ] + .each("testNamesTypesAsInTheirSource", named, named: \.1) { expectEqual(displayName($0), $1) }
     }
 
     private static var named: [(Any.Type, String)] {
@@ -215,19 +216,19 @@ extension TypeDiscovery: SelfTesting {
         }
     }
 
-    private static func testFindsSubclassesWithListsOfTheirOwn() async {
+    private static func testFindsSubclassesWithOwnLists() async {
         let lists = await MainActor.run {
             testedTypes().tested.map { ($0.name, $0.type.testSelectors.entries.map(\.name)) }
         }
         let found = Dictionary(lists) { first, _ in first }
-        expectEqual(found["ListedBase"], ["testIsBase"])
-        expectEqual(found["OwnList"], ["testIsOwn"])
-        expectEqual(found["OwnListBelow"], ["testIsOwn", "testIsBelow"])
+        expectEqual(found["ListedBase"], ["testBaseListRuns"])
+        expectEqual(found["OwnList"], ["testOwnListRuns"])
+        expectEqual(found["OwnListBelow"], ["testOwnListRuns", "testEntryOfSubclassRuns"])
         expectNil(found["InheritedList"])
         expectNil(found["InheritedBelow"])
     }
 
-    private static func testKnowsParameterPacks() {
+    private static func testDetectsParameterPacks() {
         for (type, hasPack) in [(Pack<Int, Bool>.self as Any.Type, true), (PinnedTable<Int, Int>.self, false)] {
             // SAFETY: the second word of a structure's metadata is its descriptor.
             let descriptor = ContextDescriptor(address: unsafeBitCast(type, to: UnsafePointer<UInt>.self)[1])
@@ -245,7 +246,7 @@ extension TypeDiscovery: SelfTesting {
         return Namesake.self
     }
 
-    private static func testNumbersTypesOfOneName() async {
+    private static func testNumbersTypesWithTheSameName() async {
         expectEqual([first(), second()].map(displayName), ["TypeDiscovery.Namesake", "TypeDiscovery.Namesake"])
         let names = await MainActor.run { testedTypes().tested.map(\.name) }
         let namesakes = names.filter { $0.contains("Namesake") }

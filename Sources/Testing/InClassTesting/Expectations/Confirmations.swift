@@ -118,8 +118,8 @@ enum ConfirmationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testCountsCalls": testCountsCalls, "testCountsCallsOfTasks": testCountsCallsOfTasks,
-            "testChecksLateCalls": testChecksLateCalls,
-            "testThrowsWhatTheClosureThrows": {
+            "testReportsCallsAfterReturning": testReportsCallsAfterReturning,
+            "testRethrowsErrorsOfTheClosure": {
                 expectThrows(Broken()) { try confirmation(count: 5) { _ in throw Broken() } }
             },
         ]
@@ -166,7 +166,7 @@ enum ConfirmationTests: SelfTesting {
         }
     }
 
-    private static func testChecksLateCalls() {
+    private static func testReportsCallsAfterReturning() {
         let issues = Recorder.issues {
             let kept = confirmation(count: ...1) { $0 }
             kept()

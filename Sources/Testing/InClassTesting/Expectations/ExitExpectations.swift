@@ -106,12 +106,13 @@ private func childEnd(of body: () -> Void) -> ExitCondition? {
 enum ExitExpectationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testMeetsWhatHappens": testMeetsWhatHappens, "testChildChangesNothingHere": testChildChangesNothingHere,
-            "testIssuesOfTheChildAreOfTheTest": testIssuesOfTheChildAreOfTheTest,
-            "testSkipsOfTheChildAreOfTheTest": testSkipsOfTheChildAreOfTheTest,
-            "testChildOfTheChildReturns": testChildOfTheChildReturns,
+            "testAcceptsExpectedExits": testAcceptsExpectedExits,
+            "testChildCannotChangeParentMemory": testChildCannotChangeParentMemory,
+            "testForwardsIssuesOfTheChild": testForwardsIssuesOfTheChild,
+            "testForwardsSkipsOfTheChild": testForwardsSkipsOfTheChild,
+            "testReportsGrandchildThatReturns": testReportsGrandchildThatReturns,
         ]
-            + .each("testSaysWhatHappenedInstead", others, named: ExpectationTests.name, ExpectationTests.expectIssue)
+            + .each("testReportsUnexpectedExits", others, named: ExpectationTests.name, ExpectationTests.expectIssue)
     }
 
     private static var others: [ExpectationTests.Unmet] {
@@ -125,7 +126,7 @@ enum ExitExpectationTests: SelfTesting {
         }
     }
 
-    private static func testMeetsWhatHappens() {
+    private static func testAcceptsExpectedExits() {
         let empty: [Int] = []
         expectTrap("index") { _ = empty[empty.count] }
         expectTrap("precondition") { preconditionFailure("on purpose") }
@@ -136,7 +137,7 @@ enum ExitExpectationTests: SelfTesting {
         expectExit(.failure) { abort() }
     }
 
-    private static func testChildChangesNothingHere() {
+    private static func testChildCannotChangeParentMemory() {
         var value = 1
         expectExit(.exit(0)) {
             value = 2
@@ -145,7 +146,7 @@ enum ExitExpectationTests: SelfTesting {
         expectEqual(value, 1)
     }
 
-    private static func testIssuesOfTheChildAreOfTheTest() {
+    private static func testForwardsIssuesOfTheChild() {
         let issues = Recorder.issues {
             expectExit(.exit(3)) {
                 expectEqual("a\nb", "a\nc", "text")
@@ -172,14 +173,14 @@ enum ExitExpectationTests: SelfTesting {
         expectTrue(many.last?.message.hasSuffix("more issues of the child process") ?? false)
     }
 
-    private static func testSkipsOfTheChildAreOfTheTest() {
+    private static func testForwardsSkipsOfTheChild() {
         let issues = Recorder.issues {
             withKnownIssue("why") { expectExit(.exit(0)) { do { try skip("no network") } catch { exit(0) } } }
         }
         expectEqual(issues, [])
     }
 
-    private static func testChildOfTheChildReturns() throws {
+    private static func testReportsGrandchildThatReturns() throws {
         let issues = Recorder.issues {
             expectExit(.exit(4)) {
                 let child = inclass_fork()

@@ -193,14 +193,15 @@ public func fail(
 enum ExpectationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testMetExpectationsAreNoted": testMetExpectationsAreNoted,
-            "testOperandsAreEvaluatedOnce": testOperandsAreEvaluatedOnce,
-            "testMessageIsEvaluatedOnFailureOnly": testMessageIsEvaluatedOnFailureOnly,
-            "testIssueIsAtTheCall": testIssueIsAtTheCall,
+            "testRecordsPositionsOfPassedExpectations": testRecordsPositionsOfPassedExpectations,
+            "testEvaluatesOperandsOnce": testEvaluatesOperandsOnce,
+            "testEvaluatesMessageOnFailureOnly": testEvaluatesMessageOnFailureOnly,
+            "testReportsIssuesAtTheCall": testReportsIssuesAtTheCall,
         ]
-            + .each("testMetExpectationsRecordNothing", met.indices) { met[$0]() }
-            + .each("testUnmetExpectationsSayWhatWasGot", unmet, named: name, expectIssue)
-            + .each("testToleranceIsStrict", tolerances, named: { "\($0)" }) { got, expected, tolerance, isMet in
+            + .each("testPassedExpectationsRecordNoIssues", met.indices) { met[$0]() }
+            + .each("testFailedExpectationsReportTheActualValue", unmet, named: name, expectIssue)
+            + .each("testDifferenceMustBeBelowTolerance", tolerances, named: { "\($0)" }) {
+                got, expected, tolerance, isMet in
                 expectEqual(Recorder.issues { expectEqual(got, expected, within: tolerance) }.isEmpty, isMet)
             }
     }
@@ -208,7 +209,7 @@ enum ExpectationTests: SelfTesting {
     private final class Thing {}
 
     /// Passed expectations are recorded by their positions if `notesWhatIsMet` is set.
-    private static func testMetExpectationsAreNoted() throws {
+    private static func testRecordsPositionsOfPassedExpectations() throws {
         let calls: [(UInt) throws -> Void] = [
             { expectEqual(4, 4, file: "/met", line: $0, column: 7) },
             { expectEqual("a", "a", file: "/met", line: $0, column: 7) },
@@ -275,7 +276,7 @@ enum ExpectationTests: SelfTesting {
         (.infinity, -.infinity, 1, false),
     ]
 
-    private static func testOperandsAreEvaluatedOnce() {
+    private static func testEvaluatesOperandsOnce() {
         var count = 0
         func next() -> Int {
             count += 1
@@ -285,7 +286,7 @@ enum ExpectationTests: SelfTesting {
         expectEqual(count, 1)
     }
 
-    private static func testMessageIsEvaluatedOnFailureOnly() {
+    private static func testEvaluatesMessageOnFailureOnly() {
         var count = 0
         func message() -> String {
             count += 1
@@ -297,7 +298,7 @@ enum ExpectationTests: SelfTesting {
         expectEqual(issues.map(\.message), ["100% %s"])
     }
 
-    private static func testIssueIsAtTheCall() {
+    private static func testReportsIssuesAtTheCall() {
         let issues = Recorder.issues { fail("here") }
         expectEqual(issues.map(\.place), [CallPlace(#filePath, #line - 1, 44)])
     }

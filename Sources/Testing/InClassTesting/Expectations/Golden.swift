@@ -195,17 +195,17 @@ struct TextDifference {
 extension GoldenPlaces: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsFilesByTheirNames": testFindsFilesByTheirNames,
-            "testRefusesWhatIsNoGolden": testRefusesWhatIsNoGolden,
-            "testTakesTheWholeTextsAlong": testTakesTheWholeTextsAlong,
-            "testLongTextsTakeNoLonger": testLongTextsTakeNoLonger,
+            "testFindsFilesByName": testFindsFilesByName,
+            "testRejectsInvalidGoldens": testRejectsInvalidGoldens,
+            "testKeepsCompleteTextsUpToALimit": testKeepsCompleteTextsUpToALimit,
+            "testLimitsDifferencesOfLongTexts": testLimitsDifferencesOfLongTexts,
         ]
-            + .each("testMeetsTheSameBytes", ["", "a", "a\n", "a\r\nb", "é\u{0}", "\u{FEFF}x"]) { text in
+            + .each("testPassesForEqualBytesOnly", ["", "a", "a\n", "a\r\nb", "é\u{0}", "\u{FEFF}x"]) { text in
                 let places = GoldenPlaces(folders: [try folder(["g.txt": text])])
                 expectEqual(places.issues(text, "g.txt"), [])
                 expectEqual(places.issues(text + "\u{301}", "g.txt").count, 1)
             }
-            + .each("testSaysHowTextsDiffer", differences, named: { "\($0.got)/\($0.expected)" }) {
+            + .each("testDescribesDifferencesOfTexts", differences, named: { "\($0.got)/\($0.expected)" }) {
                 got, expected, line, notes in
                 let difference = TextDifference(got: got, expected: expected)
                 expectEqual("\(difference.got)/\(difference.expected)", line)
@@ -252,7 +252,7 @@ extension GoldenPlaces: SelfTesting {
         ),
     ]
 
-    private static func testFindsFilesByTheirNames() throws {
+    private static func testFindsFilesByName() throws {
         let folders = ["Sources/", "Sources/Goldens/", "Sources/Texts/", "Sources/Texts/en/"]
         let files = ["Goldens/a.txt", "Texts/b.txt", "Texts/new.txt", "Texts/en/c.txt", "one.txt", "other.txt"]
         let names = folders + files.map { "Sources/\($0)" }
@@ -275,7 +275,7 @@ extension GoldenPlaces: SelfTesting {
         expectEqual(places.path(of: "d.txt", usedIn: ""), "\(root)/Sources/d.txt")
     }
 
-    private static func testRefusesWhatIsNoGolden() throws {
+    private static func testRejectsInvalidGoldens() throws {
         let root = try folder(["inner/": "", "a.txt": ""])
         let descriptor = open("\(root)/broken.txt", O_CREAT | O_WRONLY, 0o600)
         try requireEqual(write(descriptor, [0x61, 0x0A, 0x62, 0xE2, 0x82, 0x0A] as [UInt8], 6), 6)
@@ -299,7 +299,7 @@ extension GoldenPlaces: SelfTesting {
         expectEqual(GoldenPlaces(areKnown: false).issues("x", "a").map(\.got), [nothing])
     }
 
-    private static func testTakesTheWholeTextsAlong() throws {
+    private static func testKeepsCompleteTextsUpToALimit() throws {
         let long = String(repeating: "x", count: 1000)
         let root = try folder(["a.txt": long])
         let issue = try requireNotNil(GoldenPlaces(folders: [root]).issues("\(long)\n\(long)y", "a.txt").first)
@@ -315,7 +315,7 @@ extension GoldenPlaces: SelfTesting {
         }
     }
 
-    private static func testLongTextsTakeNoLonger() {
+    private static func testLimitsDifferencesOfLongTexts() {
         let lines = (0..<2000).map { "line \($0)" }
         let difference = TextDifference(
             got: lines.joined(separator: "\n"), expected: lines.map { "other \($0)" }.joined(separator: "\n"))

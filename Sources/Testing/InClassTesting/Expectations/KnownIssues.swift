@@ -55,7 +55,7 @@ private func close(_ scope: Recorder.Scope, _ reason: String, _ file: StaticStri
 #if SELF_TESTS
 enum KnownIssueTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        .each("testKnownIssues", rows, named: \.name) { row in
+        .each("testMarksIssuesAsKnown", rows, named: \.name) { row in
             let issues = Recorder.issues(of: row.body)
             expectEqual(issues.map { "\($0.kind) \($0.expected) \($0.knownReason ?? "-")" }, row.issues)
         }

@@ -131,10 +131,11 @@ private func requiredError<Failure>(
 enum RequirementTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testMetRequirementsReturnTheValue": testMetRequirementsReturnTheValue,
-            "testAsynchronousForms": testAsynchronousForms,
+            "testPassedRequirementsReturnTheValue": testPassedRequirementsReturnTheValue,
+            "testAwaitsAsynchronousClosures": testAwaitsAsynchronousClosures,
         ]
-            + .each("testEndsTheTest", ends, named: { $0.by.map { "\($0)" } ?? "nothing" }) { type, body in
+            + .each("testFailedRequirementsEndTheTest", ends, named: { $0.by.map { "\($0)" } ?? "nothing" }) {
+                type, body in
                 var thrown: (any Error)?
                 let issues = await Recorder.issues { do { try await body() } catch { thrown = error } }
                 expectEqual(thrown.map { "\(Swift.type(of: $0))" }, type.map { "\($0)" }, "the error")
@@ -144,7 +145,7 @@ enum RequirementTests: SelfTesting {
 
     private struct Trouble: Error, Equatable {}
 
-    private static func testMetRequirementsReturnTheValue() throws {
+    private static func testPassedRequirementsReturnTheValue() throws {
         expectEqual(try requireNotNil(Int("4")), 4)
         expectEqual(try requireEqual(4, 4), 4)
         try requireTrue(true)
@@ -176,7 +177,7 @@ enum RequirementTests: SelfTesting {
         try skip("why")
     }
 
-    private static func testAsynchronousForms() async throws {
+    private static func testAwaitsAsynchronousClosures() async throws {
         let issues = await Recorder.issues {
             let error = await expectThrows(RequirementNotMet.self) {
                 try await requireThrows(Trouble.self) { await Task.yield() }

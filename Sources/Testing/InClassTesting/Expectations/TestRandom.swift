@@ -35,11 +35,11 @@ extension Sequence {
 #if SELF_TESTS
 extension TestRandom: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testGivesTheNumbersOfItsSeed": testGivesTheNumbersOfItsSeed]
+        ["testMatchesTheReferenceImplementation": testMatchesTheReferenceImplementation]
     }
 
     // The first numbers of the reference implementation, https://prng.di.unimi.it/splitmix64.c.
-    private static func testGivesTheNumbersOfItsSeed() {
+    private static func testMatchesTheReferenceImplementation() {
         var random = TestRandom(seed: 1_234_567)
         let numbers = (0..<3).map { _ in random.next() }
         expectEqual(

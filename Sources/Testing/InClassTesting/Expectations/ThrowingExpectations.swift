@@ -140,10 +140,11 @@ public func expectNoThrow<Value>(
 enum ThrowingExpectationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReturnsTheExpectedError": testReturnsTheExpectedError, "testAsynchronousForms": testAsynchronousForms,
+            "testReturnsTheExpectedError": testReturnsTheExpectedError,
+            "testAwaitsAsynchronousClosures": testAwaitsAsynchronousClosures,
         ]
             + .each(
-                "testSaysWhatWasThrownInstead", others, named: ExpectationTests.name, ExpectationTests.expectIssue)
+                "testReportsUnexpectedErrors", others, named: ExpectationTests.name, ExpectationTests.expectIssue)
     }
 
     private enum Trouble: Error, Equatable { case small, big(Int) }
@@ -175,7 +176,7 @@ enum ThrowingExpectationTests: SelfTesting {
         ]
     }
 
-    private static func testAsynchronousForms() async {
+    private static func testAwaitsAsynchronousClosures() async {
         @Sendable func later(_ trouble: Trouble?) async throws -> Int {
             await Task.yield()
             return try make(trouble)

@@ -265,11 +265,12 @@ func lineNotes(_ got: [String], _ expected: [String]) -> [String] {
 enum ValueTextTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testWritesErrors": testWritesErrors, "testLeavesDiscriminatorsOut": testLeavesDiscriminatorsOut,
-            "testAbridgesLongValues": testAbridgesLongValues, "testNotesAreLimited": testNotesAreLimited,
+            "testWritesErrorsWithTheirTypes": testWritesErrorsWithTheirTypes,
+            "testOmitsDiscriminators": testOmitsDiscriminators,
+            "testAbridgesLongValues": testAbridgesLongValues, "testLimitsNotes": testLimitsNotes,
         ]
-            + .each("testWritesValuesAsSourceDoes", values, named: \.1) { expectEqual(valueText($0), $1) }
-            + .each("testNotesSayWhereValuesDiffer", differences, named: \.notes.description) { row in
+            + .each("testWritesValuesAsInSource", values, named: \.1) { expectEqual(valueText($0), $1) }
+            + .each("testNotesLocateDifferences", differences, named: \.notes.description) { row in
                 expectEqual(differenceNotes(got: row.got, expected: row.expected), row.notes)
             }
     }
@@ -295,14 +296,14 @@ enum ValueTextTests: SelfTesting {
         ]
     }
 
-    private static func testWritesErrors() {
+    private static func testWritesErrorsWithTheirTypes() {
         expectEqual(errorText(Trouble.big(2)), "Trouble.big(2)")
         expectEqual(errorText(Trouble.small), "Trouble.small")
         expectEqual(errorText(Failure()), "Failure(line: 3)")
         expectEqual(errorText(Spoken()), "Spoken \"it broke\"")
     }
 
-    private static func testLeavesDiscriminatorsOut() {
+    private static func testOmitsDiscriminators() {
         let hash = "_0123456789ABCDEF0123456789ABCDEF"
         let rows = [
             ("(Trouble in \(hash))", "Trouble"), ("Box<(A in \(hash)), (B in \(hash))>.small", "Box<A, B>.small"),
@@ -341,7 +342,7 @@ enum ValueTextTests: SelfTesting {
         ]
     }
 
-    private static func testNotesAreLimited() {
+    private static func testLimitsNotes() {
         let long = String(repeating: "x", count: 1000)
         expectEqual(
             differenceNotes(got: "a\n\(long)1", expected: "a\n\(long)2\n\(long)"),

@@ -63,13 +63,13 @@ extension TestDirectory {
 #if SELF_TESTS
 enum AttachmentTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testWritesFiles": testWritesFiles]
-            + .each("testRefusesNames", refused) { name, got in
+        ["testWritesFilesWithUniqueNames": testWritesFilesWithUniqueNames]
+            + .each("testRejectsInvalidNames", refused) { name, got in
                 expectEqual(Recorder.issues { attach("", named: name) }.map(\.got), [got])
             }
     }
 
-    private static func testWritesFiles() throws {
+    private static func testWritesFilesWithUniqueNames() throws {
         attach("text", named: "page.html")
         attach("", named: "page.html")
         attach([0, 255] as [UInt8], named: ".hidden")

@@ -58,7 +58,7 @@ enum ResourceFolders {
 extension ResourceFolders: SelfTesting {
     static var testSelectors: TestSelectors {
         .each(
-            "testFindsWhatLiesBesideAnImage",
+            "testFindsResourcesBesideAnImage",
             [
                 ("ShopPackageTests.xctest", ["Shop_Goods.resources", "Shop_Food.resources"], ["Shop_Goods.resources"]),
                 ("Shop.xctest/Contents/MacOS/Shop", ["Shop_Goods.bundle"], ["Shop_Goods.bundle"]),

@@ -164,9 +164,10 @@ enum TestDirectory {
 extension TestDirectory: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testIsTheSameForAllOfATest": testIsTheSameForAllOfATest,
-            "testNamesAreFreshAndPlain": testNamesAreFreshAndPlain,
-            "testRemovesWhateverIsThere": testRemovesWhateverIsThere, "testSaysWhyThereIsNone": testSaysWhyThereIsNone,
+            "testAllTasksOfATestShareOneDirectory": testAllTasksOfATestShareOneDirectory,
+            "testMakesUniquePlainNames": testMakesUniquePlainNames,
+            "testRemovesTreesWithoutFollowingLinks": testRemovesTreesWithoutFollowingLinks,
+            "testReportsWhyItCannotBeMade": testReportsWhyItCannotBeMade,
         ]
     }
 
@@ -175,10 +176,10 @@ extension TestDirectory: SelfTesting {
         return lstat(path, &status) == 0
     }
 
-    private static func testIsTheSameForAllOfATest() async throws {
+    private static func testAllTasksOfATestShareOneDirectory() async throws {
         let path = try temporaryDirectory()
         expectTrue(path.hasPrefix("/") && exists(path), path)
-        expectTrue(path.hasSuffix("/TestDirectory.testIsTheSameForAllOfATest"), path)
+        expectTrue(path.hasSuffix("/TestDirectory.testAllTasksOfATestShareOneDirectory"), path)
         expectEqual(names(in: path), [])
         let others = await withTaskGroup(of: String?.self) { group in
             for _ in 0..<8 { group.addTask { try? temporaryDirectory() } }
@@ -187,7 +188,7 @@ extension TestDirectory: SelfTesting {
         expectEqual(others, Array(repeating: path, count: 8))
     }
 
-    private static func testNamesAreFreshAndPlain() throws {
+    private static func testMakesUniquePlainNames() throws {
         let folder = try temporaryDirectory()
         expectEqual(try make(named: "A<Int>.test/..", in: folder), "\(folder)/A_Int_.test_..")
         expectEqual(try make(named: "A<Int>.test/..", in: folder), "\(folder)/A_Int_.test_..-2")
@@ -198,7 +199,7 @@ extension TestDirectory: SelfTesting {
         }
     }
 
-    private static func testRemovesWhateverIsThere() throws {
+    private static func testRemovesTreesWithoutFollowingLinks() throws {
         let folder = try temporaryDirectory()
         let victim = "\(folder)/victim"
         let outside = "\(folder)/outside"
@@ -213,7 +214,7 @@ extension TestDirectory: SelfTesting {
         remove(victim)
     }
 
-    private static func testSaysWhyThereIsNone() throws {
+    private static func testReportsWhyItCannotBeMade() throws {
         let error = expectThrows(MissingError.self) { _ = try make(named: "a", in: "/nowhere") }
         expectEqual(error?.description, "no directory /nowhere/a: No such file or directory")
     }

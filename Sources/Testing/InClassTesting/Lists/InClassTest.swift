@@ -123,9 +123,9 @@ extension BridgedTests: SelfTesting {
 extension InClassTest: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testListsTheTestsOfAModule": testListsTheTestsOfAModule,
-            "testTellsWhatWasRecordedAndWhere": testTellsWhatWasRecordedAndWhere,
-            "testNamesTheDirectoryOfAFailure": testNamesTheDirectoryOfAFailure,
+            "testListsTestsOfAModule": testListsTestsOfAModule,
+            "testReturnsIssuesWithTheirPositions": testReturnsIssuesWithTheirPositions,
+            "testFailureNamesItsTemporaryDirectory": testFailureNamesItsTemporaryDirectory,
             "testKnownIssuesPass": {
                 expectEqual(await test { withKnownIssue("7") { fail("known") } }.run().count, 0)
             },
@@ -133,7 +133,7 @@ extension InClassTest: SelfTesting {
         ]
     }
 
-    private static func testListsTheTestsOfAModule() async {
+    private static func testListsTestsOfAModule() async {
         let names = await all(inModule: "InClassTesting").map(\.description)
         expectTrue(names.contains("BridgedTests.testPasses"))
         expectEqual(await all(inModule: "Nowhere").count, 0)
@@ -148,7 +148,7 @@ extension InClassTest: SelfTesting {
         issue.sourceLocation { "\($0)|\($1)|\($2)|\($3)" }
     }
 
-    private static func testTellsWhatWasRecordedAndWhere() async throws {
+    private static func testReturnsIssuesWithTheirPositions() async throws {
         let line = #line + 1
         let issues = await test { expectEqual(1, 2, "a\nb") }.run()
         expectEqual(issues.map(\.description), [#"got 1 instead of expected 2 for a\nb"#])
@@ -163,7 +163,7 @@ extension InClassTest: SelfTesting {
         expectEqual(own, "A/a.swift|/a.swift|3|4")
     }
 
-    private static func testNamesTheDirectoryOfAFailure() async throws {
+    private static func testFailureNamesItsTemporaryDirectory() async throws {
         for isFailing in [true, false] {
             let issues = await test {
                 _ = try TestDirectory.make(named: "inner", in: temporaryDirectory())

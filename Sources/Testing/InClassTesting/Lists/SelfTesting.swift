@@ -133,7 +133,7 @@ private final class HeldFixture: FixtureTesting {
     nonisolated(unsafe) static var last: HeldFixture?
     nonisolated(unsafe) static var keeps = true
 
-    static var testSelectors: TestSelectors { ["testEnds": fixture { _ in }] }
+    static var testSelectors: TestSelectors { ["testReleasesItsFixture": fixture { _ in }] }
     static var testDetectsFixtureLeaks: Bool { true }
     static func testFixture() -> HeldFixture { HeldFixture() }
     func tearDown() { if !Self.keeps { Self.last = nil } }
@@ -145,9 +145,10 @@ private final class HeldFixture: FixtureTesting {
 extension MainActorFixture: @MainActor FixtureTesting {
     static var testSelectors: TestSelectors {
         [
-            "testStatic": testStatic, "testMethod": fixture(testMethod),
-            "testMutates": fixture { try await $0.testMutates() },
-        ] + each("testRows", [1, 2]) { $0.testRow($1) }
+            "testStaticMethodRunsOnMainActor": testStaticMethodRunsOnMainActor,
+            "testMethodGetsANewFixture": fixture(testMethodGetsANewFixture),
+            "testMutatesOnTheMainActor": fixture { try await $0.testMutatesOnTheMainActor() },
+        ] + each("testRowsGetNewFixtures", [1, 2]) { $0.testRowsGetNewFixtures($1) }
     }
     static func testFixture() -> Self {
         MainActor.assertIsolated()
@@ -155,10 +156,10 @@ extension MainActorFixture: @MainActor FixtureTesting {
     }
     func setUp() { MainActor.assertIsolated() }
     func tearDown() { MainActor.assertIsolated() }
-    static func testStatic() { MainActor.assertIsolated() }
-    func testMethod() { expectEqual(value, 0) }
-    func testRow(_ row: Int) { expectEqual(value + row, row) }
-    mutating func testMutates() async throws {
+    static func testStaticMethodRunsOnMainActor() { MainActor.assertIsolated() }
+    func testMethodGetsANewFixture() { expectEqual(value, 0) }
+    func testRowsGetNewFixtures(_ row: Int) { expectEqual(value + row, row) }
+    mutating func testMutatesOnTheMainActor() async throws {
         value += 1
         await Task.yield()
         MainActor.assertIsolated()
@@ -182,15 +183,16 @@ private struct FixtureTests {
 extension FixtureTests: FixtureTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFixtureIsFresh": testFixtureIsFresh, "testInstanceMethod": fixture(testInstanceMethod),
-            "testMutatingMethod": fixture { $0.testMutatingMethod() },
-            "testClosureOfStatements": fixture { tests in
-                tests.testMutatingMethod()
+            "testEachTestGetsANewFixture": testEachTestGetsANewFixture,
+            "testInstanceMethodsRunAfterSetUp": fixture(testInstanceMethodsRunAfterSetUp),
+            "testMutatingMethodsChangeTheFixture": fixture { $0.testMutatingMethodsChangeTheFixture() },
+            "testClosuresMayHaveSeveralStatements": fixture { tests in
+                tests.testMutatingMethodsChangeTheFixture()
                 expectEqual(tests.value, 3)
             },
         ]
-            + .each("testRunsInOrder", troubles, testRunsInOrder)
-            + .each("testFixturesOfClassesMustEnd", [true, false], testFixturesOfClassesMustEnd)
+            + .each("testCallsMethodsInOrder", troubles, testCallsMethodsInOrder)
+            + .each("testReportsLeakedFixtures", [true, false], testReportsLeakedFixtures)
     }
     static func testFixture() throws -> Self {
         try call("testFixture")
@@ -211,7 +213,7 @@ extension FixtureTests: FixtureTesting {
         ("tearDown", all, ["error Trouble() from tearDown()"]),
     ]
 
-    private static func testRunsInOrder(_ row: (place: String, calls: [String], issues: [String])) async {
+    private static func testCallsMethodsInOrder(_ row: (place: String, calls: [String], issues: [String])) async {
         let entry = fixture { (_: inout Self) in try call("test") }
         let log = CallLog()
         var thrown: (any Error)?
@@ -227,13 +229,13 @@ extension FixtureTests: FixtureTesting {
         expectEqual(thrown.map { "\($0)" }, row.place == "test" ? "Trouble()" : nil)
     }
 
-    private static func testFixtureIsFresh() async throws {
-        let entry = fixture { $0.testMutatingMethod() }
+    private static func testEachTestGetsANewFixture() async throws {
+        let entry = fixture { $0.testMutatingMethodsChangeTheFixture() }
         try await entry()
         try await entry()
     }
 
-    private static func testFixturesOfClassesMustEnd(isHeld: Bool) async throws {
+    private static func testReportsLeakedFixtures(isHeld: Bool) async throws {
         let entry = HeldFixture.fixture { HeldFixture.last = $0 }
         HeldFixture.keeps = isHeld
         let issues = try await Recorder.issues { try await entry() }
@@ -242,8 +244,8 @@ extension FixtureTests: FixtureTesting {
         HeldFixture.last = nil
     }
 
-    private func testInstanceMethod() { expectEqual(value, 2, "value after setUp") }
-    private mutating func testMutatingMethod() {
+    private func testInstanceMethodsRunAfterSetUp() { expectEqual(value, 2, "value after setUp") }
+    private mutating func testMutatingMethodsChangeTheFixture() {
         value += 1
         expectEqual(value, 3, "value after setUp and once more")
     }

@@ -109,8 +109,8 @@ public struct TestType: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 extension TestSelectors: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
-            "testKeepsTheOrderAndDuplicates": testKeepsTheOrderAndDuplicates, "testCarriesALimit": testCarriesALimit,
-        ] + .each("testRoundsLimits", limits) { expectEqual($0.milliseconds, $1) }
+            "testKeepsOrderAndDuplicates": testKeepsOrderAndDuplicates, "testKeepsTimeLimits": testKeepsTimeLimits,
+        ] + .each("testRoundsLimitsAwayFromZero", limits) { expectEqual($0.milliseconds, $1) }
     }
 
     private static let limits: [(Duration, Int)] = [
@@ -119,14 +119,14 @@ extension TestSelectors: SelfTesting {
         (.milliseconds(Int.max), .max), (.milliseconds(Int.min), .min),
     ]
 
-    private static func testKeepsTheOrderAndDuplicates() {
+    private static func testKeepsOrderAndDuplicates() {
         let list: TestSelectors = ["b": {}, "a": {}, "b": {}]
         expectEqual(list.entries.map(\.name), ["b", "a", "b"])
         let body: TestBody = {}
         expectEqual(TestSelectors([("x", body)]).entries.map(\.name), ["x"])
     }
 
-    private static func testCarriesALimit() {
+    private static func testKeepsTimeLimits() {
         let lists: [TestType: TestSelectors] = ["slow": .timeLimit(.milliseconds(50), ["a": {}])]
         expectEqual(lists["slow"]?.entries.map(\.timeLimit), [.milliseconds(50)])
         expectEqual(lists["slow"]?.entries.map(\.name), ["a"])

@@ -97,16 +97,17 @@ private struct TableTests {
 extension TableTests: FixtureTesting {
     static var testSelectors: TestSelectors {
         [
-            "testNamesRows": testNamesRows,
-            "testNumbersEqualNames": {
+            "testNamesRowsAfterTheirFirstValue": testNamesRowsAfterTheirFirstValue,
+            "testNumbersDuplicateNames": {
                 expectEqual(names(["a", "a", "b", "a"]), ["t(a)", "t(a)#2", "t(b)", "t(a)#3"])
             },
-            "testKnowsTableAndRow": testKnowsTableAndRow, "testATableWithoutRowsFails": testATableWithoutRowsFails,
+            "testRowsKeepTheirTableAndIndex": testRowsKeepTheirTableAndIndex,
+            "testEmptyTableFails": testEmptyTableFails,
         ]
-            + .each("testAdds", [("1+1", 1, 2), ("2+3", 2, 5)]) { text, first, sum in
+            + .each("testPassesRowValuesAsParameters", [("1+1", 1, 2), ("2+3", 2, 5)]) { text, first, sum in
                 expectEqual(first + (Int(text.suffix(1)) ?? 0), sum)
             }
-            + each("testIsFresh", 1...3) { tests, row in
+            + each("testEachRowGetsANewFixture", 1...3) { tests, row in
                 tests.sum += row
                 expectEqual(tests.sum, row)
             }
@@ -130,7 +131,7 @@ extension TableTests: FixtureTesting {
         TestSelectors.each("t", rows, named: named) { _ in }.entries.map(\.name)
     }
 
-    private static func testNamesRows() {
+    private static func testNamesRowsAfterTheirFirstValue() {
         expectEqual(names(["1+1", "a\tb", ""]), ["t(1+1)", "t(a\\tb)", "t()"])
         expectEqual(names([("x", 1), ("y", 2)]), ["t(x)", "t(y)"])
         expectEqual(names([(name: "x", 1)]), ["t(x)"])
@@ -145,14 +146,14 @@ extension TableTests: FixtureTesting {
         expectTrue(long.hasSuffix("a…)"), "the end of a long name")
     }
 
-    private static func testKnowsTableAndRow() {
+    private static func testRowsKeepTheirTableAndIndex() {
         let list: TestSelectors = ["a": {}] + .timeLimit(.milliseconds(5), .each("t", [7, 8]) { _ in })
         expectEqual(list.entries.map { $0.row?.table }, [nil, "t", "t"])
         expectEqual(list.entries.map { $0.row?.index }, [nil, 0, 1])
         expectEqual(list.entries.map(\.timeLimit), [nil, .milliseconds(5), .milliseconds(5)])
     }
 
-    private static func testATableWithoutRowsFails() async throws {
+    private static func testEmptyTableFails() async throws {
         let list: TestSelectors = .each("t", [Int]()) { _ in }
         expectEqual(list.entries.map(\.name), ["t"])
         let issues = try await Recorder.issues { try await list.entries[0].body() }

@@ -133,8 +133,9 @@ struct ProcessState {
 #if SELF_TESTS
 extension ProcessState: SelfTesting {
     static var testSelectors: TestSelectors {
-        .each("testSeesChanges", changes, named: \.name) { change in try testSees(change) } + [
-            "testSeesNoOther": testSeesNoOther, "testKnowsWhatThisImageCalls": testKnowsWhatThisImageCalls,
+        .each("testDetectsChanges", changes, named: \.name) { change in try testDetectsChanges(change) } + [
+            "testIgnoresRestoredSettings": testIgnoresRestoredSettings,
+            "testFindsImportedCallsOfThisImage": testFindsImportedCallsOfThisImage,
         ]
     }
 
@@ -190,7 +191,7 @@ extension ProcessState: SelfTesting {
     }
 
     /// Runs in a child process, because the change affects the whole process.
-    private static func testSees(_ change: Change) throws {
+    private static func testDetectsChanges(_ change: Change) throws {
         expectExit(.exit(7)) {
             var state = ProcessState()
             if state.isChanged(afterFailure: true) { exit(1) }
@@ -201,7 +202,7 @@ extension ProcessState: SelfTesting {
         }
     }
 
-    private static func testSeesNoOther() {
+    private static func testIgnoresRestoredSettings() {
         expectExit(.exit(0)) {
             setenv("OF_TEST", "1", 1)
             var state = ProcessState()
@@ -214,7 +215,7 @@ extension ProcessState: SelfTesting {
 
     /// InClassTesting itself calls none of these functions. Otherwise every image would read all settings after every
     /// test.
-    private static func testKnowsWhatThisImageCalls() {
+    private static func testFindsImportedCallsOfThisImage() {
         guard let found = ImageSymbols.imports(among: calls.union(["umask"])) else {
             return expectTrue(ImageSymbols.isSanitized || !ImageSymbols.areReadable)
         }

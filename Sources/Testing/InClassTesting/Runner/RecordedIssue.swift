@@ -115,9 +115,11 @@ package struct ComparedTexts: Equatable, Sendable {
 
 #if SELF_TESTS
 extension RecordedIssue: SelfTesting {
-    package static var testSelectors: TestSelectors { ["testFieldsAreTheWholeIssue": testFieldsAreTheWholeIssue] }
+    package static var testSelectors: TestSelectors {
+        ["testFieldsRestoreTheWholeIssue": testFieldsRestoreTheWholeIssue]
+    }
 
-    private static func testFieldsAreTheWholeIssue() {
+    private static func testFieldsRestoreTheWholeIssue() {
         var issue = RecordedIssue(
             kind: .thrownError, place: CallPlace("/a", 3, 14), got: "4", expected: "5", message: "m", notes: ["n", ""],
             knownReason: "")

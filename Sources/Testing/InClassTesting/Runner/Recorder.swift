@@ -291,16 +291,16 @@ extension Recorder: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testCollectsInsteadOfRecording": { expectEqual(issues { fail("mine") }.map(\.message), ["mine"]) },
-            "testChildTasksAreInTheScope": testChildTasksAreInTheScope,
-            "testOtherTasksAreInNoScope": testOtherTasksAreInNoScope,
-            "testSkipsMeetKnownIssues": testSkipsMeetKnownIssues,
-            "testRequirementsOfOtherTests": testRequirementsOfOtherTests,
+            "testCollectsIssuesOfChildTasks": testCollectsIssuesOfChildTasks,
+            "testKnownIssuesExcludeOtherTasks": testKnownIssuesExcludeOtherTasks,
+            "testSkipsSatisfyKnownIssues": testSkipsSatisfyKnownIssues,
+            "testReportsRequirementsOfOtherTests": testReportsRequirementsOfOtherTests,
         ]
     }
 
     static func hasMet(_ place: String) -> Bool { lock.withLock { met.contains(place) } }
 
-    private static func testChildTasksAreInTheScope() async {
+    private static func testCollectsIssuesOfChildTasks() async {
         let issues = await issues {
             await withKnownIssue("why") {
                 await withTaskGroup(of: Void.self) { group in
@@ -313,7 +313,7 @@ extension Recorder: SelfTesting {
     }
 
     /// A known issue includes neither a sibling of its task nor a task that outlives it.
-    private static func testOtherTasksAreInNoScope() async {
+    private static func testKnownIssuesExcludeOtherTasks() async {
         let (closed, close) = AsyncStream<Void>.makeStream()
         let (opened, open) = AsyncStream<Void>.makeStream()
         let issues = await issues {
@@ -342,7 +342,7 @@ extension Recorder: SelfTesting {
     }
 
     /// A detached task doesn't know the test that it skips.
-    private static func testSkipsMeetKnownIssues() async {
+    private static func testSkipsSatisfyKnownIssues() async {
         let skipped = Task<Void, any Error>.detached { try skip("no network") }
         let issues = await issues {
             withKnownIssue("why") { try skip("no network") }
@@ -358,7 +358,7 @@ extension Recorder: SelfTesting {
     }
 
     /// The error of a requirement may be stored and thrown by several tests.
-    private static func testRequirementsOfOtherTests() {
+    private static func testReportsRequirementsOfOtherTests() {
         func run() { try? recordThrown(RequirementNotMet(), from: "the test") }
         expectEqual(issues(of: run).map(\.got), ["an unmet requirement of another test from the test"])
         let own = issues {

@@ -45,10 +45,10 @@ enum Supervisor {
 
 #if SELF_TESTS
 extension Supervisor: SelfTesting {
-    static var testSelectors: TestSelectors { ["testEndsWithItsParent": testEndsWithItsParent] }
+    static var testSelectors: TestSelectors { ["testExitsWhenItsParentIsKilled": testExitsWhenItsParentIsKilled] }
 
     /// A grandchild that watches its parent ends after the parent has been killed, but not before.
-    private static func testEndsWithItsParent() {
+    private static func testExitsWhenItsParentIsKilled() {
         expectExit(.exit(7)) {
             var ends: [Int32] = [0, 0]
             guard pipe(&ends) == 0 else { exit(1) }

@@ -46,11 +46,11 @@ enum SystemSymbol {
 extension SystemSymbol: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsWhatIsThere": testFindsWhatIsThere, "testKnowsItsOwnImage": testKnowsItsOwnImage,
+            "testFindsSymbolsOfTheSystem": testFindsSymbolsOfTheSystem, "testFindsItsOwnImage": testFindsItsOwnImage,
         ]
     }
 
-    private static func testFindsWhatIsThere() {
+    private static func testFindsSymbolsOfTheSystem() {
         for name in ["dladdr", "fork", "swift_getTypeByMangledNameInContext", "swift_conformsToProtocol"] {
             expectNotNil(address(of: name), name)
         }
@@ -59,7 +59,7 @@ extension SystemSymbol: SelfTesting {
         expectTrue(first?.contains("=") ?? false, first ?? "no environment")
     }
 
-    private static func testKnowsItsOwnImage() {
+    private static func testFindsItsOwnImage() {
         expectEqual(access(image.path, X_OK), 0, image.path)
         expectNotEqual(image.start, 0)
     }

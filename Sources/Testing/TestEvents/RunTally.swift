@@ -62,7 +62,8 @@ import InClassTesting
 extension RunTally: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testAddsUpEachCount": testAddsUpEachCount, "testCountsWhatIsOfAResult": testCountsWhatIsOfAResult,
+            "testAddsUpEachCount": testAddsUpEachCount,
+            "testCountsOutcomesAndKnownIssues": testCountsOutcomesAndKnownIssues,
             "testCountsLateFailures": testCountsLateFailures,
         ]
     }
@@ -91,7 +92,7 @@ extension RunTally: SelfTesting {
         expectEqual([tally.passed, tally.skipped, tally.flaky, tally.failed], [0, 0, 0, 4])
     }
 
-    private static func testCountsWhatIsOfAResult() {
+    private static func testCountsOutcomesAndKnownIssues() {
         let test = PlannedTest(typeName: "S", testName: "a", testType: "unit", module: "M")
         let attempt = TestResult(test: test, outcome: .failed)
         let issue = TestIssue(kind: .expectation, got: "1", expected: "2")

@@ -260,10 +260,11 @@ import InClassTesting
 extension TestEvent: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testReadsWhatWorkersWrite": testReadsWhatWorkersWrite, "testReadsIssuesWhole": testReadsIssuesWhole,
+            "testReadsEventsOfWorkers": testReadsEventsOfWorkers,
+            "testReadsEveryFieldOfIssues": testReadsEveryFieldOfIssues,
         ]
-            + .each("testRefusesWhatItDoesNotKnow", unknown) { expectNil(event(Array($0.utf8))) }
-            + .each("testReadsNumbers", numbers) { number, known in
+            + .each("testRejectsUnknownLines", unknown) { expectNil(event(Array($0.utf8))) }
+            + .each("testReadsNumbersInRangeOnly", numbers) { number, known in
                 expectEqual(event(Array("version\t\(number)".utf8)), known.map(TestEvent.version))
             }
     }
@@ -279,7 +280,7 @@ extension TestEvent: SelfTesting {
         return event(Array(writer.buffer.dropLast()))
     }
 
-    private static func testReadsWhatWorkersWrite() {
+    private static func testReadsEventsOfWorkers() {
         let hostile = "a\tb\nc\\d\r\u{0}é"
         let test = PlannedTest(typeName: hostile, testName: "", testType: "unit", module: "", timeoutMilliseconds: 50)
         let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
@@ -305,7 +306,7 @@ extension TestEvent: SelfTesting {
         for (event, write) in rows { expectEqual(roundTrip(write), event) }
     }
 
-    private static func testReadsIssuesWhole() {
+    private static func testReadsEveryFieldOfIssues() {
         var recorded = RecordedIssue(
             place: CallPlace("/a b.swift", 3, 14), got: "4\t", expected: "5\n", message: "m\\",
             notes: ["one\ttwo", ""], knownReason: "")

@@ -130,17 +130,18 @@ import InClassTesting
 extension GitHubAnnotations: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testShowsTheTenWorst": testShowsTheTenWorst,
-            "testOutputCannotEndItsGuard": testOutputCannotEndItsGuard,
+            "testAnnotatesAnInterruptedRun": testAnnotatesAnInterruptedRun,
+            "testShowsTheTenMostSevereIssues": testShowsTheTenMostSevereIssues,
+            "testOutputCannotRunWorkflowCommands": testOutputCannotRunWorkflowCommands,
         ]
-            + .each("testEscapesEachPartByItsRules", parts) { text, data, property in
+            + .each("testEscapesDataAndProperties", parts) { text, data, property in
                 expectEqual(escaped(text), data)
                 expectEqual(escaped(text, isProperty: true), property)
             }
             + .each("testCutsBetweenCharacters", cuts) { expectEqual(cut($0, to: 4), $1) }
     }
 
-    private static func testGoldenOfAnEarlyEnd() {
+    private static func testAnnotatesAnInterruptedRun() {
         expectEqual(
             lines(of: SampleRun.record, PathStyle(root: SampleRun.root, isRelative: true)).joinedLines,
             #"""
@@ -155,7 +156,7 @@ extension GitHubAnnotations: SelfTesting {
             """#)
     }
 
-    private static func testShowsTheTenWorst() {
+    private static func testShowsTheTenMostSevereIssues() {
         let expectation = SampleRun.issue(.expectation, line: 1, got: "1", expected: "2")
         var results = [SampleRun.result("testMany", .failed, Array(repeating: expectation, count: 20))]
         results += (0..<4).map { SampleRun.result("testOne\($0)", .failed, [expectation]) }
@@ -181,7 +182,7 @@ extension GitHubAnnotations: SelfTesting {
 
     private static let cuts = [("abcd", "abcd"), ("abcde", "abc…"), ("a😀😀", "a😀…"), ("ab😀😀", "ab…"), ("", "")]
 
-    private static func testOutputCannotEndItsGuard() {
+    private static func testOutputCannotRunWorkflowCommands() {
         expectEqual(
             guarded(["::t::", "x ::t0::"], token: "t"), ["::stop-commands::t00", "::t::", "x ::t0::", "::t00::"])
         expectEqual(

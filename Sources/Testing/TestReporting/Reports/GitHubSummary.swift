@@ -104,12 +104,13 @@ import InClassTesting
 extension GitHubSummary: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testGoldenOfSuccess": testGoldenOfSuccess,
+            "testSummarizesAnInterruptedRun": testSummarizesAnInterruptedRun,
+            "testSummarizesASuccessfulRun": testSummarizesASuccessfulRun,
             "testStaysBelowTheLimit": testStaysBelowTheLimit,
-        ] + .each("testNothingInACellIsMarkup", cells) { expectEqual(escaped($0), $1) }
+        ] + .each("testEscapesMarkupInCells", cells) { expectEqual(escaped($0), $1) }
     }
 
-    private static func testGoldenOfAnEarlyEnd() {
+    private static func testSummarizesAnInterruptedRun() {
         expectEqual(
             text(of: SampleRun.record, PathStyle(root: SampleRun.root, isRelative: true), isStable: true),
             ##"""
@@ -155,7 +156,7 @@ extension GitHubSummary: SelfTesting {
             """##)
     }
 
-    private static func testGoldenOfSuccess() {
+    private static func testSummarizesASuccessfulRun() {
         var record = SampleRun.record(of: [.ended(SampleRun.result("testA", .passed))])
         record.nanoseconds = 3_100_000
         expectEqual(text(of: record, PathStyle()), "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")

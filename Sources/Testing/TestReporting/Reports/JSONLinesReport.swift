@@ -137,11 +137,12 @@ import InClassTesting
 extension JSONLinesReport: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testTimesAreInMilliseconds": testTimesAreInMilliseconds,
+            "testReportsAnInterruptedRun": testReportsAnInterruptedRun,
+            "testTimesAreInMilliseconds": testTimesAreInMilliseconds,
         ]
     }
 
-    private static func testGoldenOfAnEarlyEnd() {
+    private static func testReportsAnInterruptedRun() {
         let report = JSONLinesReport(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
         expectEqual(
             (SampleRun.events.flatMap(report.lines) + [report.summary(of: SampleRun.record)]).joinedLines,

@@ -218,14 +218,15 @@ import InClassTesting
 extension JUnitReport: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd, "testEmptyRunIsValid": testEmptyRunIsValid,
-            "testTellsOfTheRun": testTellsOfTheRun, "testStaysShortOfTheLimits": testStaysShortOfTheLimits,
+            "testReportsAnInterruptedRun": testReportsAnInterruptedRun, "testEmptyRunIsValid": testEmptyRunIsValid,
+            "testReportsPropertiesOfTheRun": testReportsPropertiesOfTheRun,
+            "testOmitsIssuesAndOutputBeyondLimits": testOmitsIssuesAndOutputBeyondLimits,
             "testNamesAreUniqueWithinASuite": testNamesAreUniqueWithinASuite,
-            "testFirstFailureStandsForATestThatWasRunAgain": testFirstFailureStandsForATestThatWasRunAgain,
+            "testRetriedTestReportsItsFirstFailure": testRetriedTestReportsItsFirstFailure,
         ]
     }
 
-    private static func testGoldenOfAnEarlyEnd() {
+    private static func testReportsAnInterruptedRun() {
         var options = JUnitReport.Options()
         options.paths = PathStyle(root: SampleRun.root, isRelative: true)
         options.isStable = true
@@ -293,7 +294,7 @@ extension JUnitReport: SelfTesting {
             """)
     }
 
-    private static func testTellsOfTheRun() {
+    private static func testReportsPropertiesOfTheRun() {
         var options = JUnitReport.Options()
         options.properties = [("seed", "12345")]
         options.timestamp = "2026-09-25T01:37:05Z"
@@ -318,7 +319,7 @@ extension JUnitReport: SelfTesting {
             """)
     }
 
-    private static func testStaysShortOfTheLimits() {
+    private static func testOmitsIssuesAndOutputBeyondLimits() {
         var options = JUnitReport.Options()
         (options.byteCountMax, options.issueByteCountMax) = (1000, 100)
         let issue = SampleRun.issue(.expectation, line: 1, got: "a", expected: "b")
@@ -341,7 +342,7 @@ extension JUnitReport: SelfTesting {
             ["Stacks.Stack", "testA", "testA (unit)", "testA (slow)", "testA (unit) 2", "Stacks.Other", "testA"])
     }
 
-    private static func testFirstFailureStandsForATestThatWasRunAgain() {
+    private static func testRetriedTestReportsItsFirstFailure() {
         func failed(_ kind: TestIssue.Kind) -> TestResult {
             SampleRun.result("testA", .failed, [SampleRun.issue(kind, line: 1, got: "a", expected: "b")])
         }

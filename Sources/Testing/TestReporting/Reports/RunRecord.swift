@@ -132,12 +132,12 @@ import InClassTesting
 extension RunRecord: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testSumsAddUpAtEveryMoment": testSumsAddUpAtEveryMoment,
-            "testATestListedTwiceHasTwoEntries": testATestListedTwiceHasTwoEntries,
-            "testKeepsWhatWasNotPlanned": testKeepsWhatWasNotPlanned, "testKeepsLateFailures": testKeepsLateFailures,
-            "testRanksWhatStopsATestFirst": testRanksWhatStopsATestFirst,
-            "testMillisecondsHaveAPoint": { expectEqual(DecimalText.milliseconds(1_500_001), "1.500001") },
-        ] + .each("testTimesAlwaysHaveAPoint", times) { expectEqual(DecimalText.seconds($0), $1) }
+            "testCountsAddUpAfterEachEvent": testCountsAddUpAfterEachEvent,
+            "testDuplicateTestHasTwoEntries": testDuplicateTestHasTwoEntries,
+            "testRecordsUnplannedTests": testRecordsUnplannedTests, "testKeepsLateFailures": testKeepsLateFailures,
+            "testRanksCrashesFirst": testRanksCrashesFirst,
+            "testWritesMillisecondsWithPoint": { expectEqual(DecimalText.milliseconds(1_500_001), "1.500001") },
+        ] + .each("testWritesSecondsWithPoint", times) { expectEqual(DecimalText.seconds($0), $1) }
     }
 
     private static func test(_ name: String) -> PlannedTest {
@@ -152,7 +152,7 @@ extension RunRecord: SelfTesting {
         entries.map { "\($0.test.testName) \($0.result?.outcome.rawValue ?? ($0.hasBegun ? "running" : "waiting"))" }
     }
 
-    private static func testSumsAddUpAtEveryMoment() {
+    private static func testCountsAddUpAfterEachEvent() {
         var record = RunRecord()
         for event in SampleRun.events {
             record.add(event)
@@ -166,7 +166,7 @@ extension RunRecord: SelfTesting {
         expectEqual(record.tally.knownIssues, 1)
     }
 
-    private static func testATestListedTwiceHasTwoEntries() {
+    private static func testDuplicateTestHasTwoEntries() {
         var record = SampleRun.record(of: [
             .planned(module: "M", tests: [test("a"), test("b"), test("a")]), .planned(module: "M", tests: [test("a")]),
             ended(.passed),
@@ -191,7 +191,7 @@ extension RunRecord: SelfTesting {
         expectEqual(record.results.map(\.issues.count), [2])
     }
 
-    private static func testKeepsWhatWasNotPlanned() {
+    private static func testRecordsUnplannedTests() {
         let record = SampleRun.record(of: [.began(test("a")), ended(.skipped), ended(.passed)])
         expectEqual(record.states, ["a skipped", "a passed"])
     }
@@ -201,7 +201,7 @@ extension RunRecord: SelfTesting {
         (12_345_678_901, "12.345678"), (-5, "0.000000"),
     ]
 
-    private static func testRanksWhatStopsATestFirst() {
+    private static func testRanksCrashesFirst() {
         let kinds: [TestIssue.Kind] = [.expectation, .thrownError, .crash, .timeout, .crash]
         let issues = kinds.enumerated().map { TestIssue(kind: $1, got: "\($0)", expected: "") }
         expectEqual(issues.worst?.got, "2", "the first crash")

@@ -82,11 +82,12 @@ import InClassTesting
 extension XMLElement: SelfTesting {
     static var testSelectors: TestSelectors {
         ["testNestsElements": testNestsElements]
-            + .each("testEscapesWhatHasAMeaning", escapes) { text, content, attribute in
+            + .each("testEscapesMarkup", escapes) { text, content, attribute in
                 expectEqual(escaped(text), content)
                 expectEqual(escaped(text, isAttribute: true), attribute)
             }
-            + .each("testDropsWhatIsNoXML", scalars, named: { "U+\(String($0.0, radix: 16))" }) { value, isKept in
+            + .each("testDropsCharactersInvalidInXML", scalars, named: { "U+\(String($0.0, radix: 16))" }) {
+                value, isKept in
                 let text = Unicode.Scalar(value).map { String(Character($0)) } ?? ""
                 expectEqual(escaped("[\(text)]"), isKept ? "[\(text)]" : "[]")
                 expectEqual(allowed("[\(text)]"), isKept ? "[\(text)]" : "[]")

@@ -200,18 +200,18 @@ extension DiagnosticText: SelfTesting {
         [
             "testMessageStaysOnOneLine": testMessageStaysOnOneLine,
             "testNotesFollowTheirError": testNotesFollowTheirError,
-            "testReplacementIsShownToWhoReadsIt": testReplacementIsShownToWhoReadsIt,
-            "testFixItIsWrittenForXcode": testFixItIsWrittenForXcode,
+            "testShowsReplacementsOnRequest": testShowsReplacementsOnRequest,
+            "testWritesFixItsForXcode": testWritesFixItsForXcode,
         ]
-            + .each("testPathsAreAbsoluteUnlessTheyWouldBeHidden", paths, named: { "\($0.path) of \($0.root)" }) {
+            + .each("testShortensPathsThatEditorsCannotRead", paths, named: { "\($0.path) of \($0.root)" }) {
                 row in
                 expectEqual(PathStyle(root: row.root, isRelative: row.isRelative).text(row.path), row.text)
             }
-            + .each("testQuotesWhatLooksLikeADiagnostic", quoted) { expectEqual(harmless($0), $1) }
-            + .each("testNumberBehindQuotesIsNoLine", numbered) { message, text in
+            + .each("testQuotesTextThatResemblesDiagnostics", quoted) { expectEqual(harmless($0), $1) }
+            + .each("testSeparatesNumbersAfterQuotesFromColons", numbered) { message, text in
                 expectEqual(plain.line(.error, at: place, message), "/s.swift:3:4: error: \(text)")
             }
-            + .each("testCapturedOutputIsNoDiagnostic", outputs) { output, omittedCount, lines in
+            + .each("testQuotesCapturedOutput", outputs) { output, omittedCount, lines in
                 expectEqual(captured(Array(output.utf8), omittedCount: omittedCount), lines)
             }
     }
@@ -271,7 +271,7 @@ extension DiagnosticText: SelfTesting {
             ])
     }
 
-    private static func testReplacementIsShownToWhoReadsIt() {
+    private static func testShowsReplacementsOnRequest() {
         var issue = TestIssue(kind: .expectation, path: "/s.swift", line: 3, column: 4, got: "4", expected: "5")
         let start = SourcePlace(path: "/s.swift", line: 3, column: 9)
         let end = SourcePlace(path: "/s.swift", line: 3, column: 10)
@@ -283,7 +283,7 @@ extension DiagnosticText: SelfTesting {
             [error, "/s.swift:3:9-3:10: fixit: 4"])
     }
 
-    private static func testFixItIsWrittenForXcode() {
+    private static func testWritesFixItsForXcode() {
         for (text, fixIt) in [("\"testA\": testA, ", #"\"testA\"\u003a testA, "#), ("a\nb\r\nc", #"a\nb\r\nc"#)] {
             let warning = SourceWarning(place: place, text: "w", fixIt: SourceFixIt(at: place, inserting: text))
             expectEqual(plain.lines(for: warning), ["/s.swift:3:4: warning: w", "/s.swift:3:4: fixit: \(fixIt)"])

@@ -137,7 +137,7 @@ import InClassTesting
 
 extension TerminalText: SelfTesting {
     package static var testSelectors: TestSelectors {
-        let tests: TestSelectors = ["testTallyLeavesOutWhatIsNoNews": testTallyLeavesOutWhatIsNoNews]
+        let tests: TestSelectors = ["testTallyOmitsZeroCounts": testTallyOmitsZeroCounts]
         return tests + .each("testDurationsHaveThreeDigits", durations) { expectEqual(duration($0), $1) }
             + .each("testFormatsResults", results, named: \.name) { row in
                 expectEqual(row.text.lines(for: .ended(row.result)), row.lines)
@@ -206,7 +206,7 @@ extension TerminalText: SelfTesting {
         ]
     }
 
-    private static func testTallyLeavesOutWhatIsNoNews() {
+    private static func testTallyOmitsZeroCounts() {
         var tally = RunTally()
         tally.passed = 1
         expectEqual(tally.line(nanoseconds: 3_100_000, isStable: false), "1 test, 1 passed (3.10 ms)")

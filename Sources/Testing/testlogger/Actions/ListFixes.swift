@@ -47,9 +47,9 @@ enum ListFixes {
 import InClassTesting
 
 extension ListFixes: SelfTesting {
-    static var testSelectors: TestSelectors { ["testInsertsInOrder": testInsertsInOrder] }
+    static var testSelectors: TestSelectors { ["testInsertsFixesInOrder": testInsertsFixesInOrder] }
 
-    private static func testInsertsInOrder() throws {
+    private static func testInsertsFixesInOrder() throws {
         func fix(_ line: Int, _ column: Int, _ text: String) -> SourceFixIt {
             SourceFixIt(at: SourcePlace(path: "/s", line: line, column: column), inserting: text)
         }

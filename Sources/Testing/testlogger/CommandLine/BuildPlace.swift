@@ -64,7 +64,7 @@ extension BuildPlace: SelfTesting {
             expectEqual(place.scratch, scratch)
             expectEqual(place.options, ["--scratch-path", scratch, "--build-system", system, "-c", configuration])
         }
-            + .each("testKnowsNoOther", ["/usr/bin", "/", "", ".", "/x/Products/Debugging"]) { products in
+            + .each("testRejectsOtherPaths", ["/usr/bin", "/", "", ".", "/x/Products/Debugging"]) { products in
                 expectNil(BuildPlace(products: products))
             }
     }

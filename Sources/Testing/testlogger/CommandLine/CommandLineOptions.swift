@@ -247,15 +247,16 @@ import InClassTesting
 extension CommandLineOptions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsEveryForm": testReadsEveryForm, "testHelpNamesEveryOption": testHelpNamesEveryOption,
+            "testReadsEveryFormOfOption": testReadsEveryFormOfOption,
+            "testHelpNamesEveryOption": testHelpNamesEveryOption,
         ]
-            + .each("testSaysWhatIsWrong", mistakes) { line, text in
+            + .each("testReportsInvalidCommandLines", mistakes) { line, text in
                 let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
                 expectEqual(expectThrows(UsageError.self) { _ = try CommandLineOptions(words) }?.description, text)
             }
     }
 
-    private static func testReadsEveryForm() throws {
+    private static func testReadsEveryFormOfOption() throws {
         let options = try CommandLineOptions([
             "--test-type", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50", "M", "--",
             "-x",

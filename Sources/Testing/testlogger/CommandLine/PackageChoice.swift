@@ -56,11 +56,12 @@ import InClassTesting
 
 extension PackageChoice: SelfTesting {
     static var testSelectors: TestSelectors {
-        .each("testFindsWhatLeavesNothing", obstacles, named: { "\($0.lines) \($0.types) \($0.chosen)" }) { row in
+        .each("testFindsOptionsThatExcludeAllTests", obstacles, named: { "\($0.lines) \($0.types) \($0.chosen)" }) {
+            row in
             let found = try choices(row.lines).obstacle(in: plan(row.types), of: "M", chosen: row.chosen)
             expectEqual(found.map { "\($0.line): \($1)" }, row.text)
         }
-            + .each("testFindsNearTypes", spellings) { chosen, known, texts in
+            + .each("testFindsMisspelledTypes", spellings) { chosen, known, texts in
                 let found = try choices(chosen.map { "--test-type \($0)" }).misspeltTypes(in: plan(known), of: "M")
                 expectEqual(found.map(\.1), texts)
             }

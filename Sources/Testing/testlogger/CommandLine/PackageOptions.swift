@@ -77,14 +77,15 @@ import TestReporting
 extension PackageOptions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsOptions": testReadsOptions, "testTheCommandLineWins": testTheCommandLineWins,
-            "testReadsTheFileThatIsThere": testReadsTheFileThatIsThere,
+            "testReadsOptionsAndComments": testReadsOptionsAndComments,
+            "testCommandLineOverridesFile": testCommandLineOverridesFile,
+            "testReadsOnlyValidFiles": testReadsOnlyValidFiles,
         ]
-            + .each("testSaysWhatIsWrong", mistakes) { text, message in
+            + .each("testReportsInvalidOptions", mistakes) { text, message in
                 let error = expectThrows(LocatedError.self) { _ = try options(text) }
                 expectEqual(error?.description, "/p/.testlogger:\(message)")
             }
-            + .each("testSaysWhichPatternIsWrong", [[], ["--skip", "b"], ["--exact"]]) { words in
+            + .each("testReportsInvalidPatterns", [[], ["--skip", "b"], ["--exact"]]) { words in
                 let error = expectThrows(LocatedError.self) { _ = try options("\n --skip  (", words) }
                 let start = "/p/.testlogger:2:10: error: '(' is not a regular expression: "
                 expectTrue(error?.description.hasPrefix(start) ?? false)
@@ -97,7 +98,7 @@ extension PackageOptions: SelfTesting {
         return options
     }
 
-    private static func testReadsOptions() throws {
+    private static func testReadsOptionsAndComments() throws {
         let options = try options(
             """
             # comment
@@ -117,7 +118,7 @@ extension PackageOptions: SelfTesting {
         expectEqual(try self.options("--timeout 5\r\n--fail-on-flaky\r\n").run.timeoutMilliseconds, 5)
     }
 
-    private static func testTheCommandLineWins() throws {
+    private static func testCommandLineOverridesFile() throws {
         let text = "--test-type slow\n--test-type unit\n--timeout 5\n--skip a\n"
         let options = try options(text, ["--test-type", "network", "--timeout", "6"])
         expectEqual(options.run.choice.testTypes, ["network"])
@@ -140,7 +141,7 @@ extension PackageOptions: SelfTesting {
         ("--color red", "1:9: error: option '--color' expects one of auto, always, never, not 'red'"),
     ]
 
-    private static func testReadsTheFileThatIsThere() throws {
+    private static func testReadsOnlyValidFiles() throws {
         let root = try temporaryDirectory()
         expectNil(try PackageOptions(root: root))
         symlink("nowhere", "\(root)/.testlogger")

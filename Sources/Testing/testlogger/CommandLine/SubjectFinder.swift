@@ -156,8 +156,9 @@ import InClassTesting
 extension SubjectFinder: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsWhatWordsName": testFindsWhatWordsName, "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
-            "testTakesWhatWasWrittenLast": testTakesWhatWasWrittenLast,
+            "testFindsModulesObjectsAndImages": testFindsModulesObjectsAndImages,
+            "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
+            "testPrefersTheNewestBuild": testPrefersTheNewestBuild,
             "testFindsModulesBehindLinks": testFindsModulesBehindLinks,
         ]
             + .each("testFindsThePackageAroundAFolder", ["", "/Sources", "/.build/plugins"]) { folder in
@@ -192,7 +193,7 @@ extension SubjectFinder: SelfTesting {
 
     private static func modules(_ subjects: [ModuleDescription]) -> [String] { subjects.map(\.module) }
 
-    private static func testFindsWhatWordsName() throws {
+    private static func testFindsModulesObjectsAndImages() throws {
         let root = try package()
         let subjects = SubjectFinder(directory: root)
         expectEqual(modules(try subjects.find(["Pear", "Apple"])), ["Pear", "Apple"])
@@ -242,7 +243,7 @@ extension SubjectFinder: SelfTesting {
         }
     }
 
-    private static func testTakesWhatWasWrittenLast() throws {
+    private static func testPrefersTheNewestBuild() throws {
         let root = try package()
         let other = "\(root)/.build/plugins/other"
         mkdir(other, 0o755)

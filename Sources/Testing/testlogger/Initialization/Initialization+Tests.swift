@@ -9,25 +9,32 @@ import TestSupervision
 extension Initialization: SelfTesting {
     static var testSelectors: TestSelectors {
         let tests: TestSelectors = [
-            "testPreparesAPackage": testPreparesAPackage, "testRefusesPlaces": testRefusesPlaces,
+            "testPreparesAPackage": testPreparesAPackage,
+            "testRefusesExistingFilesAndTargets": testRefusesExistingFilesAndTargets,
         ]
         let obstacles = [
             ("SwiftPM refuses", "echo 'error: overlapping sources'; exit 1", "SwiftPM can't load the changed package"),
             ("sources are excluded", describe(sources: []), "doesn't compile"),
             ("interrupted", "kill -s TERM $PPID; \(describe(sources: ["FirstTests.swift"]))", "ended by SIGTERM"),
         ]
-        return tests + .each("testTakesChangesBack", obstacles, named: \.0) { try testTakesChangesBack($1, $2) }
-            + .each("testChoosesTheManifest", choices, named: { $0.manifests.keys.sorted().joined(separator: ", ") }) {
+        return tests
+            + .each("testRestoresFilesAfterFailure", obstacles, named: \.0) {
+                try testRestoresFilesAfterFailure($1, $2)
+            }
+            + .each(
+                "testChoosesTheManifestOfTheVersion", choices,
+                named: { $0.manifests.keys.sorted().joined(separator: ", ") }
+            ) {
                 let package = try package($0.manifests)
                 expectEqual(try package.usedManifest(), $0.name)
                 let notes = try package.notes($0.name)
                 expectEqual(notes.count, $0.noteCount, "\(notes)")
             }
-            + .each("testRefusesManifests", refusedManifests) { message, lines, text in
+            + .each("testRefusesUnsupportedManifests", refusedManifests) { message, lines, text in
                 let package = try package(["Package.swift": text], "\(lines)\ntarget\tC\nprogram\tc\nuses\tA\n")
                 expectEqual(try package.failure(), message)
             }
-            + .each("testRefusesTargets", refusedWords) { words, message in
+            + .each("testRefusesUnsuitableTargets", refusedWords) { words, message in
                 var facts = try package().facts
                 facts.words = words
                 expectEqual(try Initialization(facts: facts).failure(), message)
@@ -114,7 +121,7 @@ extension Initialization: SelfTesting {
         expectTrue(first?.contains("#if DEBUG || IN_CLASS_TESTS") ?? false, "the first test")
     }
 
-    private static func testTakesChangesBack(_ command: String, _ message: String) throws {
+    private static func testRestoresFilesAfterFailure(_ command: String, _ message: String) throws {
         let package = try package(["Package.swift": manifest], "", command)
         let root = package.facts.root
         // The signal and its handler only affect a child process.
@@ -166,7 +173,7 @@ extension Initialization: SelfTesting {
         (["A", "B"], "one target at a time: swift package testlogger init A"),
     ]
 
-    private static func testRefusesPlaces() throws {
+    private static func testRefusesExistingFilesAndTargets() throws {
         let library = "library-product\tyes\n"
         let checkout = try package(["Package.swift": manifest], library, in: "checkouts/p")
         expectTrue(try checkout.failure().contains("is in a folder 'checkouts'"), "a folder 'checkouts'")

@@ -223,7 +223,7 @@ extension ManifestEditor: SelfTesting {
                 func target(_ list: String) -> String { "  .target(name: \"A\", dependencies: \(list), path: \"p\")" }
                 expectEqual(try adding(to: target(old)), target(new))
             }
-            + .each("testRefusesWhatIsNoLiteral", refused) { text, message in
+            + .each("testRefusesListsWithoutLiterals", refused) { text, message in
                 var editor = editor(text)
                 let error = expectThrows(LocatedError.self) { try editor.add("x", to: "dependencies", of: "A") }
                 expectEqual(error.map { "\($0.place.line):\($0.place.column): \($0.message)" }, message)

@@ -191,8 +191,9 @@ import InClassTesting
 extension ManifestPlan: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testEditsLiterals": testEditsLiterals, "testAddsTested": testAddsTested,
-            "testHidesAdditionsFromClients": testHidesAdditionsFromClients, "testSaysWhatToWrite": testSaysWhatToWrite,
+            "testAddsProductAndPlugin": testAddsProductAndPlugin, "testAddsTestedTarget": testAddsTestedTarget,
+            "testHidesAdditionsFromClients": testHidesAdditionsFromClients,
+            "testPrintsInstructionsForEditing": testPrintsInstructionsForEditing,
         ]
             + .each("testKeepsOtherDependencies", ownPaths) { path in
                 let own = ".package(path: \"\(path)\")"
@@ -202,7 +203,7 @@ extension ManifestPlan: SelfTesting {
                 expectTrue(edited.hasPrefix("let package = Package(name: \"P\", dependencies: [\(other), ])\n"), edited)
                 expectTrue(edited.contains("dependencies.append(\(own))"), edited)
             }
-            + .each("testRefusesManifests", refused, named: \.text) { lines, manifest, text in
+            + .each("testRefusesUnsupportedManifests", refused, named: \.text) { lines, manifest, text in
                 let error = expectThrows(LocatedError.self) { _ = try edit(lines, manifest) }
                 expectTrue(error?.description.contains(text) ?? false, error?.description ?? "")
             }
@@ -236,7 +237,7 @@ extension ManifestPlan: SelfTesting {
         return (plan, String(decoding: editor.bytes, as: UTF8.self))
     }
 
-    private static func testEditsLiterals() throws {
+    private static func testAddsProductAndPlugin() throws {
         let manifest = """
             let package = Package(
                 name: "P",
@@ -255,7 +256,7 @@ extension ManifestPlan: SelfTesting {
         expectNil(try edit(library + "library\tyes\n" + program + "plugin\tyes\n", manifest).1)
     }
 
-    private static func testAddsTested() throws {
+    private static func testAddsTestedTarget() throws {
         let manifest = "let package = Package(name: \"P\", targets: [.target(name: \"A\", dependencies: [])])"
         let (plan, edited) = try edit(library, manifest)
         expectEqual(plan.testedFolder, "Sources/Tested")
@@ -321,7 +322,7 @@ extension ManifestPlan: SelfTesting {
         expectEqual(old, rest + "\n#if compiler(>=6.2)" + block + "#endif\n")
     }
 
-    private static func testSaysWhatToWrite() {
+    private static func testPrintsInstructionsForEditing() {
         func instructions(_ lines: String) -> String {
             let facts = PackageFacts(start + lines)
             let editor = ManifestEditor(Array("let p = Package(name: \"P\")".utf8), path: "/p")

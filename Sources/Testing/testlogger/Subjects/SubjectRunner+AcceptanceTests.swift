@@ -9,7 +9,7 @@ extension SubjectRunner {
     private static let nothing = "there is nothing to accept: no failed comparison is with a literal or a golden here"
     private static let different = "note: not accepted, since the tests got different values"
 
-    static func testAcceptsWhatTheCodeMakes() throws {
+    static func testAcceptsActualValues() throws {
         let issue = "say \"issue\\texpectation\\t$(dirname $0)/a.swift\\t3\\t16\\t$1\\t2\\t\\t0\\t\\t0\""
         func scene(_ values: String) throws -> Scene {
             try Scene([("a", "for value in \(values); do set -- $value; \(issue); done")])
@@ -45,7 +45,7 @@ extension SubjectRunner {
         ]
     }
 
-    static func testLeavesALiteralThatWasMet(_ row: (name: String, tests: [String], isAccepted: Bool)) throws {
+    static func testKeepsLiteralsOfPassedExpectations(_ row: (name: String, tests: [String], isAccepted: Bool)) throws {
         let scene = try Scene(row.tests.enumerated().map { ("t\($0)", $1) })
         let note = row.isAccepted ? "note: accepted 5 in place of 2" : different
         expectEqual(try scene.outcome("--accept").last, "a.swift:3:20: \(note)")
@@ -53,7 +53,7 @@ extension SubjectRunner {
     }
 
     /// Other tests may have passed with the old value: tests after the first failure, and tests of other modules.
-    static func testAcceptsWhatAllHaveMet() throws {
+    static func testRunsAllTestsBeforeAccepting() throws {
         let met = #"[ -z "$IN_CLASS_ACCEPTING" ] || say "met\t$(dirname $0)/a.swift:3:16""#
         let one = try Scene([("a", met)])
         let issue = "say \"issue\\texpectation\\t\(one.folder)/a.swift\\t3\\t16\\t5\\t2\\t\\t0\\t\\t0\""
@@ -75,7 +75,7 @@ extension SubjectRunner {
     }
 
     /// Some values are accepted and others are refused, each with its reason.
-    static func testSaysWhatItDoesNotAccept() throws {
+    static func testReportsReasonsForNotAccepting() throws {
         let noPlainLiteral = "the expected value is not written as one plain literal"
         // Source lines, the values of their comparisons, and the reasons why the values are refused.
         let rows: [(source: String, values: String, column: Int, reason: String?)] = [

@@ -13,7 +13,7 @@ extension SubjectRunner {
     }
 
     /// A build step knows only one module, so it warns. A command without tests to run fails.
-    static func testSaysWhatThePackageLeavesOut() throws {
+    static func testReportsOptionsThatExcludeAllTests() throws {
         let scene = try sceneOfTwoTypes()
         let rest = "leaves none of the 2 tests of module 'M' to run"
         let rows: [(file: String, line: String)] = [
@@ -41,7 +41,7 @@ extension SubjectRunner {
     }
 
     /// Any module may lack a test type. If the module has a similar type, a warning says so, even if other tests run.
-    static func testWarnsOfMisspeltTypes() throws {
+    static func testWarnsAboutMisspelledTypes() throws {
         let scene = try sceneOfTwoTypes()
         try scene.write("--test-type unit\n--test-type nework", to: PackageOptions.fileName)
         let warning = ".testlogger:2:13: warning: module 'M' has no test type 'nework'; did you mean 'network'?"
@@ -58,7 +58,7 @@ extension SubjectRunner {
     }
 
     /// A failed test that was renamed hasn't passed.
-    static func testNamesWhatFailedAndIsGone() throws {
+    static func testReportsRemovedFailedTests() throws {
         let plan = #"say() { printf '%b\n' "$(printf '%s' "$1" | sed "s/\(planned.t[bc]\)/\1$(cat $0.names)/")" >&3; }"#
         let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "fail 1")], opening: plan)
         func name(_ suffix: String) throws { try scene.write(suffix, to: "M.img.names") }
@@ -84,7 +84,7 @@ extension SubjectRunner {
     }
 
     /// A run of an old build tells nothing about later changes of the sources.
-    static func testRemembersWhatWasRunNotWhen() throws {
+    static func testOldBuildsDoNotTestNewSources() throws {
         let scene = try Scene([("a", "")])
         mkdir("\(scene.folder)/M.build", 0o755)
         func save(_ path: String, at second: Int) throws {
@@ -118,7 +118,7 @@ extension SubjectRunner {
         expectEqual(try scene.outcome("--changed"), ["passed", all], "as old as the memory")
     }
 
-    static func testTakesAnyPathOfASource() throws {
+    static func testFindsSourcesByAnyPath() throws {
         let scene = try Scene([("a", ""), ("b", "")])
         let list = "{ [\n\"a\": a,\n\"b\": b] }"
         try scene.write("extension T { static var testSelectors: TestSelectors \(list) }", to: "a.swift")

@@ -10,39 +10,42 @@ import TestSupervision
 extension SubjectRunner: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSaysByItsStatusWhatCameOfIt": testSaysByItsStatusWhatCameOfIt,
-            "testSaysWhyNothingRuns": testSaysWhyNothingRuns, "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
-            "testSaysWhichTestsNoBuildRuns": testSaysWhichTestsNoBuildRuns,
+            "testExitStatusShowsTheOutcome": testExitStatusShowsTheOutcome,
+            "testReportsWhyNoTestsRan": testReportsWhyNoTestsRan,
+            "testStopsBuildsOrLetsThemContinue": testStopsBuildsOrLetsThemContinue,
+            "testReportsTestsThatNoBuildRuns": testReportsTestsThatNoBuildRuns,
             "testPassesModulesThatDontUseTheLibrary": testPassesModulesThatDontUseTheLibrary,
-            "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
-            "testFollowsThePackagesOptions": testFollowsThePackagesOptions,
-            "testSaysWhatThePackageLeavesOut": testSaysWhatThePackageLeavesOut,
-            "testWarnsOfMisspeltTypes": testWarnsOfMisspeltTypes,
-            "testNamesWhatFailedAndIsGone": testNamesWhatFailedAndIsGone,
-            "testRemembersWhatWasRunNotWhen": testRemembersWhatWasRunNotWhen,
-            "testTakesAnyPathOfASource": testTakesAnyPathOfASource,
-            "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
-            "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,
-            "testListsTheTenSlowest": testListsTheTenSlowest, "testWritesReports": testWritesReports,
+            "testBuildsRunOnlyUnpassedTests": testBuildsRunOnlyUnpassedTests,
+            "testAppliesOptionsOfThePackage": testAppliesOptionsOfThePackage,
+            "testReportsOptionsThatExcludeAllTests": testReportsOptionsThatExcludeAllTests,
+            "testWarnsAboutMisspelledTypes": testWarnsAboutMisspelledTypes,
+            "testReportsRemovedFailedTests": testReportsRemovedFailedTests,
+            "testOldBuildsDoNotTestNewSources": testOldBuildsDoNotTestNewSources,
+            "testFindsSourcesByAnyPath": testFindsSourcesByAnyPath,
+            "testPrintsOutputWithoutCapture": testPrintsOutputWithoutCapture,
+            "testReportsCrashReasonsWithoutCapture": testReportsCrashReasonsWithoutCapture,
+            "testListsTheTenSlowestTests": testListsTheTenSlowestTests, "testWritesReports": testWritesReports,
             "testKeepsDirectoriesUntilTheNextRun": testKeepsDirectoriesUntilTheNextRun,
-            "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes, "testAcceptsGoldens": testAcceptsGoldens,
-            "testSaysWhatItDoesNotAccept": testSaysWhatItDoesNotAccept,
+            "testAcceptsActualValues": testAcceptsActualValues, "testAcceptsGoldens": testAcceptsGoldens,
+            "testReportsReasonsForNotAccepting": testReportsReasonsForNotAccepting,
         ]
-            + .each("testRepeats", repetitions, named: { "\($0.words) \($0.script)" }) { row in
+            + .each("testRepeatsTests", repetitions, named: { "\($0.words) \($0.script)" }) { row in
                 expectEqual(try Scene([("b", row.script)]).outcome(row.words), row.outcome)
             }
-            + .each("testTakesLargeLimits", ["--slow", "--timeout", "--retries", "--jobs"]) { option in
+            + .each("testAcceptsLargeLimits", ["--slow", "--timeout", "--retries", "--jobs"]) { option in
                 expectEqual(try Scene([("a", "")]).outcome(option, "\(Int.max)"), ["passed", "1 test, 1 passed"])
             }
-            + .each("testLeavesALiteralThatWasMet", metTests, named: \.name) { try testLeavesALiteralThatWasMet($0) }
+            + .each("testKeepsLiteralsOfPassedExpectations", metTests, named: \.name) {
+                try testKeepsLiteralsOfPassedExpectations($0)
+            }
             + .each("testFailsWhenAReportCannotBePrinted", ["--json", "--junit"], testFailsWhenAReportCannotBePrinted)
             // The limit allows for a busy machine.
-            + .timeLimit(.seconds(300), ["testAcceptsWhatAllHaveMet": testAcceptsWhatAllHaveMet])
+            + .timeLimit(.seconds(300), ["testRunsAllTestsBeforeAccepting": testRunsAllTestsBeforeAccepting])
     }
 
     private static let failure = "/s.swift:3:5: error: got 1 instead of expected 2 (T.b)"
 
-    private static func testSaysByItsStatusWhatCameOfIt() throws {
+    private static func testExitStatusShowsTheOutcome() throws {
         let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "say 'skip\\twhy'")])
         let skip = "skipped T.c because why"
         let all = "3 tests, 1 passed, 1 failed, 1 skipped"
@@ -84,7 +87,7 @@ extension SubjectRunner: SelfTesting {
     private static func obstacle(_ module: inout ModuleDescription) { module.obstacle = "no toolchain" }
     private static func unsupported(_ module: inout ModuleDescription) { module.unsupported = "no such language" }
 
-    private static func testSaysWhyNothingRuns() throws {
+    private static func testReportsWhyNoTestsRan() throws {
         let scene = try Scene([("a", "")])
         let start = "error: tests of module 'M' not run: "
         expectEqual(try scene.outcome(changed: obstacle), ["notRun", "\(start)no toolchain"])
@@ -106,7 +109,7 @@ extension SubjectRunner: SelfTesting {
         #endif
     }
 
-    private static func testLetsABuildGoOnOrNot() throws {
+    private static func testStopsBuildsOrLetsThemContinue() throws {
         func expect(
             _ scene: Scene, _ outcome: [String], goesOn: Bool, if change: Scene.ModuleChange? = nil,
             _ variables: [String: String] = [:], line: UInt = #line
@@ -138,7 +141,7 @@ extension SubjectRunner: SelfTesting {
         expectFalse(FileAccess.exists(scene.marker), "marker")
     }
 
-    private static func testSaysWhichTestsNoBuildRuns() throws {
+    private static func testReportsTestsThatNoBuildRuns() throws {
         let scene = try Scene([("a", "")])
         let error = "Package.swift:3:5: error: move the plugin"
         let warning = "Package.swift:3:5: warning: move the tests"
@@ -170,7 +173,7 @@ extension SubjectRunner: SelfTesting {
         expectEqual(try scene.log(), names, message, line: line)
     }
 
-    private static func testRunsInABuildWhatHasNotPassed() throws {
+    private static func testBuildsRunOnlyUnpassedTests() throws {
         let scene = try Scene([
             ("a", "echo a >> $0.log"), ("b", "echo b >> $0.log; again b || say 'skip\\twhy'"),
             ("c", "echo c >> $0.log"),
@@ -196,7 +199,7 @@ extension SubjectRunner: SelfTesting {
 
     /// The options apply in a build and by hand, unless the command line overrides them. After a change of the file,
     /// all tests run again.
-    private static func testFollowsThePackagesOptions() throws {
+    private static func testAppliesOptionsOfThePackage() throws {
         let scene = try Scene([("a", "echo a >> $0.log"), ("b", "echo b >> $0.log; fail 1"), ("c", "echo c >> $0.log")])
         try scene.write("--skip T.b\n", to: PackageOptions.fileName)
         try expectBuild(scene, runs: "ac", "in a build")
@@ -219,7 +222,7 @@ extension SubjectRunner: SelfTesting {
             try scene.outcome("--filter", "T.c"), ["passed", "1 test, 1 passed"], "no module needs to have all")
     }
 
-    private static func testLeavesOutputToTheTerminal() throws {
+    private static func testPrintsOutputWithoutCapture() throws {
         let scene = try Scene([
             ("a", "echo one; echo two >&2"), ("b", "echo three; fail 1"), ("c", "sleep 0.05; echo four"),
         ])
@@ -231,7 +234,7 @@ extension SubjectRunner: SelfTesting {
     }
 
     /// The reason for a crash is known although the output went to the terminal, and it is printed only once.
-    private static func testKnowsWhyItCrashedWithOutputOnTheTerminal() throws {
+    private static func testReportsCrashReasonsWithoutCapture() throws {
         let crash = "echo 'M/a.swift:3: Fatal error: no' >&2; kill -ILL $$"
         let passing = [("a", "")]
         for before in [[], passing] {
@@ -246,7 +249,7 @@ extension SubjectRunner: SelfTesting {
         }
     }
 
-    private static func testListsTheTenSlowest() throws {
+    private static func testListsTheTenSlowestTests() throws {
         let times = [2, 16, 6, 20, 10, 24, 14, 4, 18, 8, 22, 12]
         let tests: [TestRun.Script] = times.map { ("t\($0)", "time=\($0)000000") }
         let found = try Scene(tests).outcome("--slow", "2")

@@ -33,10 +33,10 @@ import InClassTesting
 
 extension ByteSearch: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testFindsTheFirstPlaceBehindAnOffset": testFindsTheFirstPlaceBehindAnOffset]
+        ["testFindsTheFirstMatchFromAnOffset": testFindsTheFirstMatchFromAnOffset]
     }
 
-    private static func testFindsTheFirstPlaceBehindAnOffset() {
+    private static func testFindsTheFirstMatchFromAnOffset() {
         let rows: [(pattern: String, text: String, start: Int, expected: Int?)] = [
             ("ab", "ab", 0, 0), ("ab", "xabab", 0, 1), ("ab", "xabab", 1, 1), ("ab", "xabab", 2, 3),
             ("ab", "xabab", 4, nil),

@@ -19,9 +19,11 @@ package enum Environment {
 import InClassTesting
 
 extension Environment: SelfTesting {
-    package static var testSelectors: TestSelectors { ["testAnEmptyFolderIsNone": testAnEmptyFolderIsNone] }
+    package static var testSelectors: TestSelectors {
+        ["testEmptyTMPDIRMeansTheDefault": testEmptyTMPDIRMeansTheDefault]
+    }
 
-    private static func testAnEmptyFolderIsNone() {
+    private static func testEmptyTMPDIRMeansTheDefault() {
         let before = value(of: "TMPDIR")
         defer { if let before { setenv("TMPDIR", before, 1) } else { unsetenv("TMPDIR") } }
         for (given, folder) in [("/x y", "/x y"), ("", "/tmp")] {

@@ -223,15 +223,15 @@ import InClassTesting
 extension FileAccess: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testWritesWhole": testWritesWhole,
+            "testReplacesFilesCompletely": testReplacesFilesCompletely,
             "testReadsWholeFilesAndParts": testReadsWholeFilesAndParts,
-            "testSaysWhatFailed": testSaysWhatFailed,
-            "testTakesPathsApart": testTakesPathsApart,
-            "testTellsProgramsFromOtherFiles": testTellsProgramsFromOtherFiles,
+            "testErrorsNameTheFailedOperation": testErrorsNameTheFailedOperation,
+            "testSplitsPaths": testSplitsPaths,
+            "testRecognizesPrograms": testRecognizesPrograms,
         ]
     }
 
-    private static func testWritesWhole() throws {
+    private static func testReplacesFilesCompletely() throws {
         let folder = try temporaryDirectory()
         let path = "\(folder)/file"
         try write(Array("old".utf8), to: path)
@@ -259,7 +259,7 @@ extension FileAccess: SelfTesting {
         }
     }
 
-    private static func testSaysWhatFailed() throws {
+    private static func testErrorsNameTheFailedOperation() throws {
         let error = expectThrows(SystemError.self) { _ = try contents(of: "/nowhere/x") }
         expectEqual(error?.description, "cannot open /nowhere/x: No such file or directory")
         expectThrows(SystemError.self) { try write([], to: "/nowhere/x") }
@@ -269,7 +269,7 @@ extension FileAccess: SelfTesting {
         expectThrows(SystemError.self, "a pipe that nobody writes") { _ = try contents(of: pipe) }
     }
 
-    private static func testTakesPathsApart() {
+    private static func testSplitsPaths() {
         let rows = [("/a/b.c", "b.c", "/a"), ("/a", "a", "/"), ("a", "a", "."), ("a/b", "b", "a")]
         for (path, name, folder) in rows {
             expectEqual(self.name(of: path), name)
@@ -277,7 +277,7 @@ extension FileAccess: SelfTesting {
         }
     }
 
-    private static func testTellsProgramsFromOtherFiles() throws {
+    private static func testRecognizesPrograms() throws {
         let folder = try temporaryDirectory()
         let path = "\(folder)/program"
         expectFalse(isExecutable(path), "no file")

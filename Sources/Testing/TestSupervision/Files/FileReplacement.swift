@@ -94,12 +94,12 @@ import InClassTesting
 extension FileReplacement: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testWritesOutputWhereAPathLeads": testWritesOutputWhereAPathLeads,
+            "testWritesOutputThroughLinks": testWritesOutputThroughLinks,
             "testKeepsLinks": testKeepsLinks,
             "testKeepsOwnerAndMode": testKeepsOwnerAndMode,
-            "testRefusesWhatIsReadOnly": testRefusesWhatIsReadOnly,
-            "testLeavesNothingBeside": testLeavesNothingBeside,
-            "testShortensAndLengthens": testShortensAndLengthens,
+            "testRefusesReadOnlyFiles": testRefusesReadOnlyFiles,
+            "testLeavesNoTemporaryFiles": testLeavesNoTemporaryFiles,
+            "testShortensAndLengthensFiles": testShortensAndLengthensFiles,
         ]
     }
 
@@ -119,7 +119,7 @@ extension FileReplacement: SelfTesting {
         return status
     }
 
-    private static func testWritesOutputWhereAPathLeads() throws {
+    private static func testWritesOutputThroughLinks() throws {
         let folder = try temporaryDirectory()
         func kind(_ name: String) -> mode_t {
             var status = stat()
@@ -178,7 +178,7 @@ extension FileReplacement: SelfTesting {
         }
     }
 
-    private static func testRefusesWhatIsReadOnly() throws {
+    private static func testRefusesReadOnlyFiles() throws {
         let path = try make("file")
         chmod(path, 0o444)
         let error = expectThrows(SystemError.self) { try write([], to: path) }
@@ -189,7 +189,7 @@ extension FileReplacement: SelfTesting {
             "cannot find \(path)-none: No such file or directory")
     }
 
-    private static func testLeavesNothingBeside() throws {
+    private static func testLeavesNoTemporaryFiles() throws {
         let path = try make("file")
         // A link with a name that can be guessed must not be written through.
         symlink("/nowhere/else", "\(path).\(getpid())")
@@ -199,7 +199,7 @@ extension FileReplacement: SelfTesting {
         expectEqual(try text(path), "newer")
     }
 
-    private static func testShortensAndLengthens() throws {
+    private static func testShortensAndLengthensFiles() throws {
         let path = try make("file")
         for isLinked in [false, true] {
             if isLinked { link(path, "\(path)-2") }

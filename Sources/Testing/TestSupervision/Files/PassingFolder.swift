@@ -45,12 +45,12 @@ import InClassTesting
 extension PassingFolder: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testGoesAwayWithItsOwner": testGoesAwayWithItsOwner,
-            "testRemovesWhatTheDeadLeft": testRemovesWhatTheDeadLeft,
+            "testRemovesTheFolderWithItsOwner": testRemovesTheFolderWithItsOwner,
+            "testRemovesFoldersOfDeadProcesses": testRemovesFoldersOfDeadProcesses,
         ]
     }
 
-    private static func testGoesAwayWithItsOwner() throws {
+    private static func testRemovesTheFolderWithItsOwner() throws {
         let outer = "\(try temporaryDirectory())/a/b"
         var folder: PassingFolder? = try PassingFolder(in: outer, named: "M")
         expectEqual(FileAccess.names(in: outer).map { "\(outer)/\($0)" }, [folder?.path])
@@ -59,7 +59,7 @@ extension PassingFolder: SelfTesting {
         expectEqual(FileAccess.names(in: outer), [])
     }
 
-    private static func testRemovesWhatTheDeadLeft() throws {
+    private static func testRemovesFoldersOfDeadProcesses() throws {
         let outer = try temporaryDirectory()
         for path in ["M.1/file", "M.2/folder/file", "Mine.3/file"] {
             try FileAccess.makeFolder(FileAccess.directory(of: "\(outer)/\(path)"))

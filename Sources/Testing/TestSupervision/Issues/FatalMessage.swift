@@ -56,7 +56,7 @@ extension FatalMessage: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsFatalMessages": testReadsFatalMessages,
-            "testLeavesStackTracesOut": testLeavesStackTracesOut,
+            "testOmitsStackTraces": testOmitsStackTraces,
         ]
     }
 
@@ -71,7 +71,7 @@ extension FatalMessage: SelfTesting {
         expectNil(FatalMessage(output: "all is well"))
     }
 
-    private static func testLeavesStackTracesOut() {
+    private static func testOmitsStackTraces() {
         let frame = "0    libswiftCore.so                    0x00007ff50715f130 swift_reportError + 33"
         let output = "a\nCurrent stack trace:\n\(frame)\n\(frame)\n1 b\n"
         expectEqual(String(decoding: FatalMessage.withoutStackTrace(Array(output.utf8)), as: UTF8.self), "a\n1 b\n")

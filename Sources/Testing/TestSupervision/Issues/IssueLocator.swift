@@ -135,11 +135,11 @@ import InClassTesting
 extension IssueLocator: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSaysHowAWorkerDied": testSaysHowAWorkerDied,
-            "testNamesTheInnermostPlaceOfTheModule": testNamesTheInnermostPlaceOfTheModule,
-            "testBelievesSanitizers": testBelievesSanitizers,
+            "testReportsHowAWorkerDied": testReportsHowAWorkerDied,
+            "testReportsInnermostFrameOfTheModule": testReportsInnermostFrameOfTheModule,
+            "testUsesReportsOfSanitizers": testUsesReportsOfSanitizers,
             "testFindsLeaksOfTheModule": testFindsLeaksOfTheModule,
-            "testKnowsThePlaceOfTheTest": testKnowsThePlaceOfTheTest,
+            "testFallsBackToThePlaceOfTheTest": testFallsBackToThePlaceOfTheTest,
         ]
     }
 
@@ -160,7 +160,7 @@ extension IssueLocator: SelfTesting {
         WorkerDeath(end: end, lastWords: lastWords, cause: cause, output: Array(output.utf8))
     }
 
-    private static func testSaysHowAWorkerDied() {
+    private static func testReportsHowAWorkerDied() {
         let fatal = "M/b.swift:7: Fatal error: no\n"
         let crash = TestEvent.crash(signal: 11, frames: [])
         let killed = ProcessEnd.killed(signal: SIGKILL)
@@ -187,7 +187,7 @@ extension IssueLocator: SelfTesting {
         }
     }
 
-    private static func testNamesTheInnermostPlaceOfTheModule() throws {
+    private static func testReportsInnermostFrameOfTheModule() throws {
         let other = "echo /other/x.swift:1:1"
         let symbolizer = try Symbolizer.scripted(
             "\(other); echo /m/a.swift:3:4; echo /m/a.swift:3:4; echo /m/b.swift:5:6; \(other); echo /m/a.swift:9:1")
@@ -224,7 +224,7 @@ extension IssueLocator: SelfTesting {
         SourcePlace(path: path, line: line, column: column)
     }
 
-    private static func testBelievesSanitizers() {
+    private static func testUsesReportsOfSanitizers() {
         let address =
             "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n #0 0x1 in f /m/a.swift:3:4 (x)\n"
         let undefined =
@@ -266,7 +266,7 @@ extension IssueLocator: SelfTesting {
         expectEqual(leaks.map(\.kind), [.crash, .crash])
     }
 
-    private static func testKnowsThePlaceOfTheTest() {
+    private static func testFallsBackToThePlaceOfTheTest() {
         let test = PlannedTest(typeName: "T", testName: "testA", testType: "unit", module: "M")
         let issue = TestIssue(kind: .thrownError, got: "1", expected: "2")
         let rows: [(TestIssue, PlannedTest?, SourcePlace)] = [

@@ -173,12 +173,12 @@ internal import InClassSystem
 extension LiteralFix: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testRefusesInDoubt": testRefusesInDoubt,
-            "testReplacesTextOfSeveralLines": testReplacesTextOfSeveralLines,
-            "testReplacesGoldensWhole": testReplacesGoldensWhole,
-            "testAppliesAllOrNone": testAppliesAllOrNone,
+            "testRefusesAmbiguousLiterals": testRefusesAmbiguousLiterals,
+            "testReplacesMultilineText": testReplacesMultilineText,
+            "testReplacesGoldensCompletely": testReplacesGoldensCompletely,
+            "testAppliesAllFixesOrNone": testAppliesAllFixesOrNone,
         ]
-            + .each("testFindsTheLiteral", calls) { row in
+            + .each("testFindsTheExpectedLiteral", calls) { row in
                 let (fix, path) = try fix(row.source, got: row.got, expected: row.expected)
                 unlink(path)
                 if row.literal != nil { expectEqual(fix?.literal, row.literal, row.source) }
@@ -218,7 +218,7 @@ extension LiteralFix: SelfTesting {
         ]
     }
 
-    private static func testRefusesInDoubt() throws {
+    private static func testRefusesAmbiguousLiterals() throws {
         let rows = [
             ("expectEqual(x, y)", "4", "5"), ("expectEqual(x, 5 + 1)", "4", "6"), ("expectEqual(x, f(5))", "4", "5"),
             ("expectEqual(x, 5)", "nil", "5"), ("expectEqual(x, 5)", "4", "6"), ("expectEqual(x, [5])", "[4]", "[5]"),
@@ -232,7 +232,7 @@ extension LiteralFix: SelfTesting {
         }
     }
 
-    private static func testReplacesTextOfSeveralLines() throws {
+    private static func testReplacesMultilineText() throws {
         let long = String(repeating: "x", count: 5000)
         let rows: [(literal: String, expected: String, got: String, replacement: String?)] = [
             ("\"a\\nb\"", "a\nb", "c\n\"", "\"c\\n\\\"\""), ("\"\"", "", long, "\"\(long)\""),
@@ -255,7 +255,7 @@ extension LiteralFix: SelfTesting {
         }
     }
 
-    private static func testReplacesGoldensWhole() throws {
+    private static func testReplacesGoldensCompletely() throws {
         let path = "\(try temporaryDirectory())/deep/er/g.txt"
         func fix(_ expected: String, _ got: String) throws -> LiteralFix {
             let texts = TestIssue.ComparedTexts(golden: path, got: got, expected: expected)
@@ -287,7 +287,7 @@ extension LiteralFix: SelfTesting {
         expectNil(LiteralFix(forGoldenOf: known), "what is known to fail")
     }
 
-    private static func testAppliesAllOrNone() throws {
+    private static func testAppliesAllFixesOrNone() throws {
         let (found, path) = try fix("expectEqual(x, 5, \"é\")", got: "1234", expected: "5")
         defer { unlink(path) }
         let fix = try requireNotNil(found)

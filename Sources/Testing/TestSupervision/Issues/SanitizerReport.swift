@@ -139,7 +139,7 @@ extension SanitizerReport: SelfTesting {
             "testReadsLeaks": testReadsLeaks,
             "testSetsOptionsForSanitizersOnly": testSetsOptionsForSanitizersOnly,
         ]
-            + .each("testReadsReports", reports) { row in
+            + .each("testReadsSanitizerReports", reports) { row in
                 let report = SanitizerReport(output: row.output)
                 expectEqual(report?.text, row.text)
                 expectEqual(report?.places.map(\.text) ?? [], row.places, row.text ?? "")

@@ -86,11 +86,11 @@ import InClassTesting
 extension StringLiteral: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testRefusesWhatItDoesNotKnow": testRefusesWhatItDoesNotKnow,
-            "testWritesWhatItReads": testWritesWhatItReads,
-            "testKeepsTheForm": testKeepsTheForm,
+            "testRejectsInvalidLiterals": testRejectsInvalidLiterals,
+            "testRoundTripsText": testRoundTripsText,
+            "testKeepsTheFormOfTheLiteral": testKeepsTheFormOfTheLiteral,
         ]
-            + .each("testReadsWhatTheCompilerReads", literals) { literal, text in
+            + .each("testReadsLiteralsLikeTheCompiler", literals) { literal, text in
                 expectEqual(StringLiteral(literal)?.text, text, literal)
             }
     }
@@ -107,7 +107,7 @@ extension StringLiteral: SelfTesting {
         ]
     }
 
-    private static func testRefusesWhatItDoesNotKnow() {
+    private static func testRejectsInvalidLiterals() {
         let rows = [
             "", "\"", "a", "5", "\"a", "\"\\(a)\"", "\"\\x\"", "\"\\", "\"\\\"", "\"\\u{110000}\"", "\"\\u{}\"",
             "\"\\u{1\"",
@@ -120,7 +120,7 @@ extension StringLiteral: SelfTesting {
         "\"\"", "\(quotes)\n\(quotes)", "\(quotes)\n\t  a\n\t  \(quotes)", "\(quotes)\r\n  \(quotes)",
     ]
 
-    private static func testWritesWhatItReads() throws {
+    private static func testRoundTripsText() throws {
         let texts = [
             "", "a", "\n", "a\n", "\na", "\n\n", " a \n  \n\t", "\"", "\"\"", quotes, quotes + "\"", quotes + quotes,
             "a\(quotes)\n\(quotes)", "\\", "\\(a)", "\\\n", "\\\"", "\r\n", "a\rb",
@@ -138,7 +138,7 @@ extension StringLiteral: SelfTesting {
         }
     }
 
-    private static func testKeepsTheForm() {
+    private static func testKeepsTheFormOfTheLiteral() {
         let texts = ["\"a\\nb\"", "\(quotes)\na\nb\n\(quotes)", "\(quotes)\n\t  a\n\t  b\n\t  \(quotes)"]
         for (form, text) in zip(forms, texts) { expectEqual(StringLiteral(form)?.saying("a\nb"), text) }
         expectEqual(StringLiteral(forms[3])?.saying("a\n\nb"), "\(quotes)\r\n  a\r\n\r\n  b\r\n  \(quotes)")

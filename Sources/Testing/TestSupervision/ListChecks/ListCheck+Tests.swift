@@ -10,13 +10,13 @@ extension ListWarningTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testUnlistedTestWarnsAtItsDeclaration": testUnlistedTestWarnsAtItsDeclaration,
-            "testTypesThatInheritAListAreChecked": testTypesThatInheritAListAreChecked,
-            "testTypeWithoutListMayCallFunctionsAsItLikes": testTypeWithoutListMayCallFunctionsAsItLikes,
+            "testChecksTypesThatInheritAList": testChecksTypesThatInheritAList,
+            "testIgnoresTypesWithoutList": testIgnoresTypesWithoutList,
             "testEntryThatRunsAnotherTestWarns": testEntryThatRunsAnotherTestWarns,
-            "testWarnsInTheOrderOfNames": testWarnsInTheOrderOfNames,
-            "testWarnsUnderConditionsThatHold": testWarnsUnderConditionsThatHold,
+            "testSortsWarningsByName": testSortsWarningsByName,
+            "testWarnsOnlyUnderMatchingConditions": testWarnsOnlyUnderMatchingConditions,
         ]
-            + .each("testOffersAPlaceForAnEntry", lists) { list, column in
+            + .each("testOffersFixItThatInsertsAnEntry", lists) { list, column in
                 let source =
                     "extension S { static var testSelectors: TestSelectors { \(list) }; static func testB() {} }"
                 let warning = try requireNotNil(warnings(source, planned: ["testA"]).first)
@@ -33,7 +33,7 @@ extension ListWarningTests: SelfTesting {
         ]
     }
 
-    private static func testWarnsUnderConditionsThatHold() {
+    private static func testWarnsOnlyUnderMatchingConditions() {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }; static func testA() {}"
         let (first, second) = ("extension S { \(list) }\n", list.replacing("\"testA\"", with: "\"testC\""))
         let inner = second.replacing("[", with: "\n#if X\n[").replacing("]", with: "]\n#endif\n")
@@ -71,7 +71,7 @@ extension ListWarningTests: SelfTesting {
         expectEqual(warning.fixIt?.start.column, 58)
     }
 
-    private static func testTypesThatInheritAListAreChecked() {
+    private static func testChecksTypesThatInheritAList() {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA] }"
         let rows: [(text: String, names: [String])] = [
             (
@@ -101,7 +101,7 @@ extension ListWarningTests: SelfTesting {
         }
     }
 
-    private static func testTypeWithoutListMayCallFunctionsAsItLikes() {
+    private static func testIgnoresTypesWithoutList() {
         expectEqual(warnings("struct S { func testB() {} }", planned: []), [])
     }
 
@@ -111,7 +111,7 @@ extension ListWarningTests: SelfTesting {
         expectEqual(warnings(text, planned: ["testB"]).map(\.text), ["entry 'testB' of S runs 'testA'"])
     }
 
-    private static func testWarnsInTheOrderOfNames() {
+    private static func testSortsWarningsByName() {
         let types = ["D", "A", "C", "B", "E"].map { name in
             "extension \(name) { static var testSelectors: TestSelectors { [:] }; static func test\(name)() {} }"
         }

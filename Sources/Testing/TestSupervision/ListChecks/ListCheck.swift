@@ -262,11 +262,11 @@ import InClassTesting
 extension ListCheck: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testInDoubtNothingIsLost": testInDoubtNothingIsLost,
-            "testSaysWhy": testSaysWhy,
+            "testToleratesUnknownConditions": testToleratesUnknownConditions,
+            "testReportsWhyListsAreLost": testReportsWhyListsAreLost,
             "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList,
         ]
-            + .each("testEveryEntryIsPlannedOrLost", listsAndPlans) { row in
+            + .each("testReportsUnplannedEntriesAsLost", listsAndPlans) { row in
                 expectEqual(lost(row.text, planned: row.planned).map { $0.testName ?? "list" }, row.lost, row.text)
             }
     }
@@ -319,7 +319,7 @@ extension ListCheck: SelfTesting {
         ]
     }
 
-    private static func testInDoubtNothingIsLost() {
+    private static func testToleratesUnknownConditions() {
         let rows: [(text: String, planned: [String])] = [
             ("#if os(Windows)\nstruct S { \(list) }\n#endif", []),
             ("#if X\nstruct S { \(list) }\n#endif\n#if Y\nstruct S { \(list) }\n#endif", ["S.testA", "S.b"]),
@@ -355,7 +355,7 @@ extension ListCheck: SelfTesting {
         expectEqual(ListCheck(scan, plan: [], isAsCompiled: { $0 != "/s.swift" }).lost, [], "an edited source")
     }
 
-    private static func testSaysWhy() {
+    private static func testReportsWhyListsAreLost() {
         let rows: [(text: String, planned: [String], reason: String)] = [
             ("struct S { \(list) }", [], "S does not conform to SelfTesting"),
             (

@@ -80,16 +80,16 @@ import InClassTesting
 extension NameSums: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testMissesNoList": testMissesNoList
+            "testDetectsUnplannedLists": testDetectsUnplannedLists
         ]
-            + .each("testComparesNames", nameCases) { row in
+            + .each("testSumsDifferForDifferentNames", nameCases) { row in
                 let functions = Array(row.functions.utf8).withUnsafeBytes { sum(of: "func test", in: $0) }
                 let entries = Array(row.entries.utf8).withUnsafeBytes { sum(of: "\"test", in: $0) }
                 expectEqual(functions == entries, row.areEqual, row.functions)
             }
     }
 
-    private static func testMissesNoList() throws {
+    private static func testDetectsUnplannedLists() throws {
         let list = "static var testSelectors: TestSelectors { ["
         let rows: [(text: String, planned: [(String, String, String)], isComplete: Bool)] = [
             ("\(list)\"testA\": testA] }; func testA() {}", [("S", "testA", "unit")], true),

@@ -182,13 +182,13 @@ enum ImageLinkerTests {}
 extension ImageLinkerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testLinksWhatIsNewer": testLinksWhatIsNewer,
-            "testAsksForWhatTheObjectsNeed": testAsksForWhatTheObjectsNeed,
-            "testLinksForMacOS": testLinksForMacOS,
-            "testTellsAMissingLinkerFromOneThatRefuses": testTellsAMissingLinkerFromOneThatRefuses,
-            "testPutsBundlesBesideTheImage": testPutsBundlesBesideTheImage,
+            "testRelinksAfterChanges": testRelinksAfterChanges,
+            "testLinksLibrariesTheObjectsNeed": testLinksLibrariesTheObjectsNeed,
+            "testLinksWithOptionsForMacOS": testLinksWithOptionsForMacOS,
+            "testDistinguishesMissingLinkerFromLinkErrors": testDistinguishesMissingLinkerFromLinkErrors,
+            "testLinksBundlesBesideTheImage": testLinksBundlesBesideTheImage,
         ]
-            + .each("testSaysWhyThereIsNoImage", brokenModules) { row in
+            + .each("testReportsWhyLinkingFails", brokenModules) { row in
                 var module = try module()
                 try row.change(&module)
                 let error = try requireNotNil(
@@ -223,7 +223,7 @@ extension ImageLinkerTests: SelfTesting {
             .split(separator: "\n").map(String.init)
     }
 
-    private static func testLinksWhatIsNewer() throws {
+    private static func testRelinksAfterChanges() throws {
         var module = try module()
         func link() throws -> LinkOutcome { try ImageLinker(module).link() }
         func make(_ path: String, at second: Int) {
@@ -252,7 +252,7 @@ extension ImageLinkerTests: SelfTesting {
         expectFalse(FileAccess.exists(other.image))
     }
 
-    private static func testAsksForWhatTheObjectsNeed() throws {
+    private static func testLinksLibrariesTheObjectsNeed() throws {
         var module = try module(
             names: "inclass_main __asan_init __tsan_init __ubsan_handle_x __ubsan_handle_y")
         module.searchPaths = ["/s p"]
@@ -272,7 +272,7 @@ extension ImageLinkerTests: SelfTesting {
     }
 
     /// Runs on every system. Only the compiler and the objects aren't real.
-    private static func testLinksForMacOS() throws {
+    private static func testLinksWithOptionsForMacOS() throws {
         guard Architecture.current != .riscv else { try skip("macOS does not run on this processor") }
         var module = try module()
         module.usesCPlusPlus = true
@@ -322,7 +322,7 @@ extension ImageLinkerTests: SelfTesting {
         }
     }
 
-    private static func testTellsAMissingLinkerFromOneThatRefuses() throws {
+    private static func testDistinguishesMissingLinkerFromLinkErrors() throws {
         let path = Environment.value(of: "PATH") ?? ""
         setenv("PATH", "/bin", 1)
         defer { setenv("PATH", path, 1) }
@@ -343,7 +343,7 @@ extension ImageLinkerTests: SelfTesting {
         expectEqual(error.map(kind), "obstacle", "there is no linker")
     }
 
-    private static func testPutsBundlesBesideTheImage() throws {
+    private static func testLinksBundlesBesideTheImage() throws {
         var module = try module()
         module.bundleFolder = "\(FileAccess.directory(of: module.clang))/products"
         mkdir(module.bundleFolder, 0o755)

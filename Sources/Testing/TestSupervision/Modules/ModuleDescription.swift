@@ -231,10 +231,10 @@ import InClassTesting
 extension ModuleDescription: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testReadsLines": testReadsLines,
-            "testKnowsWhatXcodeCallsTheProducts": testKnowsWhatXcodeCallsTheProducts,
-            "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
-            "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
+            "testReadsValuesFromLines": testReadsValuesFromLines,
+            "testReplacesXcodesPlaceholders": testReplacesXcodesPlaceholders,
+            "testReportsInvalidLines": testReportsInvalidLines,
+            "testIdentityIgnoresPathOfTheImage": testIdentityIgnoresPathOfTheImage,
         ]
             + .each("testReadsFileMaps", fileMaps) { text, paths in
                 expectEqual(OutputFileMap.paths(of: "\"object\"", in: text), paths)
@@ -244,7 +244,7 @@ extension ModuleDescription: SelfTesting {
             }
     }
 
-    private static func testReadsLines() throws {
+    private static func testReadsValuesFromLines() throws {
         let text = "module\tM\nsource\t/a b.swift\nsource\t/c\td.swift\n\nlibrary\tz\nc++\tyes\n"
         let description = try ModuleDescription(lines: text, path: "/m")
         expectEqual(description.module, "M")
@@ -253,7 +253,7 @@ extension ModuleDescription: SelfTesting {
         expectTrue(description.usesCPlusPlus)
     }
 
-    private static func testKnowsWhatXcodeCallsTheProducts() throws {
+    private static func testReplacesXcodesPlaceholders() throws {
         let folder = "${BUILD_DIR}/${CONFIGURATION}"
         let text = "placeholder\t\(folder)\nmodule\tM\nobject\t\(folder)/M.o\nbundles\t\(folder)\nsource\t/a.swift\n"
         let description = try ModuleDescription(lines: text, path: "/m", products: "/Products/Debug")
@@ -263,7 +263,7 @@ extension ModuleDescription: SelfTesting {
         expectThrows(DescriptionError.self) { _ = try ModuleDescription(lines: "placeholder", path: "/m") }
     }
 
-    private static func testSaysWhichLineIsWrong() {
+    private static func testReportsInvalidLines() {
         for line in ["modul\tM", "module", "module M"] {
             let error = expectThrows(DescriptionError.self, line) {
                 _ = try ModuleDescription(lines: "root\t/\n\(line)", path: "/m")
@@ -273,7 +273,7 @@ extension ModuleDescription: SelfTesting {
         }
     }
 
-    private static func testIsTheSameWhereverTheImageIs() throws {
+    private static func testIdentityIgnoresPathOfTheImage() throws {
         let one = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\tz\n", path: "/m")
         let other = try ModuleDescription(lines: "module\tM\nimage\t/b/M.img\nlibrary\tz\n", path: "/m")
         expectEqual(one.identity, other.identity)

@@ -39,10 +39,10 @@ enum TestEvidence {}
 
 extension TestEvidence: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testReadsOwnObjects": testReadsOwnObjects, "testReadsSources": testReadsSources]
+        ["testFindsUsesInOwnObjects": testFindsUsesInOwnObjects, "testFindsListsInSources": testFindsListsInSources]
     }
 
-    private static func testReadsOwnObjects() throws {
+    private static func testFindsUsesInOwnObjects() throws {
         let root = try temporaryDirectory()
         func write(_ text: String, _ name: String) throws {
             try FileAccess.write(Array(text.utf8), to: "\(root)/\(name)")
@@ -74,7 +74,7 @@ extension TestEvidence: SelfTesting {
         expectFalse(module.usesLibrary, "a program whose name is the beginning of another's")
     }
 
-    private static func testReadsSources() throws {
+    private static func testFindsListsInSources() throws {
         let path = "\(try temporaryDirectory())/a.swift"
         let rows = [
             ("", false, false), ("@_exported import InClassTesting", false, true),

@@ -105,9 +105,9 @@ import InClassTesting
 extension MutantCompiler: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSaysWhyItKnowsNoCommand": testSaysWhyItKnowsNoCommand,
-            "testAsksForTheCommandOfEachSource": testAsksForTheCommandOfEachSource,
-            "testTellsARefusalFromAFailure": testTellsARefusalFromAFailure,
+            "testReportsWhyACommandIsMissing": testReportsWhyACommandIsMissing,
+            "testReadsTheCommandOfEachSource": testReadsTheCommandOfEachSource,
+            "testDistinguishesErrorsFromCompilerFailures": testDistinguishesErrorsFromCompilerFailures,
         ]
     }
 
@@ -134,7 +134,7 @@ extension MutantCompiler: SelfTesting {
             args: ["FOLDER/swiftc","-emit-module","-output-file-map","FOLDER/linux/debug/my_M.build/output-file-map.json","-g","-DA=\\"b\\\\\\""]
         """
 
-    private static func testSaysWhyItKnowsNoCommand() throws {
+    private static func testReportsWhyACommandIsMissing() throws {
         let rows = [
             (nil, "", "compiled as '--build-system native' compiles"),
             ("tools: {}", "", "does not say how module 'my_M' is compiled"),
@@ -148,7 +148,7 @@ extension MutantCompiler: SelfTesting {
         }
     }
 
-    private static func testAsksForTheCommandOfEachSource() throws {
+    private static func testReadsTheCommandOfEachSource() throws {
         let module = try module(
             manifest,
             jobs: """
@@ -164,7 +164,7 @@ extension MutantCompiler: SelfTesting {
         expectTrue(words.hasPrefix("-g -DA=\"b\\\" -disable-batch-mode"), words)
     }
 
-    private static func testTellsARefusalFromAFailure() throws {
+    private static func testDistinguishesErrorsFromCompilerFailures() throws {
         let object = "\(try temporaryDirectory())/1.o"
         expectFalse(hasRefused(object), "nothing could be written")
         let rows = [

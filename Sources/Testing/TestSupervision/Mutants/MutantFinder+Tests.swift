@@ -9,15 +9,15 @@ enum MutantFinderTests {}
 
 extension MutantFinderTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        .each("testFinds", rows, testFinds)
-            + .each("testLeavesWhatOtherFilesSee", declarations, testLeavesWhatOtherFilesSee)
+        .each("testFindsMutantsOfExpressions", rows, testFindsMutantsOfExpressions)
+            + .each("testKeepsDeclarationsVisibleToOtherFiles", declarations, testKeepsDeclarationsVisibleToOtherFiles)
             + [
-                "testSkipsWhatIsNotTheCodeItself": testSkipsWhatIsNotTheCodeItself,
-                "testChangesTheRightBytes": testChangesTheRightBytes,
-                "testWantsAReason": testWantsAReason,
-                "testEndsOnAnything": testEndsOnAnything,
+                "testSkipsAttributesDirectivesAndComments": testSkipsAttributesDirectivesAndComments,
+                "testReplacesOnlyTheBytesOfATarget": testReplacesOnlyTheBytesOfATarget,
+                "testMarkersNeedAReason": testMarkersNeedAReason,
+                "testReadsTruncatedSources": testReadsTruncatedSources,
             ]
-            + .each("testMarksItsLineOrTheNext", markCases) { source, left in
+            + .each("testMarkersApplyToTheirOrNextLine", markCases) { source, left in
                 let changes = try found("func f() {\n\(source)\n}").filter { !$0.hasPrefix("'\"") }
                 expectEqual(changes, left.map { text("\($0) > \($0 + 1)") }, source)
             }
@@ -67,7 +67,7 @@ extension MutantFinderTests: SelfTesting {
         (#"{ precondition(a < 1, "b") }"#, []), ("assert(a < 1)\nfatalError(\"a\")", []),
     ]
 
-    private static func testFinds(_ source: String, _ changes: [String]) throws {
+    private static func testFindsMutantsOfExpressions(_ source: String, _ changes: [String]) throws {
         expectEqual(try found("func f() { return \(source)"), changes.map(text))
     }
 
@@ -91,11 +91,11 @@ extension MutantFinderTests: SelfTesting {
         ("func f() { a(G<H<4>>(5)); if b<c { d(6) } }", ["-a(G<H<4>>(5))", "4 > 5", "5 > 6", "-d(6)", "6 > 7"]),
     ]
 
-    private static func testLeavesWhatOtherFilesSee(_ source: String, _ changes: [String]) throws {
+    private static func testKeepsDeclarationsVisibleToOtherFiles(_ source: String, _ changes: [String]) throws {
         expectEqual(try found(source), changes.map(text))
     }
 
-    private static func testSkipsWhatIsNotTheCodeItself() throws {
+    private static func testSkipsAttributesDirectivesAndComments() throws {
         let source = """
             import struct A.B
             @available(macOS 14, *) @a(1) func f() {}
@@ -116,7 +116,7 @@ extension MutantFinderTests: SelfTesting {
         expectEqual(try found(source), ["'2' changed to '3'", "'3' changed to '4'"])
     }
 
-    private static func testChangesTheRightBytes() throws {
+    private static func testReplacesOnlyTheBytesOfATarget() throws {
         let source = Array("{ é = #\"a\"#\nif b, !c { é(1) } }".utf8)
         let changed = try MutantFinder.mutants(of: source, path: "/s.swift").map { mutant in
             "\(mutant.place.line):\(mutant.place.column) \(String(decoding: mutant.applied(to: source), as: UTF8.self))"
@@ -139,14 +139,14 @@ extension MutantFinderTests: SelfTesting {
         ]
     }
 
-    private static func testWantsAReason() {
+    private static func testMarkersNeedAReason() {
         for end in ["", ":", ": \t", ":\nx", ":\r\nx", " of this"] {
             let error = expectThrows(MutantError.self, end) { _ = try found("a\n  b // no mutants\(end)") }
             expectEqual(error?.place, SourcePlace(path: "/s.swift", line: 2, column: 5), end)
         }
     }
 
-    private static func testEndsOnAnything() throws {
+    private static func testReadsTruncatedSources() throws {
         let source = Array(
             "@a(#if b, !c == \"{ d(1) \" else { try? e += 0x...9 } // no mutants: f\n@g. assert([\"".utf8)
         for start in source.indices {

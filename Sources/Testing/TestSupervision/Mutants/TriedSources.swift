@@ -41,7 +41,10 @@ import InClassTesting
 
 extension TriedSources: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testForgetsWhatIsWrittenAgain": testForgetsWhatIsWrittenAgain, "testIsShared": testIsShared]
+        [
+            "testForgetsRewrittenSources": testForgetsRewrittenSources,
+            "testImagesOfABuildShareOneRecord": testImagesOfABuildShareOneRecord,
+        ]
     }
 
     private static func module() throws -> ModuleDescription {
@@ -56,7 +59,7 @@ extension TriedSources: SelfTesting {
         return module
     }
 
-    private static func testForgetsWhatIsWrittenAgain() throws {
+    private static func testForgetsRewrittenSources() throws {
         let module = try module()
         var tried = TriedSources(of: module)
         expectEqual(module.sources.map(tried.contains), [false, false, false])
@@ -71,7 +74,7 @@ extension TriedSources: SelfTesting {
         expectFalse(TriedSources(of: module).contains(module.sources[0]), "gone")
     }
 
-    private static func testIsShared() throws {
+    private static func testImagesOfABuildShareOneRecord() throws {
         var module = try module()
         var tried = TriedSources(of: module)
         tried.insert([module.sources[0]])

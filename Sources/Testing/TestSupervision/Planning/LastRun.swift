@@ -104,13 +104,13 @@ import InClassTesting
 extension LastRun: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsWhatItWrites": testReadsWhatItWrites,
-            "testForgetsOnlyWhatRanAgain": testForgetsOnlyWhatRanAgain,
-            "testIgnoresWhatItDoesNotKnow": testIgnoresWhatItDoesNotKnow,
+            "testRoundTripsThroughText": testRoundTripsThroughText,
+            "testForgetsOnlyTestsThatRanAgain": testForgetsOnlyTestsThatRanAgain,
+            "testIgnoresUnknownLines": testIgnoresUnknownLines,
         ]
     }
 
-    private static func testReadsWhatItWrites() {
+    private static func testRoundTripsThroughText() {
         var lastRun = LastRun()
         lastRun.failed = ["T.a", "Table<Int, String>.b c"]
         lastRun.times = ["T.a": 1_500_000, "T.c d": .max]
@@ -120,7 +120,7 @@ extension LastRun: SelfTesting {
         expectEqual(LastRun(text: ""), LastRun())
     }
 
-    private static func testForgetsOnlyWhatRanAgain() {
+    private static func testForgetsOnlyTestsThatRanAgain() {
         var lastRun = LastRun()
         lastRun.update(failed: ["a", "b"], times: ["a": 5, "c": 6], ran: [], unfinished: [])
         lastRun.changed = ["x", "y"]
@@ -134,7 +134,7 @@ extension LastRun: SelfTesting {
         expectEqual(lastRun.times, [:])
     }
 
-    private static func testIgnoresWhatItDoesNotKnow() {
+    private static func testIgnoresUnknownLines() {
         expectEqual(LastRun(text: "T.old\nfailed\nfailed\tx\ty\ntime\tx\ty\nnew\tx\n"), LastRun())
     }
 }

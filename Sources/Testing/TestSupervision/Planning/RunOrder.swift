@@ -25,9 +25,11 @@ enum RunOrder {
 import InClassTesting
 
 extension RunOrder: SelfTesting {
-    static var testSelectors: TestSelectors { ["testFailedComeFirst": testFailedComeFirst] }
+    static var testSelectors: TestSelectors {
+        ["testFailedAndChangedTestsComeFirst": testFailedAndChangedTestsComeFirst]
+    }
 
-    private static func testFailedComeFirst() {
+    private static func testFailedAndChangedTestsComeFirst() {
         let plan = (0..<4).map { PlannedTest(typeName: "T\($0)", testName: "test", testType: "unit", module: "M") }
         var lastRun = LastRun()
         lastRun.failed = ["T2.test"]

@@ -34,10 +34,13 @@ enum SuggestionTests {}
 
 extension SuggestionTests: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testNamesTheNearestKnown": testNamesTheNearestKnown, "testEditDistance": testEditDistance]
+        [
+            "testSuggestsTheNearestName": testSuggestsTheNearestName,
+            "testComputesEditDistances": testComputesEditDistances,
+        ]
     }
 
-    private static func testNamesTheNearestKnown() {
+    private static func testSuggestsTheNearestName() {
         // Two letters of a short name may differ. A third may differ in a long name.
         let rows = [
             ("ab", "b", true), ("abc", "", false), ("xy", "ab", true), ("xyz", "abc", false),
@@ -52,7 +55,7 @@ extension SuggestionTests: SelfTesting {
         expectEqual(suggestion(for: "abc", among: ["abc", "abd"]), "; did you mean 'abd'?", "not itself")
     }
 
-    private static func testEditDistance() {
+    private static func testComputesEditDistances() {
         let rows = [("", "", 0), ("a", "", 1), ("", "ab", 2), ("kitten", "sitting", 3), ("same", "same", 0)]
         for (one, other, distance) in rows { expectEqual(editDistance(Array(one.utf8), Array(other.utf8)), distance) }
     }

@@ -195,11 +195,11 @@ import InClassTesting
 extension TestChoice: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testDefaultIsEveryUnitTest": testDefaultIsEveryUnitTest,
-            "testSaysWhatIsNotThere": testSaysWhatIsNotThere,
-            "testTakesWholeNames": testTakesWholeNames,
-            "testChecksListsOnce": testChecksListsOnce,
-            "testRefusesWrongPatterns": testRefusesWrongPatterns,
+            "testChoosesUnitTestsByDefault": testChoosesUnitTestsByDefault,
+            "testReportsUnknownNames": testReportsUnknownNames,
+            "testExactFiltersMatchWholeNames": testExactFiltersMatchWholeNames,
+            "testOnlyFullRunsCheckLists": testOnlyFullRunsCheckLists,
+            "testRejectsInvalidPatterns": testRejectsInvalidPatterns,
         ]
             + .each("testFiltersAreRegularExpressions", filterCases) { row in
                 var choice = TestChoice()
@@ -217,7 +217,7 @@ extension TestChoice: SelfTesting {
 
     private static func names(_ choice: TestChoice) -> [String] { plan.filter(choice.includes).map(\.name) }
 
-    private static func testDefaultIsEveryUnitTest() {
+    private static func testChoosesUnitTestsByDefault() {
         var choice = TestChoice()
         expectEqual(names(choice), ["Stack.testPush", "Queue.testPush"])
         choice.testTypes = ["slow"]
@@ -236,7 +236,7 @@ extension TestChoice: SelfTesting {
         ]
     }
 
-    private static func testSaysWhatIsNotThere() throws {
+    private static func testReportsUnknownNames() throws {
         var choice = TestChoice()
         choice.filters = [try TestPattern("Stack.testPsh")]
         choice.testTypes = ["slo", "unit"]
@@ -258,7 +258,7 @@ extension TestChoice: SelfTesting {
         }
     }
 
-    private static func testTakesWholeNames() {
+    private static func testExactFiltersMatchWholeNames() {
         for (name, count) in [
             ("Stack.testPush", 1), ("M.Stack.testPush", 1), ("Stack/testPush", 1), ("Stack", 0), ("Stack.testPus", 0),
             ("Stack.testPush.", 0), ("Stack.testPush(", 0), (".*", 0),
@@ -272,7 +272,7 @@ extension TestChoice: SelfTesting {
         }
     }
 
-    private static func testChecksListsOnce() throws {
+    private static func testOnlyFullRunsCheckLists() throws {
         let changes: [(Bool, String, (inout TestChoice) -> Void)] = [
             (true, "all", { _ in }), (false, "a filter", { $0.filters = [TestPattern(exactly: "a")] }),
             (false, "what failed", { $0.isFailedOnly = true }), (false, "what changed", { $0.isChangedOnly = true }),
@@ -303,7 +303,7 @@ extension TestChoice: SelfTesting {
         expectFalse(choice.asksFor("Stack"), "another type")
     }
 
-    private static func testRefusesWrongPatterns() {
+    private static func testRejectsInvalidPatterns() {
         let error = expectThrows(PatternError.self) { _ = try TestPattern("a(b") }
         expectTrue(error?.description.hasPrefix("'a(b' is not a regular expression: ") ?? false)
     }

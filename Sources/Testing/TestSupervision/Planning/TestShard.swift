@@ -41,10 +41,10 @@ import InClassTesting
 
 extension TestShard: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testReadsItsForm": testReadsItsForm, "testPartsAreTheWhole": testPartsAreTheWhole]
+        ["testReadsIndexAndCount": testReadsIndexAndCount, "testShardsCoverAllTestsOnce": testShardsCoverAllTestsOnce]
     }
 
-    private static func testReadsItsForm() {
+    private static func testReadsIndexAndCount() {
         expectEqual(TestShard("2/3"), TestShard(index: 1, count: 3))
         expectEqual(TestShard("1/1"), TestShard(index: 0, count: 1))
         for text in ["", "0/3", "4/3", "1", "x:1/2", "1/2/3", "slice:1/2", "-1/2", "/2"] {
@@ -52,7 +52,7 @@ extension TestShard: SelfTesting {
         }
     }
 
-    private static func testPartsAreTheWhole() {
+    private static func testShardsCoverAllTestsOnce() {
         func shards(_ all: [Int], _ count: Int) -> [[Int]] {
             (0..<count).map { TestShard(index: $0, count: count).part(of: all) { "Stack.testRow(\($0))" } }
         }

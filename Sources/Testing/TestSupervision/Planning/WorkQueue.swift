@@ -75,10 +75,10 @@ extension WorkQueue: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testOneWorkerTakesEverything": testOneWorkerTakesEverything,
-            "testNamesNeighborsTogether": testNamesNeighborsTogether,
+            "testJoinsNeighborsIntoRanges": testJoinsNeighborsIntoRanges,
             "testPiecesGetSmallerTowardsTheEnd": testPiecesGetSmallerTowardsTheEnd,
-            "testLongestComeFirst": testLongestComeFirst,
-            "testWhatIsPutBackComesFirst": testWhatIsPutBackComesFirst,
+            "testLongestTestsComeFirst": testLongestTestsComeFirst,
+            "testReturnedTestsComeFirst": testReturnedTestsComeFirst,
             "testEveryTestIsTakenOnce": testEveryTestIsTakenOnce,
         ]
     }
@@ -94,7 +94,7 @@ extension WorkQueue: SelfTesting {
         expectEqual([queue.takePiece(), queue.takePiece(), queue.takePiece()], [[0..<1], [1..<2], []])
     }
 
-    private static func testNamesNeighborsTogether() {
+    private static func testJoinsNeighborsIntoRanges() {
         var queue = WorkQueue([0, 1, 2, 5, 8, 7], known: [:], workerCountMax: 2)
         expectEqual(queue.takePiece(), [0..<1], "no more than a quarter of a share of 6 tests")
         queue = WorkQueue([0, 1, 2, 5, 8, 7], known: [:], workerCountMax: 1)
@@ -112,7 +112,7 @@ extension WorkQueue: SelfTesting {
         expectEqual(counts.suffix(8).max(), 1, "the last pieces")
     }
 
-    private static func testLongestComeFirst() {
+    private static func testLongestTestsComeFirst() {
         let known = [7: 300_000_000, 2: 200_000_000, 4: 300_000_000, 5: 50_000_000]
         var queue = WorkQueue(Array(0..<20), known: known, workerCountMax: 2)
         for long in [4, 7, 2] { expectEqual(queue.takePiece(), [long..<long + 1]) }
@@ -121,7 +121,7 @@ extension WorkQueue: SelfTesting {
         expectEqual(queue.takePiece(), [1..<2], "not with the long one behind it")
     }
 
-    private static func testWhatIsPutBackComesFirst() {
+    private static func testReturnedTestsComeFirst() {
         var queue = WorkQueue([4, 5, 6], known: [5: 2_000_000], workerCountMax: 1)
         _ = queue.takePiece()
         queue.putBack([5, 6])

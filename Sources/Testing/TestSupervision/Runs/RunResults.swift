@@ -276,12 +276,12 @@ import InClassTesting
 extension RunResults: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testAnyOrderComesOutAsThePlans": testAnyOrderComesOutAsThePlans,
-            "testCountsWhatIsMissing": testCountsWhatIsMissing,
-            "testNamesTheDirectoryThatStays": testNamesTheDirectoryThatStays,
+            "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
+            "testCountsMissingResults": testCountsMissingResults,
+            "testNotesNameKeptDirectories": testNotesNameKeptDirectories,
             "testOffersGoldensOfTheLastAttempt": testOffersGoldensOfTheLastAttempt,
-            "testOnlyNewsIsReported": testOnlyNewsIsReported,
-            "testSumsThatAreWrongAreReported": testSumsThatAreWrongAreReported,
+            "testOmitsPassedTestsOnRequest": testOmitsPassedTestsOnRequest,
+            "testReportsWrongTotals": testReportsWrongTotals,
             "testLateFailuresFailTheirTest": testLateFailuresFailTheirTest,
         ]
     }
@@ -321,7 +321,7 @@ extension RunResults: SelfTesting {
         return result
     }
 
-    private static func testAnyOrderComesOutAsThePlans() {
+    private static func testReportsInTheOrderOfThePlan() {
         var generator = SeededGenerator(seed: 7)
         let names = ["d", "b", "e", "p", "j", "c", "g"]
         for round in 0..<20 {
@@ -340,7 +340,7 @@ extension RunResults: SelfTesting {
         }
     }
 
-    private static func testCountsWhatIsMissing() {
+    private static func testCountsMissingResults() {
         let (results, reported) = make(["a", "b", "c", "d"])
         results.takePass(2, 5)
         results.takePass(0, 5)
@@ -364,7 +364,7 @@ extension RunResults: SelfTesting {
         expectNil(reported.results[0].issues[0].texts, "what nobody reads any more")
     }
 
-    private static func testNamesTheDirectoryThatStays() throws {
+    private static func testNotesNameKeptDirectories() throws {
         let root = DirectoryKeeper()
         defer { DirectoryKeeper.remove(root.kept) }
         for path in [root.root, "\(root.root)/T.a", "\(root.root)/T.a/full", "\(root.root)/T.b"] {
@@ -378,7 +378,7 @@ extension RunResults: SelfTesting {
             reported.results.map { $0.issues[0].notes }, [["its temporary directory is kept: \(place)"], []])
     }
 
-    private static func testOnlyNewsIsReported() {
+    private static func testOmitsPassedTestsOnRequest() {
         var options = RunOptions()
         options.reportsOnlyNews = true
         let (results, reported) = make(["a", "b", "c"], options)
@@ -409,7 +409,7 @@ extension RunResults: SelfTesting {
         expectEqual(results.tally.failed, 2)
     }
 
-    private static func testSumsThatAreWrongAreReported() {
+    private static func testReportsWrongTotals() {
         let (results, reported) = make(["a", "b"])
         results.takePass(0, 5)
         expectEqual(results.checkedTally().moduleIssues, 1, "one of two results")

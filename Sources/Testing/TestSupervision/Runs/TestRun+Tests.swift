@@ -10,28 +10,28 @@ extension TestRun: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
-            "testContainsWhatTestsDoToTheirProcess": testContainsWhatTestsDoToTheirProcess,
-            "testFindsTheTestsOfStrayIssues": testFindsTheTestsOfStrayIssues,
-            "testKeepsLargeLimitsLarge": testKeepsLargeLimitsLarge,
+            "testDeadWorkersFailOnlyTheirTest": testDeadWorkersFailOnlyTheirTest,
+            "testAssignsStrayIssuesToTheirTests": testAssignsStrayIssuesToTheirTests,
+            "testLargeLimitsDoNotOverflow": testLargeLimitsDoNotOverflow,
             "testRefusesLimitsBelowZero": testRefusesLimitsBelowZero,
-            "testReportsWhatFailsWhileListsAreMade": testReportsWhatFailsWhileListsAreMade,
-            "testSaysWhatAFailedTestWrote": testSaysWhatAFailedTestWrote,
-            "testRunsFailuresAgain": testRunsFailuresAgain,
-            "testRefusesImagesThatItDoesNotUnderstand": testRefusesImagesThatItDoesNotUnderstand,
-            "testRunsWhatIsSelected": testRunsWhatIsSelected,
-            "testMakesOnlyTheListsOfIsolatedTests": testMakesOnlyTheListsOfIsolatedTests,
-            "testReportsWhatTheListsLeaveOut": testReportsWhatTheListsLeaveOut,
+            "testReportsFailuresInLists": testReportsFailuresInLists,
+            "testReportsOutputOfFailedTests": testReportsOutputOfFailedTests,
+            "testRetriesFailedTests": testRetriesFailedTests,
+            "testRejectsImagesWithProtocolErrors": testRejectsImagesWithProtocolErrors,
+            "testRunsSelectedTests": testRunsSelectedTests,
+            "testIsolatedTestsMakeOnlyTheirLists": testIsolatedTestsMakeOnlyTheirLists,
+            "testReportsUnlistedAndLostTests": testReportsUnlistedAndLostTests,
         ]
             // The limit allows for a busy machine.
             + .timeLimit(
                 .seconds(300),
                 [
-                    "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
-                    "testEndsWhatHasALimitOfItsOwn": testEndsWhatHasALimitOfItsOwn,
-                    "testStopsWhenItIsTold": testStopsWhenItIsTold,
-                    "testBlamesWorkersThatDieOutsideOfTests": testBlamesWorkersThatDieOutsideOfTests,
+                    "testEndsHangingTests": testEndsHangingTests,
+                    "testMaximumLimitOverridesOwnLimits": testMaximumLimitOverridesOwnLimits,
+                    "testStopsAfterFailureOrSignal": testStopsAfterFailureOrSignal,
+                    "testReportsWorkersThatDieOutsideTests": testReportsWorkersThatDieOutsideTests,
                     "testSharesTestsAmongWorkers": testSharesTestsAmongWorkers,
-                    "testHearsOfLateFailuresOfIsolatedTests": testHearsOfLateFailuresOfIsolatedTests,
+                    "testReportsLateFailuresOfIsolatedTests": testReportsLateFailuresOfIsolatedTests,
                 ])
     }
 
@@ -169,7 +169,7 @@ extension TestRun: SelfTesting {
         ["M: a b c", "a?", "a passed", "b?", result, "c?", "c passed", "3 planned, 2 passed, 1 failed"]
     }
 
-    private static func testContainsWhatTestsDoToTheirProcess() throws {
+    private static func testDeadWorkersFailOnlyTheirTest() throws {
         let rows = [
             ("kill -SEGV $$", "crash SIGSEGV; it fails alone, too"), ("exit 3", "exit(3); it fails alone, too"),
             ("exit 0", "exit(0); it fails alone, too"),
@@ -205,7 +205,7 @@ extension TestRun: SelfTesting {
     }
 
     /// An issue without a task belongs to the test around its place, not to the running test.
-    private static func testFindsTheTestsOfStrayIssues() throws {
+    private static func testAssignsStrayIssuesToTheirTests() throws {
         func stray(_ index: Int, _ line: Int) -> String {
             "say 'stray\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
         }
@@ -267,7 +267,7 @@ extension TestRun: SelfTesting {
         }
     }
 
-    private static func testHearsOfLateFailuresOfIsolatedTests() throws {
+    private static func testReportsLateFailuresOfIsolatedTests() throws {
         let stray = "say 'stray\\t0\\texpectation\\t/s.swift\\t1\\t5\\t1\\t2\\t\\t0\\t\\t0'"
         try expectLines(
             { _, _ in
@@ -286,7 +286,7 @@ extension TestRun: SelfTesting {
     }
 
     /// The first process creates all lists. The others only create the lists of their test's type.
-    private static func testMakesOnlyTheListsOfIsolatedTests() throws {
+    private static func testIsolatedTestsMakeOnlyTheirLists() throws {
         let module = try image([("a", ""), ("b", "fail 1"), ("c", "")], opening: "echo $5 >> $0.plans")
         let found = try lines(module) {
             $0.isolatesTests = true
@@ -301,7 +301,7 @@ extension TestRun: SelfTesting {
         expectThrows(RunError.self) { _ = try lines(other) { $0.isolatesTests = true } }
     }
 
-    private static func testEndsWhatDoesNotEnd() throws {
+    private static func testEndsHangingTests() throws {
         let rows: [(got: String, words: String)] = [
             ("no end after LIMIT ms", "sleep 600"), ("exit(3); it fails alone, too", "again b && sleep 600; exit 3"),
         ]
@@ -319,7 +319,7 @@ extension TestRun: SelfTesting {
     }
 
     /// The maximum limit applies to every test, and also to the start and the end of a worker.
-    private static func testEndsWhatHasALimitOfItsOwn() throws {
+    private static func testMaximumLimitOverridesOwnLimits() throws {
         let own = #"say() { [ "$1" != 'list\tT\tunit\tM\t0' ] || set -- "${1}600000"; printf '%b\n' "$1" >&3; }"#
         try expectLines(
             { afterB("b failed; got no end after \($1) ms") }, "test",
@@ -338,7 +338,7 @@ extension TestRun: SelfTesting {
             }, "end", of: { try image([("a", "")], closing: "sleep 600") }, { $0.timeoutMillisecondsMax = $1 })
     }
 
-    private static func testSaysWhatAFailedTestWrote() throws {
+    private static func testReportsOutputOfFailedTests() throws {
         let tests: [Script] = [
             ("a", "echo one; at=$((at + 4))"), ("b", "echo two; at=$((at + 4)); fail 1"), ("c", "echo three; exit 3"),
         ]
@@ -355,7 +355,7 @@ extension TestRun: SelfTesting {
 
     // MARK: Attempts and ends
 
-    private static func testRunsFailuresAgain() throws {
+    private static func testRetriesFailedTests() throws {
         let late = "say 'stray\\t0\\texpectation\\t/s.swift\\t1\\t5\\t7\\t2\\t\\t0\\t\\t0'"
         let module = try image([
             ("a", "again a1 || fail 1"), ("b", "[ -e $0.b1 ] || \(late); again b1 && again b2 || exit 3"),
@@ -370,7 +370,7 @@ extension TestRun: SelfTesting {
             ])
     }
 
-    private static func testStopsWhenItIsTold() throws {
+    private static func testStopsAfterFailureOrSignal() throws {
         let module = try image([("a", ""), ("b", "fail 1"), ("c", ""), ("d", "")])
         let start = ["M: a b c d", "a?", "a passed", "b?", "b failed; got 1"]
         expectEqual(
@@ -411,7 +411,7 @@ extension TestRun: SelfTesting {
     }
 
     /// Sanitizers make tests slow, so the limits are longer.
-    private static func testKeepsLargeLimitsLarge() throws {
+    private static func testLargeLimitsDoNotOverflow() throws {
         let sanitized = try image([("a", "")])
         try FileAccess.write(Array("\"-fsanitize=address\"\n".utf8), to: "\(sanitized.image).link")
         for limit in [Int.max / 5, Int.max / 5 + 1, Int.max] {
@@ -422,7 +422,7 @@ extension TestRun: SelfTesting {
     }
 
     /// An expectation in a list, or in the rows of a table, belongs to no test.
-    private static func testReportsWhatFailsWhileListsAreMade() throws {
+    private static func testReportsFailuresInLists() throws {
         let failing = try image([("a", "")], opening: "issue 1 '0\\t'\nissue 2 '1\\tlater'")
         expectEqual(
             try lines(failing),
@@ -446,7 +446,7 @@ extension TestRun: SelfTesting {
 
     // MARK: Images that are not as they should be
 
-    private static func testRefusesImagesThatItDoesNotUnderstand() throws {
+    private static func testRejectsImagesWithProtocolErrors() throws {
         let rows = [
             ("say 'version\\t1'", "the test image speaks version 1, this testlogger 7"),
             ("say nonsense", "the test image said what this testlogger does not understand; build it anew"),
@@ -471,7 +471,7 @@ extension TestRun: SelfTesting {
         expectEqual(error, .system(SystemError("start \(nothing.image)", code: ENOENT)))
     }
 
-    private static func testBlamesWorkersThatDieOutsideOfTests() throws {
+    private static func testReportsWorkersThatDieOutsideTests() throws {
         let tests: [Script] = [("a", ""), ("b", "")]
         let passes = ["M: a b", "a?", "a passed", "b?", "b passed"]
         let rows: [(ModuleDescription, [String])] = [
@@ -520,7 +520,7 @@ extension TestRun: SelfTesting {
 
     // MARK: Choices
 
-    private static func testRunsWhatIsSelected() throws {
+    private static func testRunsSelectedTests() throws {
         let module = try image([("a", "fail 1"), ("b", ""), ("c", "")])
         func names(_ change: (inout RunOptions) -> Void) throws -> String? {
             try lines(module, change).first
@@ -537,7 +537,7 @@ extension TestRun: SelfTesting {
             try lines(before).filter { $0.hasSuffix("?") }, ["c?", "a?", "b?"], "what failed in the last run is first")
     }
 
-    private static func testReportsWhatTheListsLeaveOut() throws {
+    private static func testReportsUnlistedAndLostTests() throws {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"testB\": testB] }"
         let functions = "static func testA() {}\nstatic func testB() {}"
         let each = "instead of a run of each test that is listed"

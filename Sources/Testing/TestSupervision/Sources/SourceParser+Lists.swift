@@ -151,11 +151,11 @@ enum WrittenListTests {}
 extension WrittenListTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReadsLiteralsOnly": testReadsLiteralsOnly,
-            "testReadsTables": testReadsTables,
+            "testReadsLiteralListsOnly": testReadsLiteralListsOnly,
+            "testReadsTablesWithTheirRows": testReadsTablesWithTheirRows,
             "testKeepsConditionsAndOverrides": testKeepsConditionsAndOverrides,
         ]
-            + .each("testReadsWhatATypeIs", declarations) { row in
+            + .each("testReadsConformancesAndSuperclasses", declarations) { row in
                 let type = type(row.text + "\nextension S { static var testSelectors: TestSelectors { [:] } }")
                 let parents = Dictionary(grouping: type?.parents ?? [], by: \.isAdded).mapValues { $0.map(\.name) }
                 expectEqual(parents[false] ?? [], row.declared, row.text)
@@ -167,7 +167,7 @@ extension WrittenListTests: SelfTesting {
         SourceScan(text: text, path: "/s.swift", module: "M").types["S"]
     }
 
-    private static func testReadsLiteralsOnly() {
+    private static func testReadsLiteralListsOnly() {
         let rows: [(list: String, entries: [String]?)] = [
             ("testSelectors: TestSelectors { [\"a\": a, \"b\": fixture(b),] }", ["a", "b"]),
             ("testSelectors: TestSelectors { return [\"a\": a] }", ["a"]),
@@ -222,7 +222,7 @@ extension WrittenListTests: SelfTesting {
         expectEqual(type("struct S { var testSelectors: [Int] { [1] } }")?.lists.map(\.isLiteral), [false])
     }
 
-    private static func testReadsTables() {
+    private static func testReadsTablesWithTheirRows() {
         let entries = type(
             """
             extension S { static var testSelectors: TestSelectors { ["a": a]

@@ -308,16 +308,16 @@ extension SourceParser: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsListsAndDeclarations": testFindsListsAndDeclarations,
-            "testFollowsNesting": testFollowsNesting,
-            "testLeavesOutWhatIsNoTest": testLeavesOutWhatIsNoTest,
-            "testKnowsConditionalCompilation": testKnowsConditionalCompilation,
-            "testFindsWhatIsForTests": testFindsWhatIsForTests,
+            "testFindsNestedTypes": testFindsNestedTypes,
+            "testIgnoresFunctionsThatAreNoTests": testIgnoresFunctionsThatAreNoTests,
+            "testFollowsConditionalCompilation": testFollowsConditionalCompilation,
+            "testFindsLinesOfTests": testFindsLinesOfTests,
         ]
     }
 
     private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }
 
-    private static func testFindsWhatIsForTests() {
+    private static func testFindsLinesOfTests() {
         func lines(_ source: String) -> [ClosedRange<Int>] { linesOfTests(Array(source.utf8)) }
         let source = """
             a
@@ -367,7 +367,7 @@ extension SourceParser: SelfTesting {
         expectEqual(type?.declared.first?.place, SourcePlace(path: "/s.swift", line: 8, column: 25))
     }
 
-    private static func testFollowsNesting() {
+    private static func testFindsNestedTypes() {
         let scan = scan(
             """
             struct Outer { enum Inner { class func testInner() {} }
@@ -381,7 +381,7 @@ extension SourceParser: SelfTesting {
         expectNotNil(scan["Outer.Inner"])
     }
 
-    private static func testLeavesOutWhatIsNoTest() {
+    private static func testIgnoresFunctionsThatAreNoTests() {
         let scan = scan(
             """
             struct S {
@@ -399,7 +399,7 @@ extension SourceParser: SelfTesting {
         expectEqual(behind["S"]?.declared.map(\.name), ["test2"], "no arguments of a type")
     }
 
-    private static func testKnowsConditionalCompilation() {
+    private static func testFollowsConditionalCompilation() {
         let guards = [
             "DEBUG || IN_CLASS_TESTS", "SELF_TESTS && (DEBUG || IN_CLASS_TESTS)",
             "(DEBUG || IN_CLASS_TESTS) && canImport(InClassTesting)",

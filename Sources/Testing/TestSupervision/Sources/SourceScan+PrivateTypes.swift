@@ -52,9 +52,9 @@ enum PrivateTypeTests {}
 extension PrivateTypeTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsPrivateTypesInTheirFiles": testFindsPrivateTypesInTheirFiles
+            "testDistinguishesPrivateTypesByFile": testDistinguishesPrivateTypesByFile
         ]
-            + .each("testNamesPrivateTypesByTheirFiles", privateTypeFiles) { row in
+            + .each("testNamesTestsOfPrivateTypesByFile", privateTypeFiles) { row in
                 let sources = try sources([("b.swift", source(row.second)), ("a.swift", source(row.first))])
                 let named = SourceScan.tellingTypesApart(plan(row.types), sources: sources)
                 expectEqual(named.map(\.name), row.names)
@@ -103,7 +103,7 @@ extension PrivateTypeTests: SelfTesting {
         ]
     }
 
-    private static func testFindsPrivateTypesInTheirFiles() throws {
+    private static func testDistinguishesPrivateTypesByFile() throws {
         let declarations = [
             ("private struct S {}", "fileprivate final class S {}", true),
             ("private enum S {}", "private(set) var a = 1\nprivate typealias X = Int\nstruct S {}", false),

@@ -250,15 +250,15 @@ extension SourceScan: SelfTesting {
         [
             "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
             "testChoosesRowsByLine": testChoosesRowsByLine,
-            "testChoosesWhatIsAroundALine": testChoosesWhatIsAroundALine,
-            "testOffersTheRightEntry": testOffersTheRightEntry,
-            "testReadsSourcesThatEndAnywhere": testReadsSourcesThatEndAnywhere,
+            "testChoosesTestsAroundALine": testChoosesTestsAroundALine,
+            "testOffersEntriesThatCompile": testOffersEntriesThatCompile,
+            "testReadsTruncatedSources": testReadsTruncatedSources,
         ]
-            + .each("testChoosesOfNoOtherType", extendedTypes, testChoosesOfNoOtherType)
+            + .each("testChoosesTestsOfOneTypeOnly", extendedTypes, testChoosesTestsOfOneTypeOnly)
     }
 
     /// Sources that end within a name, a bracket or a string declare no more types.
-    private static func testReadsSourcesThatEndAnywhere() {
+    private static func testReadsTruncatedSources() {
         let text = """
             @MainActor extension Outer.Inner: SelfTesting where T: P {
             class var testSelectors: TestSelectors { ["testA": testA, "b": { try f(1) }] + ["c": fixture(Self.testA)] }
@@ -384,7 +384,7 @@ extension SourceScan: SelfTesting {
         func global() {}
         """
 
-    private static func testChoosesWhatIsAroundALine() {
+    private static func testChoosesTestsAroundALine() {
         let scan = scan(severalTypes)
         var tests = [("X", "testX"), ("B", "testB"), ("B", "testB2"), ("B", "testX"), ("B", "testSlow")].map {
             PlannedTest(typeName: $0.0, testName: $0.1, testType: "unit", module: "M")
@@ -429,7 +429,7 @@ extension SourceScan: SelfTesting {
         ]
     }
 
-    private static func testChoosesOfNoOtherType(_ row: (extended: String, name: String)) {
+    private static func testChoosesTestsOfOneTypeOnly(_ row: (extended: String, name: String)) {
         let scan = scan(
             """
             import Foundation; import struct URLs.URL; extension \(row.extended): SelfTesting {
@@ -448,7 +448,7 @@ extension SourceScan: SelfTesting {
         expectEqual(scan.chosen(6, tests), [1], row.extended)
     }
 
-    private static func testOffersTheRightEntry() {
+    private static func testOffersEntriesThatCompile() {
         let declared = scan(
             """
             extension S {

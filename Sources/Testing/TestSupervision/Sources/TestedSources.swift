@@ -49,8 +49,8 @@ extension TestedSources {
 extension TestedSources: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testKnowsWhatHasBeenWrittenSince": testKnowsWhatHasBeenWrittenSince,
-            "testReadsWhenItIsAsked": testReadsWhenItIsAsked,
+            "testDetectsSourcesChangedAfterCompilation": testDetectsSourcesChangedAfterCompilation,
+            "testReadsSourcesOnDemand": testReadsSourcesOnDemand,
         ]
     }
 
@@ -60,7 +60,7 @@ extension TestedSources: SelfTesting {
         utimes(path, [moment, moment])
     }
 
-    private static func testKnowsWhatHasBeenWrittenSince() throws {
+    private static func testDetectsSourcesChangedAfterCompilation() throws {
         let folder = try temporaryDirectory()
         var module = ModuleDescription()
         module.image = "\(folder)/image"
@@ -74,7 +74,7 @@ extension TestedSources: SelfTesting {
         expectFalse(TestedSources(of: module).isAsCompiled("\(folder)/deleted.swift"))
     }
 
-    private static func testReadsWhenItIsAsked() throws {
+    private static func testReadsSourcesOnDemand() throws {
         var module = ModuleDescription()
         module.module = "M"
         module.sources = ["\(try temporaryDirectory())/s.swift"]

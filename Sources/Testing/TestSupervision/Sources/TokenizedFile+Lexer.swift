@@ -272,11 +272,11 @@ enum LexerTests {}
 extension LexerTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSplits": testSplits,
-            "testPassesOverBodies": testPassesOverBodies,
-            "testTellsRegularExpressionsFromDivision": testTellsRegularExpressionsFromDivision,
+            "testSplitsSourcesIntoTokens": testSplitsSourcesIntoTokens,
+            "testSkipsBodiesOfFunctions": testSkipsBodiesOfFunctions,
+            "testDistinguishesRegularExpressionsFromDivision": testDistinguishesRegularExpressionsFromDivision,
             "testCountsLinesAndBytes": testCountsLinesAndBytes,
-            "testEndsOnAnything": testEndsOnAnything,
+            "testReadsTruncatedSources": testReadsTruncatedSources,
         ]
     }
 
@@ -285,7 +285,7 @@ extension LexerTests: SelfTesting {
         return file.tokens.indices.map(file.text)
     }
 
-    private static func testSplits() {
+    private static func testSplitsSourcesIntoTokens() {
         let rows: [(source: String, tokens: [String])] = [
             ("", []),
             ("let a = b", ["let", "a", "=", "b"]),
@@ -316,7 +316,7 @@ extension LexerTests: SelfTesting {
         expectEqual(file.tokens.indices.map(file.text), ["a", "// d", "<==", "/"])
     }
 
-    private static func testPassesOverBodies() {
+    private static func testSkipsBodiesOfFunctions() {
         let rows: [(body: String, tokens: [String])] = [
             ("{ a { \"}\" } /* } */ `}` /}/ \"\\(\"}\")\" // }\n}", []),
             ("{ struct S { func testA() } }", ["struct", "S"]),
@@ -335,7 +335,7 @@ extension LexerTests: SelfTesting {
     }
 
     /// The compiler's rules, which ignore everything before a space.
-    private static func testTellsRegularExpressionsFromDivision() {
+    private static func testDistinguishesRegularExpressionsFromDivision() {
         let expressions = [
             #"/b/"#, #"/b c/"#, #"/,/"#, #"/(b)/"#, #"/[)]/"#, #"/\)/"#, #"/\//"#, #"/\/*x/"#, #"/\ b\ /"#, #"/b"c/"#,
             #"/+/"#,
@@ -376,7 +376,7 @@ extension LexerTests: SelfTesting {
         }
     }
 
-    private static func testEndsOnAnything() {
+    private static func testReadsTruncatedSources() {
         let source = Array("/* \"\"\" \\( #\" */ \"\\(\"\\( !/[(\\)/ #/\n#".utf8)
         for start in source.indices {
             for end in start...source.count {

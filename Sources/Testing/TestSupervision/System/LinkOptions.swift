@@ -83,10 +83,10 @@ import InClassTesting
 extension LinkOptions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testSaysForLinux": testSaysForLinux,
-            "testSaysForMacOS": testSaysForMacOS,
-            "testTellsApplesLinkerWhatItKnows": testTellsApplesLinkerWhatItKnows,
-            "testKnowsProcessorsByTheirNames": testKnowsProcessorsByTheirNames,
+            "testWritesOptionsForLinux": testWritesOptionsForLinux,
+            "testWritesOptionsForMacOS": testWritesOptionsForMacOS,
+            "testClangPassesOptionsToApplesLinker": testClangPassesOptionsToApplesLinker,
+            "testNamesProcessorsAsTheSystemDoes": testNamesProcessorsAsTheSystemDoes,
         ]
     }
 
@@ -103,7 +103,7 @@ extension LinkOptions: SelfTesting {
         return lines.map { $0.joined(separator: " ") }.joined(separator: "\n")
     }
 
-    private static func testSaysForLinux() {
+    private static func testWritesOptionsForLinux() {
         expectEqual(
             text(LinkOptions(system: .linux, architecture: .x86, toolchain: "/t/usr")),
             """
@@ -114,7 +114,7 @@ extension LinkOptions: SelfTesting {
             """)
     }
 
-    private static func testSaysForMacOS() {
+    private static func testWritesOptionsForMacOS() {
         expectEqual(
             text(LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")),
             """
@@ -126,7 +126,7 @@ extension LinkOptions: SelfTesting {
     }
 
     /// Compares clang's command for Apple's linker with the options of ld(1).
-    private static func testTellsApplesLinkerWhatItKnows() throws {
+    private static func testClangPassesOptionsToApplesLinker() throws {
         let clang = try ObjectFile.toolchainClang()
         let options = LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")
         let target = ["-target", "arm64-apple-macosx14.2.0"]
@@ -142,7 +142,7 @@ extension LinkOptions: SelfTesting {
         for part in expected { expectTrue(command.contains(part), "\(part) in \(command)") }
     }
 
-    private static func testKnowsProcessorsByTheirNames() {
+    private static func testNamesProcessorsAsTheSystemDoes() {
         expectEqual(Architecture.allCases.map { $0.name(on: .linux) }, ["aarch64", "x86_64", "riscv64"])
         expectEqual(Architecture.allCases.map { $0.name(on: .macOS) }, ["arm64", "x86_64", "riscv64"])
     }

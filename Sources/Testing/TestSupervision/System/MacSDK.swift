@@ -43,9 +43,9 @@ extension Environment {
 import InClassTesting
 
 extension MacSDK: SelfTesting {
-    static var testSelectors: TestSelectors { ["testAsksXcrun": testAsksXcrun] }
+    static var testSelectors: TestSelectors { ["testAsksXcrunForTheSDK": testAsksXcrunForTheSDK] }
 
-    private static func testAsksXcrun() throws {
+    private static func testAsksXcrunForTheSDK() throws {
         let folder = try temporaryDirectory()
         let before = ["PATH", "SDKROOT"].map { (name: String) in
             (name: name, value: Environment.value(of: name))

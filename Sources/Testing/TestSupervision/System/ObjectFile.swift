@@ -177,11 +177,11 @@ extension ObjectFile: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRefusesOtherFiles": testRefusesOtherFiles,
-            "testTellsOtherMachinesFromOtherFiles": testTellsOtherMachinesFromOtherFiles,
+            "testDetectsObjectsOfOtherMachines": testDetectsObjectsOfOtherMachines,
             "testReadsNamesOfBitcode": testReadsNamesOfBitcode,
-            "testFindsThisVeryImage": testFindsThisVeryImage,
-            "testReadsWhatClangMakesForMacOS": testReadsWhatClangMakesForMacOS,
-            "testTellsItsOwnMachOFromOthers": testTellsItsOwnMachOFromOthers,
+            "testReadsTheRunningImage": testReadsTheRunningImage,
+            "testReadsObjectsForMacOS": testReadsObjectsForMacOS,
+            "testDetectsForeignMachO": testDetectsForeignMachO,
         ]
     }
 
@@ -212,7 +212,7 @@ extension ObjectFile: SelfTesting {
         expectNil(ObjectFile(bytes: large), "another machine's object")
     }
 
-    private static func testTellsOtherMachinesFromOtherFiles() {
+    private static func testDetectsObjectsOfOtherMachines() {
         var header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 56)
         header[0x12] = UInt8(truncatingIfNeeded: Architecture.current.elfMachine)
         expectFalse(ObjectFile.isForeign(header, for: .linux), "this machine's, however broken")
@@ -237,7 +237,7 @@ extension ObjectFile: SelfTesting {
         }
     }
 
-    private static func testFindsThisVeryImage() throws {
+    private static func testReadsTheRunningImage() throws {
         guard let bytes = try? FileAccess.contents(of: "/proc/self/exe") else { try skip("no ELF image to read") }
         let image = try requireNotNil(ObjectFile(bytes: bytes))
         expectTrue(image.mentions(symbol: "inclass_main"), "the image's main function")
@@ -254,7 +254,7 @@ extension ObjectFile: SelfTesting {
     }
 
     /// Reads real objects for both of Apple's processors, with each instrumentation.
-    private static func testReadsWhatClangMakesForMacOS() throws {
+    private static func testReadsObjectsForMacOS() throws {
         let clang = try toolchainClang()
         let output = "\(try temporaryDirectory())/a.o"
         let source = Array("int f(int *); int inclass_main(int *a) { return f(a) + 2147483647 + *a; }".utf8)
@@ -287,7 +287,7 @@ extension ObjectFile: SelfTesting {
         return clang
     }
 
-    private static func testTellsItsOwnMachOFromOthers() {
+    private static func testDetectsForeignMachO() {
         let own = machO()
         expectFalse(isForeign(own, for: .macOS))
         expectTrue(isForeign(own, for: .linux))

@@ -50,8 +50,8 @@ import InClassTesting
 extension Orphans: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testEndsWhatItIsLeft": testEndsWhatItIsLeft,
-            "testSparesWhatNoTestHasStarted": testSparesWhatNoTestHasStarted,
+            "testEndsOrphanedProcesses": testEndsOrphanedProcesses,
+            "testSparesProcessesStartedEarlier": testSparesProcessesStartedEarlier,
         ]
     }
 
@@ -70,7 +70,7 @@ extension Orphans: SelfTesting {
     private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
 
     /// Runs in a child process without other children, because the changes affect the whole process.
-    private static func testEndsWhatItIsLeft() throws {
+    private static func testEndsOrphanedProcesses() throws {
         if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
         for words in ["", "env -i PATH=\"$PATH\""] {
             expectExit(.exit(7), "\(words)") {
@@ -83,7 +83,7 @@ extension Orphans: SelfTesting {
         }
     }
 
-    private static func testSparesWhatNoTestHasStarted() throws {
+    private static func testSparesProcessesStartedEarlier() throws {
         if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
         expectExit(.exit(7)) {
             var orphans = Orphans()

@@ -48,13 +48,13 @@ extension Starter: SelfTesting {
             ("the parent", true, "", false), ("another process", false, "", true),
             ("no process", false, "x", false),
         ]
-        return .each("testEndsWithWhoStartedIt", rows.filter { getsSignals || !$0.3 }, named: \.0) {
-            testEndsWithWhoStartedIt($1, $2, $3)
+        return .each("testExitsWithItsStarter", rows.filter { getsSignals || !$0.3 }, named: \.0) {
+            testExitsWithItsStarter($1, $2, $3)
         }
     }
 
     /// The process ends only if the parent has set the variable and has ended.
-    private static func testEndsWithWhoStartedIt(_ isParent: Bool, _ word: String, _ isOver: Bool) {
+    private static func testExitsWithItsStarter(_ isParent: Bool, _ word: String, _ isOver: Bool) {
         let parent = getpid()
         expectExit(.exit(isOver ? SIGTERM : 0)) {
             setenv(variable, "\(word)\(isParent ? parent : getpid())", 1)

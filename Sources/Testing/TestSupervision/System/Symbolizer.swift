@@ -75,7 +75,7 @@ import InClassTesting
 extension Symbolizer: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testAsksForTheCallsInTheImage": testAsksForTheCallsInTheImage,
+            "testAsksForCallsWithinTheImage": testAsksForCallsWithinTheImage,
             "testAsksAtosOnMacOS": testAsksAtosOnMacOS,
             "testReadsPlaces": testReadsPlaces,
         ]
@@ -92,7 +92,7 @@ extension Symbolizer: SelfTesting {
         return Symbolizer(image: "\(folder)/image", clang: "\(folder)/clang", system: system)
     }
 
-    private static func testAsksForTheCallsInTheImage() throws {
+    private static func testAsksForCallsWithinTheImage() throws {
         let symbolizer = try scripted(
             "[ \"$1 $2\" = \"--obj=$(dirname $0)/image --functions=none\" ] || exit 1; shift 2; for a; do echo $a:1:2; done"
         )

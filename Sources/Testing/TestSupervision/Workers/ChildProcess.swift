@@ -170,14 +170,14 @@ import InClassTesting
 extension ChildProcess: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testWaitsNoLongerThanAsked": testWaitsNoLongerThanAsked,
-            "testEndsWhatGoesOn": testEndsWhatGoesOn,
-            "testReadsAllOutputWhateverSignalsCome": testReadsAllOutputWhateverSignalsCome,
+            "testWaitsUntilTheDeadline": testWaitsUntilTheDeadline,
+            "testEndsProcessesAfterATime": testEndsProcessesAfterATime,
+            "testReadsAllOutputDespiteSignals": testReadsAllOutputDespiteSignals,
             "testNamesSignals": testNamesSignals,
         ]
     }
 
-    private static func testWaitsNoLongerThanAsked() throws {
+    private static func testWaitsUntilTheDeadline() throws {
         let process = try start(["sleep", "60"], descriptors: [])
         expectFalse(hasEnded(process))
         expectNil(wait(for: process, until: .now + .milliseconds(5)))
@@ -192,7 +192,7 @@ extension ChildProcess: SelfTesting {
         expectEqual([1, 9, 15, 34].map(signalName), ["SIGHUP", "SIGKILL", "SIGTERM", "signal 34"])
     }
 
-    private static func testEndsWhatGoesOn() throws {
+    private static func testEndsProcessesAfterATime() throws {
         let folder = try temporaryDirectory()
         for (nap, isEnded) in [("0", false), ("60", true)] {
             let process = try startInSilence(["sh", "-c", "echo a; sleep \(nap); echo > \(folder)/\(nap)"])
@@ -203,7 +203,7 @@ extension ChildProcess: SelfTesting {
     }
 
     /// Runs in a child process, which has no other thread that a signal could interrupt.
-    private static func testReadsAllOutputWhateverSignalsCome() {
+    private static func testReadsAllOutputDespiteSignals() {
         expectExit(.exit(7)) {
             var all = sigset_t()
             sigfillset(&all)

@@ -57,9 +57,9 @@ import InClassTesting
 extension DirectoryKeeper: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testLeavesOnlyWhatIsKept": testLeavesOnlyWhatIsKept,
-            "testKeepsNothingIfNobodyWants": testKeepsNothingIfNobodyWants,
-            "testRemovesWhatAnEarlierRunKept": testRemovesWhatAnEarlierRunKept,
+            "testRemovesUnkeptDirectories": testRemovesUnkeptDirectories,
+            "testKeepsNothingIfDisabled": testKeepsNothingIfDisabled,
+            "testRemovesDirectoriesOfEarlierRuns": testRemovesDirectoriesOfEarlierRuns,
         ]
     }
 
@@ -70,7 +70,7 @@ extension DirectoryKeeper: SelfTesting {
         }
     }
 
-    private static func testLeavesOnlyWhatIsKept() {
+    private static func testRemovesUnkeptDirectories() {
         let directories = DirectoryKeeper()
         let root = directories.root
         directories.removeRest()
@@ -85,7 +85,7 @@ extension DirectoryKeeper: SelfTesting {
         expectFalse(FileAccess.exists(root))
     }
 
-    private static func testKeepsNothingIfNobodyWants() throws {
+    private static func testKeepsNothingIfDisabled() throws {
         let directories = DirectoryKeeper(keepsFailed: false)
         let root = directories.root
         make(["\(root)/", "\(root)/a/", "\(root)/a/file"])
@@ -94,7 +94,7 @@ extension DirectoryKeeper: SelfTesting {
         expectFalse(FileAccess.exists(root))
     }
 
-    private static func testRemovesWhatAnEarlierRunKept() throws {
+    private static func testRemovesDirectoriesOfEarlierRuns() throws {
         let folder = try temporaryDirectory()
         make(["\(folder)/x/", "\(folder)/x/in-class-tests-1/", "\(folder)/x/in-class-tests-1/a/", "\(folder)/x/other/"])
         remove(["\(folder)/x/in-class-tests-1/a", "\(folder)/x/other"])

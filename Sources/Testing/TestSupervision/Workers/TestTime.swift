@@ -101,12 +101,12 @@ import InClassTesting
 extension TestTime: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testCountsTheClockOfACalmMachine": testCountsTheClockOfACalmMachine,
-            "testCountsNoWaiting": testCountsNoWaiting,
-            "testTakesTheThreadThatWaitedMost": testTakesTheThreadThatWaitedMost,
-            "testCountsTheClockWhereNothingIsTold": testCountsTheClockWhereNothingIsTold,
-            "testCountsNoSleep": testCountsNoSleep,
-            "testReadsTheSystem": testReadsTheSystem,
+            "testCountsClockTimeOnACalmMachine": testCountsClockTimeOnACalmMachine,
+            "testIgnoresWaitingForProcessors": testIgnoresWaitingForProcessors,
+            "testUsesTheThreadThatWaitedMost": testUsesTheThreadThatWaitedMost,
+            "testCountsClockTimeWithoutStatistics": testCountsClockTimeWithoutStatistics,
+            "testIgnoresTimeAsleep": testIgnoresTimeAsleep,
+            "testReadsSchedulerStatistics": testReadsSchedulerStatistics,
         ]
     }
 
@@ -118,11 +118,11 @@ extension TestTime: SelfTesting {
         }
     }
 
-    private static func testCountsTheClockOfACalmMachine() {
+    private static func testCountsClockTimeOnACalmMachine() {
         expectEqual(end { _ in [1: 7_000_000] }, 1_000, "no waiting but before it began")
     }
 
-    private static func testCountsNoWaiting() {
+    private static func testIgnoresWaitingForProcessors() {
         for (share, expected) in [(2, 2_000), (4, 4_000), (20, 20_000)] {
             expectEqual(end { [1: $0 - $0 / share] }, expected, "a \(share)th of a processor")
         }
@@ -130,17 +130,17 @@ extension TestTime: SelfTesting {
         expectEqual(end { [1: min($0, 500_000_000)] }, 1_430, "busy at first only, of which the first eighth is unseen")
     }
 
-    private static func testTakesTheThreadThatWaitedMost() {
+    private static func testUsesTheThreadThatWaitedMost() {
         expectEqual(end { [1: 9_000_000_000, 2: $0 / 2, 3: $0 / 4] }, 2_000)
         expectEqual(
             end { $0 < 500_000_000 ? [1: 0] : [1: 0, 2: ($0 - 500_000_000) / 2] }, 1_600, "one that began later")
     }
 
-    private static func testCountsTheClockWhereNothingIsTold() {
+    private static func testCountsClockTimeWithoutStatistics() {
         expectEqual(end { _ in [:] }, 1_000)
     }
 
-    private static func testCountsNoSleep() {
+    private static func testIgnoresTimeAsleep() {
         var time = TestTime()
         expectEqual([100, 1_100, 1_700].map { time.elapsed(at: $0 * 1_000_000) / 1_000_000 }, [100, 1_100, 1_700])
         expectEqual(time.elapsed(at: 3_200_000_000), 3_200_000_000, "a busy second and a half")
@@ -148,7 +148,7 @@ extension TestTime: SelfTesting {
         expectEqual(time.elapsed(at: 3_603_300_000_000), 4_300_000_000, "and on")
     }
 
-    private static func testReadsTheSystem() {
+    private static func testReadsSchedulerStatistics() {
         expectEqual(waited(in: "12 345 6\n"), 345)
         for text in ["", "12", "12 345", "a b c", "1 2 3 4"] { expectNil(waited(in: text), text) }
         expectEqual(waits(of: -1), [:], "of none")

@@ -58,11 +58,11 @@ import InClassTesting
 extension WaitingParent: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testExitsAsTheChildDoes": testExitsAsTheChildDoes,
-            "testTurnsSignalsIntoAStatus": testTurnsSignalsIntoAStatus,
-            "testPassesSignalsOn": testPassesSignalsOn,
+            "testExitsWithStatusOfTheChild": testExitsWithStatusOfTheChild,
+            "testReportsSignalsAsStatus": testReportsSignalsAsStatus,
+            "testForwardsSignals": testForwardsSignals,
             "testUnblocksSignals": testUnblocksSignals,
-            "testEndsWithTheParent": testEndsWithTheParent,
+            "testChildExitsWithTheParent": testChildExitsWithTheParent,
         ]
     }
 
@@ -75,14 +75,14 @@ extension WaitingParent: SelfTesting {
         if SystemCalls.isUnderThreadSanitizer { try skip("the thread sanitizer is on") }
     }
 
-    private static func testExitsAsTheChildDoes() {
+    private static func testExitsWithStatusOfTheChild() {
         expectExit(.exit(5)) {
             fork()
             exit(5)
         }
     }
 
-    private static func testTurnsSignalsIntoAStatus() {
+    private static func testReportsSignalsAsStatus() {
         expectExit(.exit(7)) {
             fork()
             kill(getpid(), SIGKILL)
@@ -90,7 +90,7 @@ extension WaitingParent: SelfTesting {
     }
 
     /// The child has blocked the signal before its parent can send it.
-    private static func testPassesSignalsOn() throws {
+    private static func testForwardsSignals() throws {
         try skipUnderThreadSanitizer()
         expectExit(.exit(6)) {
             fork()
@@ -116,7 +116,7 @@ extension WaitingParent: SelfTesting {
         }
     }
 
-    private static func testEndsWithTheParent() throws {
+    private static func testChildExitsWithTheParent() throws {
         try skipUnderThreadSanitizer()
         let ends = try ChildProcess.pipe()
         expectExit(.signal(SIGKILL)) {

@@ -44,7 +44,7 @@ extension PackageTests {
         // MARK: Lists
 
         /// The compiler's errors are shown in the compiler's own words.
-        @Test func listsThatDoNotCompile() throws {
+        @Test func showsCompilerErrorsOfLists() throws {
             try expectBuild(
                 with: """
                     extension Int: @retroactive SelfTesting {}
@@ -60,7 +60,7 @@ extension PackageTests {
                 ])
         }
 
-        @Test func listsThatLackTests() throws {
+        @Test func warnsAboutEmptyAndIncompleteLists() throws {
             try expectBuild(
                 with: """
                     enum Idle {}
@@ -81,7 +81,7 @@ extension PackageTests {
                 ])
         }
 
-        @Test func duplicateEntry() throws {
+        @Test func reportsDuplicateEntries() throws {
             try expectBuild(
                 with: """
                     enum Twice {}
@@ -93,7 +93,7 @@ extension PackageTests {
                     """, fails: true, ["3:68: error: got a second entry of this name"])
         }
 
-        @Test func fixtureThatThrows() throws {
+        @Test func reportsThrowingFixtures() throws {
             try expectBuild(
                 with: """
                     struct Unwilling: Error {}
@@ -107,7 +107,7 @@ extension PackageTests {
                 ["5:18: error: got error Unwilling() from testFixture() instead of expected no error"])
         }
 
-        @Test func listThatCrashes() throws {
+        @Test func reportsCrashingLists() throws {
             try expectBuild(
                 with: """
                     enum Explosive {}
@@ -118,7 +118,7 @@ extension PackageTests {
                     """, fails: true, ["3:47: error: got crash"])
         }
 
-        @Test func moduleWithoutTests() throws {
+        @Test func warnsAboutModulesWithoutTests() throws {
             let start = try #require(original.firstRange(of: "#if DEBUG"))
             try package.write(original[..<start.lowerBound] + "import InClassTesting\n", to: Self.source)
             let result = try package.build()
@@ -131,7 +131,7 @@ extension PackageTests {
         // MARK: Output
 
         /// The output of a passing test isn't shown, even if it looks like an error.
-        @Test func passingTestThatPrintsErrors() throws {
+        @Test func hidesOutputOfPassingTests() throws {
             try restore()
             try package.replace(
                 #"add(2, of: "pens")"#, with: #"add(2, of: "pens"); print("x.swift:3:1: error: 100% \"printed\"")"#,
@@ -143,7 +143,7 @@ extension PackageTests {
 
         // MARK: Sources
 
-        @Test func objectsOfDeletedSource() throws {
+        @Test func ignoresObjectsOfDeletedSources() throws {
             try restore()
             let extra = "Sources/Stock/Extra.swift"
             try package.write(
@@ -167,7 +167,7 @@ extension PackageTests {
         }
 
         /// A failure is reported at the path that the compiler uses: that of the link, not of its destination.
-        @Test func sourceThatIsALink() throws {
+        @Test func reportsLinkedSourcesAtTheLink() throws {
             try restore()
             let outside = Fixtures.folder.appending(path: "outside/Linked.swift")
             try FileManager.default.createDirectory(
@@ -200,7 +200,7 @@ extension PackageTests {
         }
 
         /// SwiftPM itself rejects sources outside the package, before it runs a plugin.
-        @Test func targetOutsideThePackage() throws {
+        @Test func rejectsTargetsOutsideThePackage() throws {
             let other = try FixturePackage(
                 named: "Outsider",
                 files: [
@@ -258,18 +258,18 @@ extension PackageTests {
                 result.errors == "error: tests of module 'Stock' not run: \(reason)\n", sourceLocation: sourceLocation)
         }
 
-        @Test func missingClang() throws {
+        @Test func warnsIfClangIsMissing() throws {
             try expectNotRun(
                 changing: "clang\t", to: "clang\t/nowhere/clang", because: "there is no clang at /nowhere/clang")
         }
 
-        @Test func toolchainWithoutClang() throws {
+        @Test func warnsIfTheToolchainLacksClang() throws {
             try expectNotRun(
                 changing: "clang\t", to: "obstacle\tthe toolchain has no clang", because: "the toolchain has no clang")
         }
 
         @Test(.enabled(if: RunningPrograms.path(of: "clang") != nil, "clang is not on the path"))
-        func objectOfAnotherArchitecture() throws {
+        func warnsAboutObjectsOfOtherArchitectures() throws {
             #if arch(x86_64)
             let target = "aarch64-linux-gnu"
             #else
@@ -308,7 +308,7 @@ extension PackageTests {
         }
 
         /// Files that can't be written, missing objects and files that aren't objects are errors.
-        @Test func whatKeepsTestsFromRunning() throws {
+        @Test func reportsWhyTestsCannotRun() throws {
             try expectFailed(adding: "image\t/nowhere/Stock.img", because: "cannot create /nowhere/Stock.img.link")
             try expectFailed(adding: "file-map\t/nowhere/map.json", because: "cannot open /nowhere/map.json")
             try expectFailed(adding: "object\t/nowhere/some.o", because: "cannot open /nowhere/some.o")
@@ -329,7 +329,7 @@ extension PackageTests {
 
         /// Link-time optimization produces bitcode instead of machine code. testlogger links it, too.
         @Test(.enabled(if: RunningPrograms.path(of: "clang") != nil, "clang is not on the path"))
-        func bitcode() throws {
+        func linksBitcode() throws {
             let text = try String(contentsOfFile: description(), encoding: .utf8)
             try package.write("int answer(void) { return 42; }\n", to: "bitcode.c")
             let compiled = try RunningPrograms.run(
@@ -341,7 +341,7 @@ extension PackageTests {
             #expect(result.status == 0 && result.output.contains("passed Stock.testAdds"), "\(result)")
         }
 
-        @Test func missingObject() throws {
+        @Test func reportsMissingAndInvalidObjects() throws {
             let result = try package.testlogger([package.file("missing.o").path])
             #expect(result.status == 2)
             try package.write("no object at all\n", to: "text.o")
@@ -350,7 +350,7 @@ extension PackageTests {
             #expect(text.errors.contains("text.o is not an object"), "\(text)")
         }
 
-        @Test func brokenDescription() throws {
+        @Test func reportsInvalidDescriptions() throws {
             try package.write("module\tStock\nnonsense\n", to: "Broken.inclass")
             let result = try package.testlogger(["Broken.inclass"])
             #expect(result.status == 2)
@@ -361,7 +361,7 @@ extension PackageTests {
 
         /// If objects can't be linked, the error contains the linker's words, but readers must not mistake them for
         /// locations.
-        @Test func imageThatCannotBeLinked() throws {
+        @Test func reportsErrorsOfTheLinker() throws {
             let text = try String(contentsOfFile: description(), encoding: .utf8)
             try package.write(text + "library\tno-such-library\n", to: "Unlinkable.inclass")
             let result = try package.testlogger([
@@ -378,7 +378,7 @@ extension PackageTests {
         // MARK: Arguments
 
         /// A module's name, its objects and its image all select the same tests.
-        @Test func everySubject() throws {
+        @Test func acceptsModulesObjectsAndImages() throws {
             let description = try description()
             let expected = "passed Stock.testAdds\npassed Stock.testRuns\n2 tests, 2 passed\n"
             #expect(try package.testlogger(["-v", "--stable-output", "Stock"]).output == expected)

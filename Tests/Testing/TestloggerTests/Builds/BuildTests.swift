@@ -37,9 +37,9 @@ extension PackageTests {
 
         /// Breaks and repairs a package. The name of its folder contains spaces, and with Swift Build also an
         /// apostrophe.
-        @Test func story() throws { try story(.native) }
+        @Test func buildsFailUntilTestsPass() throws { try buildsFailUntilTestsPass(.native) }
 
-        fileprivate func story(_ system: BuildSystem) throws {
+        fileprivate func buildsFailUntilTestsPass(_ system: BuildSystem) throws {
             let package = try FixturePackage("Shop", as: system == .native ? "A corner shop" : "The Baker's päckage")
             // Programs that read diagnostics can't parse a path with a quote, so testlogger prints the relative path
             // instead.
@@ -161,7 +161,7 @@ extension PackageTests {
         }
 
         /// Builds the example in README as it is.
-        @Test func quickStart() throws {
+        @Test func buildsTheQuickStartExample() throws {
             let package = try FixturePackage(copying: "Examples/QuickStart", dependencyPath: "../..", as: "QuickStart")
             let result = try package.build()
             #expect(result.status == 0, "\(result)")
@@ -175,11 +175,13 @@ extension PackageTests.BuildTests {
     struct SlowTests {
         typealias BuildTests = PackageTests.BuildTests
 
-        @Test func storyUnderSwiftBuild() throws { try BuildTests().story(.swiftbuild) }
+        @Test func buildsFailUntilTestsPassUnderSwiftBuild() throws {
+            try BuildTests().buildsFailUntilTestsPass(.swiftbuild)
+        }
 
         /// The text section of a release build is identical to that of a package that never had tests.
         @Test(.enabled(if: RunningPrograms.path(of: "objcopy") != nil, "objcopy is not installed"))
-        func releaseHoldsNothingOfTests() throws {
+        func releaseBuildsContainNoTests() throws {
             let package = try FixturePackage("Shop", as: "Release")
             func text() throws -> Data {
                 let result = try package.build(.native, "-c", "release")

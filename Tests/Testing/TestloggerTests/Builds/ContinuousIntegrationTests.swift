@@ -50,7 +50,7 @@ extension PackageTests.ContinuousIntegrationTests {
 
         private static let expected = ["Stock.Stock.testAdds": "failure", "Stock.Stock.testRuns": "passed"]
 
-        @Test func gitHub() throws {
+        @Test func gitHubShardsReportFailures() throws {
             let block = try Self.block("yaml", below: "GitHub")
             let command = try Self.only(/- run: (.+)/, in: block)
             let shards = try Self.only(/shard: \[(.+)\]/, in: block).split(separator: ", ")
@@ -70,7 +70,7 @@ extension PackageTests.ContinuousIntegrationTests {
             #expect(annotations.count == 1 && annotations[0].contains("file=Sources/Stock/Stock.swift,"))
         }
 
-        @Test func gitLab() throws {
+        @Test func gitLabShardsReportFailures() throws {
             let block = try Self.block("yaml", below: "GitLab")
             let command = try Self.only(/script:\n +- (.+)/, in: block)
             let count = try Self.only(/parallel: (\d+)/, in: block)
@@ -85,7 +85,7 @@ extension PackageTests.ContinuousIntegrationTests {
             #expect(all == Self.expected)
         }
 
-        @Test func jenkins() throws {
+        @Test func jenkinsReportsFailures() throws {
             let block = try Self.block("groovy", below: "Jenkins")
             let result = try run(Self.only(/sh '(.+)'/, in: block))
             #expect(result.status != 0, "\(result)")

@@ -52,14 +52,14 @@ extension TestloggerTests.ExamplesTests {
             #expect(groups.count > 40)
         }
 
-        @Test func theTimetableIsTestedAsItIsBuilt() throws {
+        @Test func buildsAndTestsTimetable() throws {
             let folder = try Self.build("Timetable")
             let result = try RunningPrograms.run([Self.program("timetable"), "--rows", "5000"], in: folder)
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains("5000 departures"), "\(result)")
         }
 
-        @Test func theFormatOfAThirdPartyIsTestedAsItIsBuilt() throws {
+        @Test func buildsAndTestsThirdPartyFormat() throws {
             let folder = try Self.build("CBOR")
             let result = try RunningPrograms.run([Self.program("cbor"), "100"], in: folder)
             #expect(result.status == 0, "\(result)")
@@ -77,7 +77,7 @@ extension TestloggerTests.ExamplesTests {
             #expect(!code.contains { $0.contains("@testable") || $0.contains("@_spi") || $0.contains("package ") })
         }
 
-        @Test func theBackendAnswersAsItsTestsSay() throws {
+        @Test func backendPassesItsTests() throws {
             // Its in-class tests are a step of the build.
             let folder = try Self.build("TasksBackend", options: ["--build-tests"])
             let result = try RunningPrograms.swift(
@@ -93,7 +93,7 @@ extension TestloggerTests.ExamplesTests {
         }
 
         #if os(Linux)
-        @Test func fuzzersFindNothingAtOnce() throws {
+        @Test func fuzzersFindNothingInShortRuns() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Fuzzing")
             // This build isn't optimized either. `.ci/run` runs the optimized in-class tests. To find more, run the
             // release build of the fuzzers for hours.

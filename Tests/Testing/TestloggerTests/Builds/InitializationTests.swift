@@ -7,7 +7,7 @@ extension PackageTests {
     @Suite
     struct InitializationTests {
         /// Builds a client that has in-class tests of its own and depends on a library that `init` has prepared.
-        @Test func libraryCostsClientsNothing() throws {
+        @Test func clientsOfLibrariesCompileNoTests() throws {
             let address = try LibraryPackage(named: "Shelf").address
             let client = try FixturePackage(
                 named: "Reader",
@@ -109,7 +109,7 @@ private struct LibraryPackage {
 extension PackageTests.InitializationTests {
     @Suite(.slow)
     struct SlowTests {
-        @Test func story() throws {
+        @Test func preparesTargetsOneByOne() throws {
             let package = try FixturePackage(
                 named: "Fresh",
                 files: [
@@ -197,7 +197,7 @@ extension PackageTests.InitializationTests {
 
         /// Targets that use a tested target wait for its tests: all programs, or a library if no program uses the
         /// target.
-        @Test func usersWait() throws {
+        @Test func dependentTargetsWaitForTests() throws {
             let package = try FixturePackage(
                 named: "Shop",
                 files: [
@@ -253,7 +253,7 @@ extension PackageTests.InitializationTests {
         }
 
         /// The native build system can't delay a program until its own tests have passed. `init` reports this.
-        @Test func programAlone() throws {
+        @Test func reportsThatProgramsDoNotWait() throws {
             let package = try FixturePackage(
                 named: "Alone",
                 files: [
@@ -284,7 +284,7 @@ extension PackageTests.InitializationTests {
 
         /// A library's tests run in its own checkout and in the build of a package that depends on the library's path.
         /// A client that depends on the library's URL neither fetches nor compiles anything for the tests.
-        @Test(arguments: BuildSystem.allCases) func library(_ system: BuildSystem) throws {
+        @Test(arguments: BuildSystem.allCases) func testsLibrariesInTheirOwnCheckout(_ system: BuildSystem) throws {
             let library = try LibraryPackage(named: "Library-\(system)")
             let green = try library.package.build(system, "-v")
             #expect(green.status == 0 && library.package.built("ShelfTested.swift").count == 1, "\(green)")
@@ -344,7 +344,7 @@ extension PackageTests.InitializationTests {
         }
 
         /// Prepares packages with unusual folders and manifests. If a package can't be prepared, it stays unchanged.
-        @Test func otherPackages() throws {
+        @Test func preparesUnusualPackages() throws {
             let wide = try package("Wide", ".target(name: \"Wide\", path: \"Sources\")", source: "Sources/Wide.swift")
             let result = try wide.initialize()
             #expect(result.status == 0 && wide.exists("Tested/Tested.swift"), "\(result)")
@@ -400,7 +400,7 @@ extension PackageTests.InitializationTests {
         }
 
         /// If a package depends on a checkout or a fork with another name, `init` uses that name in the manifest.
-        @Test func dependencyOfAnotherName() throws {
+        @Test func usesOtherNamesOfTheDependency() throws {
             let link = Fixtures.folder.appending(path: "other-name")
             try FileManager.default.createSymbolicLink(
                 atPath: link.path, withDestinationPath: try Fixtures.dependency.get().path)

@@ -97,7 +97,7 @@ extension PackageTests {
             return "\(package.file("Package.swift").path):\(line + 1):9: "
         }
 
-        @Test func nativeShapes() throws {
+        @Test func testsEveryKindOfTarget() throws {
             try expectAllShapes(Self.native.get(), PackageShape.current, .native)
             try expectAdvice(Self.native.get(), .native)
         }
@@ -107,7 +107,7 @@ extension PackageTests {
 extension PackageTests.PackageShapeTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        @Test func swiftBuildShapes() throws {
+        @Test func testsEveryKindUnderSwiftBuild() throws {
             let tests = PackageTests.PackageShapeTests()
             try tests.expectAllShapes(
                 PackageTests.PackageShapeTests.swiftBuild.get(), PackageShape.current, .swiftbuild)
@@ -116,7 +116,7 @@ extension PackageTests.PackageShapeTests {
 
         /// The command tests a target that depends on InClassTesting through another target.
         @Test(arguments: BuildSystem.allCases)
-        func commandForIndirectTarget(_ system: BuildSystem) throws {
+        func commandTestsIndirectDependents(_ system: BuildSystem) throws {
             typealias Tests = PackageTests.PackageShapeTests
             let package = try (system == .native ? Tests.native : Tests.swiftBuild).get()
             _ = try Tests().ran(package)
@@ -126,14 +126,14 @@ extension PackageTests.PackageShapeTests {
         }
 
         @Test(arguments: ["5.9", "6.0"], BuildSystem.allCases)
-        func earlierTools(_ version: String, _ system: BuildSystem) throws {
+        func supportsEarlierToolsVersions(_ version: String, _ system: BuildSystem) throws {
             let package = try PackageTests.PackageShapeTests.package(
                 "\(system) \(version)", PackageShape.earlier, tools: version)
             try PackageTests.PackageShapeTests().expectAllShapes(package, PackageShape.earlier, system)
         }
 
         @Test(arguments: BuildSystem.allCases)
-        func linkedPackage(_ system: BuildSystem) throws {
+        func testsPackagesBehindLinks(_ system: BuildSystem) throws {
             let real = try PackageTests.PackageShapeTests.package("\(system) place", PackageShape.earlier)
             let link = Fixtures.folder.appending(path: "\(system) link")
             try FileManager.default.createSymbolicLink(at: link, withDestinationURL: real.folder)

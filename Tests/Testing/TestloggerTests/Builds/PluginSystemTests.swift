@@ -14,12 +14,12 @@ struct PluginSystemTests {
         ("${BUILD_DIR}/${CONFIGURATION}", true, "Xcode"),
         ("/${BUILD_DIR}/${CONFIGURATION}${EFFECTIVE_PLATFORM_NAME}", true, "Xcode"),
     ])
-    func layouts(products: String, isSwiftBuild: Bool, configuration: String) {
+    func recognizesBuildSystemsByPath(products: String, isSwiftBuild: Bool, configuration: String) {
         #expect(PluginSystem.isSwiftBuild(products: products) == isSwiftBuild)
         #expect(PluginSystem.configuration(products: products) == configuration)
     }
 
-    @Test func variantsOfBinaryTargets() {
+    @Test func choosesVariantsOfBinaryTargets() {
         let linux = ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"]
         let mac = ["arm64-apple-macosx", "x86_64-apple-macosx"]
         for isARM in [false, true] {
@@ -31,7 +31,7 @@ struct PluginSystemTests {
         }
     }
 
-    @Test func wordsOfAProcess() {
+    @Test func readsArgumentsOfProcesses() {
         func bytes(_ count: UInt8, _ text: String) -> [UInt8] { [count, 0, 0, 0] + Array(text.utf8) }
         let process = bytes(3, "/usr/bin/swift-build\0\0\0\0swift-build\0\0--triple\0PATH=/bin\0HOME=/\0\0")
         #expect(PluginSystem.words(ofProcess: process) == ["swift-build", "", "--triple"])
@@ -44,7 +44,7 @@ struct PluginSystemTests {
     }
 
     @Test(arguments: [("a", "a"), ("a|b", "'a|b'"), ("/t m/it's", #"'/t m/it'\''s'"#)])
-    func wordsOfAShell(word: String, quoted: String) {
+    func quotesWordsForShells(word: String, quoted: String) {
         #expect(PluginSystem.quoted(word) == quoted)
     }
 }

@@ -21,7 +21,7 @@ struct SystemTests {
         return code.replacing(imports, with: "")
     }
 
-    @Test func differencesAreInOnePlaceEach() throws {
+    @Test func keepsPlatformDifferencesInSystemFolders() throws {
         var places: Set<String> = []
         for module in Self.modules {
             let folder = Fixtures.checkout.appending(path: module)
@@ -38,7 +38,7 @@ struct SystemTests {
         #expect(places.count >= 6, "something is different: \(places)")
     }
 
-    @Test func everyPlaceNamesItsSource() throws {
+    @Test func platformFilesNameTheirSources() throws {
         let files = try ["InClassTesting", "TestSupervision"].map { "Sources/Testing/\($0)/System" }.flatMap { folder in
             try FileManager.default.contentsOfDirectory(atPath: Fixtures.checkout.appending(path: folder).path)
                 .map { "\(folder)/\($0)" }

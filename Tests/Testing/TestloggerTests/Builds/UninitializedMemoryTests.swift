@@ -53,7 +53,7 @@ extension TestloggerTests {
             }
             """
 
-        @Test func masksComeOfWhatWasSet() throws {
+        @Test func masksReadNoUninitializedMemory() throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "uninitialized-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }

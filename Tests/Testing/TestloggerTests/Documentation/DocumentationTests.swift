@@ -21,7 +21,7 @@ extension TestloggerTests {
             (Fixtures.modules[module] ?? Fixtures.checkout).appending(path: "\(module).docc")
         }
 
-        @Test func everyCatalogueIsKnown() throws {
+        @Test func everyLibraryHasACatalogue() throws {
             let documented = Fixtures.modules.keys.filter {
                 FileManager.default.fileExists(atPath: Self.catalogue($0).path)
             }
@@ -33,7 +33,7 @@ extension TestloggerTests {
         }
 
         /// Articles have a heading at least every 60 lines, so that a reader always sees one.
-        @Test func noArticleGoesOnWithoutAHeading() throws {
+        @Test func articlesHaveFrequentHeadings() throws {
             for module in Self.order {
                 let folder = Self.catalogue(module)
                 for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
@@ -52,7 +52,7 @@ extension TestloggerTests {
         @Test(
             .enabled(if: RunningPrograms.path(of: "docc") != nil, "docc is not installed"),
             .enabled(if: FileManager.default.fileExists(atPath: modules.path), "the modules lie elsewhere"))
-        func isBuiltWithoutWarnings() throws {
+        func buildsWithoutWarnings() throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "documentation-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }
             try Self.extractSymbols(into: folder)

@@ -42,7 +42,7 @@ extension TestloggerTests {
 
         // MARK: Lists
 
-        @Test func nothingIsForgottenInSilence() throws {
+        @Test func reportsMistakesInLists() throws {
             try claim("An entry without a function does not compile.")
             let refused = #expect(throws: ProgramError.self) {
                 try compile(#""testOne": testOne, "testGone": testGone"#, "static func testOne() {}")
@@ -66,7 +66,7 @@ extension TestloggerTests {
 
         // MARK: Containment
 
-        @Test func aMisbehaviourCostsItsTestOnly() throws {
+        @Test func crashesFailOnlyTheirTest() throws {
             try claim(
                 "A crash, hang, stack overflow or call of `exit` fails only the current test, at its line. "
                     + "The remaining tests still run.")
@@ -94,7 +94,7 @@ extension TestloggerTests {
             }
         }
 
-        @Test func noTestFindsWhatAnotherHasChanged() throws {
+        @Test func testsDoNotSeeChangedProcessState() throws {
             try claim(
                 "When a test has changed the state of its process, the next test runs in a new process")
             let members = """
@@ -135,7 +135,7 @@ extension TestloggerTests {
             #expect(result.lines.contains("2 tests, 2 passed"), "\(result)")
         }
 
-        @Test func nothingOutlivesTheRun() throws {
+        @Test func endsProcessesStartedByTests() throws {
             try claim("Processes that a test starts do not outlive the run;")
             let mark = "1\(Int.random(in: 100_000..<900_000))"
             let members = """
@@ -150,7 +150,7 @@ extension TestloggerTests {
             #expect(left == [], "processes that sleep for \(mark) seconds")
         }
 
-        @Test func outputIsKeptForFailures() throws {
+        @Test func showsOutputOfFailedTestsOnly() throws {
             try claim("What a test prints to standard output and standard error is shown only with a failure.")
             let members = """
                 static func testPasses() { print("of the test that passes") }
@@ -164,7 +164,7 @@ extension TestloggerTests {
 
         // MARK: Statuses
 
-        @Test func exitStatusesAreThoseThatAreNamed() throws {
+        @Test func exitStatusesMatchTheTable() throws {
             try claim(
                 "| 0 | all tests passed | | 1 | a test failed | | 2 | the command line is wrong | "
                     + "| 3 | the tests could not run | | 4 | there is nothing to run |")
@@ -180,7 +180,7 @@ extension TestloggerTests {
 
         // MARK: Releases
 
-        @Test func releasesHoldNothing() throws {
+        @Test func releasesContainNoTests() throws {
             try claim("Tests are not included in release builds")
             let source = Fixtures.checkout.appending(path: "Examples/QuickStart/Sources/Stacks/Stack.swift")
             let text = try String(contentsOf: source, encoding: .utf8)

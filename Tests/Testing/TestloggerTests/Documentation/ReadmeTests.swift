@@ -25,7 +25,7 @@ extension TestloggerTests {
             #expect(shown.count == 1, "every file is marked: \(shown)")
         }
 
-        @Test func walksThroughFilesThatAreThere() throws {
+        @Test func readingTheCodeNamesExistingFiles() throws {
             let sources = Fixtures.checkout.appending(path: "Sources/Streams")
             let walk = sources.appending(path: "PlistStreaming/PlistStreaming.docc/ReadingTheCode.md")
             let paths = try String(contentsOf: walk, encoding: .utf8).matches(of: /`([^`]+\.swift)`/).map(\.1)

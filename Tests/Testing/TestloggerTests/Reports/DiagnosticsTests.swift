@@ -21,24 +21,24 @@ extension TestloggerTests {
             }.joined(separator: "\n")
         }
 
-        @Test func expectations() throws {
+        @Test func reportsFailedExpectations() throws {
             try Goldens.expect(transcript("testlogger --stable-output Expectations"), is: "expectations")
         }
 
-        @Test func crashesAndExits() throws {
+        @Test func reportsCrashesAndExits() throws {
             try Goldens.expect(transcript("testlogger --stable-output Hostile"), is: "hostile")
         }
 
-        @Test func timeouts() throws {
+        @Test func reportsTimeouts() throws {
             try Goldens.expect(
                 transcript("testlogger --stable-output --timeout 1500 --test-type hanging Hostile"), is: "timeouts")
         }
 
-        @Test func lists() throws {
+        @Test func reportsMistakesInLists() throws {
             try Goldens.expect(transcript("testlogger --stable-output Lists"), is: "lists")
         }
 
-        @Test func tables() throws {
+        @Test func reportsRowsOfTables() throws {
             try Goldens.expect(
                 transcript(
                     "testlogger --stable-output -v Tables", "testlogger --list Tables",
@@ -53,15 +53,15 @@ extension TestloggerTests {
                 random.status == 3 && random.errors.contains("two different plans; names and rows made"), "\(random)")
         }
 
-        @Test func fixtures() throws {
+        @Test func reportsErrorsOfFixtures() throws {
             try Goldens.expect(transcript("testlogger --stable-output LifeCycle"), is: "life-cycle")
         }
 
-        @Test func capturedOutput() throws {
+        @Test func quotesCapturedOutput() throws {
             try Goldens.expect(transcript("testlogger --stable-output Speaking"), is: "captured-output")
         }
 
-        @Test func outcomesAndSummaries() throws {
+        @Test func printsOutcomesAndSummaries() throws {
             try Goldens.expect(
                 transcript(
                     "testlogger --stable-output Quiet", "testlogger --stable-output -v Quiet",
@@ -72,7 +72,7 @@ extension TestloggerTests {
                 is: "outcomes")
         }
 
-        @Test func listing() throws {
+        @Test func listsSelectedTests() throws {
             try Goldens.expect(
                 transcript(
                     "testlogger --list Quiet", "testlogger -l --test-type slow --test-type network Quiet",
@@ -82,7 +82,7 @@ extension TestloggerTests {
                 is: "listing")
         }
 
-        @Test func wrongCommandLines() throws {
+        @Test func rejectsWrongCommandLines() throws {
             try Goldens.expect(
                 transcript(
                     "testlogger --stabel-output Quiet", "testlogger --frobnicate", "testlogger --timeout",
@@ -95,20 +95,20 @@ extension TestloggerTests {
                 is: "wrong-command-lines")
         }
 
-        @Test func help() throws {
+        @Test func printsHelpAndVersion() throws {
             try Goldens.expect(
                 transcript("testlogger --help", "testlogger -h Quiet", "testlogger --version"), is: "help")
         }
 
         /// Two runs print the same lines in the same order.
-        @Test func runsRepeat() throws {
+        @Test func secondRunPrintsTheSameLines() throws {
             let commands = ["--stable-output", "-vv", "Expectations", "Lists", "Quiet", "LifeCycle"]
             let first = try package.testlogger(commands)
             #expect(try package.testlogger(commands).output == first.output)
         }
 
         /// Every failure is reported at the line and column where its expectation's argument list begins.
-        @Test func columnsAreTheSources() throws {
+        @Test func reportsColumnsOfExpectations() throws {
             let result = try package.testlogger(["Expectations"])
             let found = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: result.output)
             #expect(found.count > 100)

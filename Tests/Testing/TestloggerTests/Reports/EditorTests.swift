@@ -67,7 +67,7 @@ extension TestloggerTests {
             var tasks: [Task]
         }
 
-        @Test func visualStudioCode() throws {
+        @Test func visualStudioCodeTasksFindDiagnostics() throws {
             let tasks = try JSONDecoder().decode(Tasks.self, from: Data(Self.block("json").utf8)).tasks
             #expect(
                 tasks.map(\.command)
@@ -93,7 +93,7 @@ extension TestloggerTests {
         // MARK: Xcode
 
         /// The build doesn't receive Xcode's variables.
-        @Test func xcode() throws {
+        @Test func xcodeScriptPrintsDiagnostics() throws {
             try program(
                 "xcrun", "env > \"$here/variables\"; [ \"$1 $2\" = '--sdk macosx' ] || exit 9; shift 2; exec \"$@\"")
             var variables = environment
@@ -141,7 +141,7 @@ extension TestloggerTests {
         }
 
         @Test(.enabled(if: Vim.path != nil, "vim is not installed"))
-        func vim() throws {
+        func vimSettingsFindDiagnostics() throws {
             let settings = try Self.block("vim")
             #expect(try places(settings, after: "make") == intended)
             #expect(try arguments() == "build\n")
@@ -151,7 +151,7 @@ extension TestloggerTests {
 
         /// Tests Neovim's settings in Vim, written in Vim's syntax. The command is the same in both.
         @Test(.enabled(if: Vim.path != nil, "vim is not installed"))
-        func neovim() throws {
+        func neovimSettingsFindDiagnostics() throws {
             let block = try Self.block("lua")
             let options = block.matches(of: /vim\.opt\.(\w+) = "([^"]*)"/).map { (String($0.1), String($0.2)) }
             #expect(options.map(\.0) == ["makeprg", "errorformat"])
@@ -166,7 +166,7 @@ extension TestloggerTests {
         // MARK: Emacs
 
         @Test(.enabled(if: Emacs.path != nil, "emacs is not installed"))
-        func emacs() throws {
+        func emacsSettingsFindDiagnostics() throws {
             let folder = Fixtures.folder.appending(path: "of Emacs")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             try Data(Self.block("elisp").utf8).write(to: folder.appending(path: ".dir-locals.el"))

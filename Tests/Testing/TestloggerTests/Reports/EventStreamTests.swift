@@ -30,13 +30,13 @@ extension TestloggerTests {
             try String(contentsOf: Self.module.get().folder.appending(path: "events.json"), encoding: .utf8)
         }
 
-        @Test func theSampleIsWhatARunTells() throws {
+        @Test func sampleMatchesARun() throws {
             let text = try Self.shown(events(), path: "Source.swift", module: "\"module\":\"M\"")
             #expect(try text == Self.block("json"), "\(text)")
         }
 
         /// The article's tables contain every event and member of a run with many kinds of tests.
-        @Test func everyEventAndMemberIsNamed() throws {
+        @Test func articleNamesEveryEventAndMember() throws {
             let golden = Fixtures.checkout.appending(
                 path: "Tests/Testing/TestloggerTests/Goldens/reports-json-lines.txt")
             let article = try Self.article.get().text
@@ -58,7 +58,7 @@ extension TestloggerTests {
 
         #if os(Linux)
         /// Expects the article to show the lines of a worker that runs all tests except the last.
-        @Test func theLinesAreWhatAWorkerTells() throws {
+        @Test func linesMatchThoseOfAWorker() throws {
             let module = try Self.module.get()
             let worker = "./M.img --in-class-worker M 7 8 unknown 7>events.txt 8<&0 >output.txt 2>&1"
             let command = "printf 'run 0 4\\n' | { \(worker); }"

@@ -39,7 +39,7 @@ extension TestloggerTests {
             Goldens.withoutUnstableWords(text.replacing(package.folder.path, with: "…"))
         }
 
-        @Test func text() throws {
+        @Test func printsOnlyItsOwnWorkflowCommands() throws {
             let result = try Self.run.get()
             #expect(result.status == 1)
             // GitHub reads lines that begin with `::` as commands. No line that a test printed may begin this way.
@@ -50,7 +50,7 @@ extension TestloggerTests {
             try Goldens.expect(golden(result.output), is: "reports-text-and-github")
         }
 
-        @Test func gitHub() throws {
+        @Test func annotatesFailuresForGitHub() throws {
             let result = try Self.run.get()
             let annotations = result.lines.filter { $0.hasPrefix("::error") || $0.hasPrefix("::warning") }
             let errors = annotations.filter { $0.hasPrefix("::error") }
@@ -75,7 +75,7 @@ extension TestloggerTests {
         }
 
         @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
-        func junit() throws {
+        func writesValidJUnitReports() throws {
             _ = try Self.run.get()
             try JUnitReader.expectValid([package.file("all.xml")])
             try Goldens.expect(golden(package.text(of: "all.xml")), is: "reports-junit")
@@ -85,7 +85,7 @@ extension TestloggerTests {
         }
 
         /// GitLab and Jenkins have additional rules.
-        @Test func junitCounts() throws {
+        @Test func junitCountsMatchTheCases() throws {
             _ = try Self.run.get()
             let xml = try package.text(of: "all.xml")
             let reader = try JUnitReader(Data(xml.utf8))
@@ -112,7 +112,7 @@ extension TestloggerTests {
             }
         }
 
-        @Test func jsonLines() throws {
+        @Test func jsonLinesMatchThePlan() throws {
             _ = try Self.run.get()
             let text = try package.text(of: "all.json")
             let events = try ReportedEvent.read(text)
@@ -135,7 +135,7 @@ extension TestloggerTests {
         }
 
         /// If a report can't be written, testlogger reports an error and writes the other reports.
-        @Test func reportThatCannotBeWritten() throws {
+        @Test func reportsUnwritableFiles() throws {
             let json = package.file("still.json")
             let result = try package.testlogger([
                 "--junit", package.file("nowhere/at/all.xml").path, "--json", json.path, "Quiet",
@@ -148,7 +148,7 @@ extension TestloggerTests {
         /// The results of several workers are reported in the same order as those of one worker, even if a worker
         /// crashes.
         @Test(arguments: [true, false])
-        func parallelRunIsToldInOrder(isCalm: Bool) throws {
+        func reportsParallelRunsInOrder(isCalm: Bool) throws {
             let words = ["-v", "--stable-output", "--json", package.file("jobs.json").path, "Counting", "Orchard"]
             let log = package.file("jobs.log")
             var environment = ["COUNTING_LOG": log.path].merging(isCalm ? ["COUNTING_CALM": "1"] : [:]) { $1 }

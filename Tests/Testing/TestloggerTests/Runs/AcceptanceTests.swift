@@ -62,7 +62,7 @@ extension PackageTests {
             (#"(strange(), "")"#, #"(strange(), "\u{0}\u{1b}[1m\\(x)\u{7f}\#u{200B}\r #\"")"#),
         ]
 
-        @Test func everyLiteralAndNothingElse() throws {
+        @Test func replacesLiteralsAndNothingElse() throws {
             let result = try package.testlogger(["--stable-output", "--accept", "Accepting"])
             #expect(try source() == replacing(Self.all), "\(result)")
             #expect(result.lines.filter { $0.contains(": note: accepted ") }.count == Self.all.count + 1, "\(result)")
@@ -80,7 +80,7 @@ extension PackageTests {
             #expect(try package.swift("package", "testlogger", "--list", "Accepting").status == 0)
         }
 
-        @Test func oneLine() throws {
+        @Test func acceptsOnlyTheChosenLine() throws {
             let lines = String(decoding: original, as: UTF8.self).components(separatedBy: "\n")
             let line = try #require(lines.firstIndex { $0.contains(Self.integer.0) }) + 1
             let result = try package.testlogger(["--stable-output", "--accept", "Accepting.swift:\(line)"])
@@ -115,7 +115,7 @@ extension PackageTests {
             #expect(try source() == original)
         }
 
-        @Test func nothingFailed() throws {
+        @Test func reportsThatNothingFailed() throws {
             let result = try package.testlogger(["--stable-output", "--accept", "Watched"])
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains("there is nothing to accept"), "\(result)")

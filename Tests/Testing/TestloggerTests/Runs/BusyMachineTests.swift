@@ -26,12 +26,12 @@ extension TestloggerTests {
             return status?.firstMatch(of: /Cpus_allowed_list:\s*(\d+)/).map { String($0.1) }
         }()
 
-        @Test func whatIsKeptFromATestDoesNotCount() throws {
+        @Test func ignoresTimeSpentWaitingForProcessors() throws {
             let result = try run("--timeout", "300", "--test-type", "busy")
             #expect(result.status == 0 && result.output == "1 test, 1 passed\n", "\(result)")
         }
 
-        @Test func whatHangsIsEnded() throws {
+        @Test func endsHangingTests() throws {
             let result = try run("--timeout", "100", "--test-type", "busy for ever")
             #expect(result.status == 1, "\(result)")
             #expect(result.output.contains("got no end after 100 ms instead of expected end of test"), "\(result)")

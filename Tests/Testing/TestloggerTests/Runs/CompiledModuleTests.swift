@@ -68,7 +68,7 @@ extension TestloggerTests {
             #expect(result.status == 0 && !result.text.contains("warning:"), "\(result)")
         }
 
-        @Test func methodsOfTheSwift5ModeRunWhereTheyBelong() throws {
+        @Test func swift5MethodsRunOnTheirActors() throws {
             let result = try Self.modes.get().testlogger()
             #expect(result.output.hasSuffix("12 tests, 12 passed\n"), "\(result)")
         }
@@ -114,7 +114,7 @@ extension TestloggerTests {
         @Test(arguments: [
             ([], ["Plain"]), (["-O"], ["Inline", "Plain", "Suite"]),
         ])
-        func whatIsListedRunsOrIsAnError(options: [String], marks: [String]) throws {
+        func listedTestsRunOrAreReported(options: [String], marks: [String]) throws {
             let module = try CompiledModule(named: "lists\(options.count)", source: Self.lists, options: options)
             let result = try module.testlogger()
             let errors = result.lines.filter { $0.contains(": error: ") }
@@ -208,7 +208,7 @@ extension TestloggerTests {
 
         /// Each test detects changes that earlier tests made to its process.
         @Test(arguments: [1, 2])
-        func isolatedTestsHaveAProcessEach(jobs: Int) throws {
+        func isolatedTestsRunInSeparateProcesses(jobs: Int) throws {
             let module = try CompiledModule(
                 named: "isolated\(jobs)",
                 source: Self.head + """
@@ -231,7 +231,7 @@ extension TestloggerTests {
             #expect(result.status == 1)
         }
 
-        @Test func unlistedTestsAreAddedToTheirLists() throws {
+        @Test func addsUnlistedTestsToTheirLists() throws {
             let head = """
                 import InClassTesting
                 struct Stack { init() {} }
@@ -278,7 +278,7 @@ extension TestloggerTests {
 
         // MARK: Processes and files
 
-        @Test func noTestFindsWhatAPassedTestHasSet() throws {
+        @Test func testsDoNotSeeEarlierSettings() throws {
             let module = try CompiledModule(
                 named: "settings",
                 source: Self.head + """
@@ -327,7 +327,7 @@ extension TestloggerTests {
         #if os(Linux)
         /// A shell that testlogger replaces can have child processes. testlogger must not end these processes and those
         /// that they leave behind.
-        @Test func onlyWhatTestsHaveStartedIsEnded() throws {
+        @Test func endsOnlyProcessesOfTests() throws {
             let module = try CompiledModule(
                 named: "orphans",
                 source: Self.head + """
@@ -404,7 +404,7 @@ extension TestloggerTests.CompiledModuleTests {
             ("address", "FINE", ""), ("thread", "FINE", ""), ("thread", "RACE", "ThreadSanitizer: "),
             ("address", "LEAK", "LeakSanitizer: leak of "), ("address", "USE", "AddressSanitizer: heap-use-after-free"),
         ])
-        func sanitizersFindWhatIsThere(sanitizer: String, kind: String, text: String) throws {
+        func sanitizersReportOnlyRealErrors(sanitizer: String, kind: String, text: String) throws {
             let module = try CompiledModule(
                 named: "\(sanitizer)-\(kind)", source: CompiledModuleTests.disturbed, options: ["-D\(kind)"],
                 sanitizer: sanitizer)

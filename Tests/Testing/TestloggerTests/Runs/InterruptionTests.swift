@@ -18,7 +18,7 @@ extension TestloggerTests {
         init() throws { package = try SharedPackages.diagnostics.get() }
 
         @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
-        func tenKills() throws { try killRuns(10) }
+        func tenKilledRunsReportTheirProgress() throws { try killRuns(10) }
 
         /// Kills runs after an increasing number of their 40 tests.
         ///
@@ -101,7 +101,7 @@ extension TestloggerTests {
         }
 
         /// The report is written even if the reader of the output ends early.
-        @Test func outputThatNobodyReads() throws {
+        @Test func writesReportsIfOutputIsClosed() throws {
             let path = package.file("unread.xml").path
             let result = try RunningPrograms.run(
                 ["sh", "-c", "\"$0\" -vv --junit \(path) Counting | true", Fixtures.testlogger.path], in: package.folder
@@ -112,7 +112,7 @@ extension TestloggerTests {
 
         #if os(Linux)
         /// A killed testlogger can't end its workers. They end anyway.
-        @Test func killedTesterLeavesNothing() throws {
+        @Test func killedTesterLeavesNoWorkers() throws {
             let program = try package.startTestlogger(
                 ["--test-type", "hanging", "--filter", "testLoops", "Hostile"], environment: ["KILLED_TESTER": "1"])
             try waitUntilTestLoops("KILLED_TESTER=1", program)
@@ -135,7 +135,7 @@ extension TestloggerTests {
 
         /// A signal ends hanging tests at once, instead of at their time limit.
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT])
-        func hangingTestIsEndedBy(signal: Int32) throws {
+        func signalsEndHangingTests(signal: Int32) throws {
             let program = try package.startTestlogger(
                 [
                     "-vv", "--test-type", "hanging", "--filter", "testLoops", "--timeout", "600000", "--junit",
@@ -154,7 +154,7 @@ extension TestloggerTests {
         }
 
         /// If a step of a build fails, the build ends its other steps. Their tests aren't reported as failed.
-        @Test func stepOfABuildBlamesNoTest() throws {
+        @Test func endedBuildStepReportsNoFailures() throws {
             let marker = package.file("ended.swift")
             let program = try package.startTestlogger(
                 ["--marker", marker.path, "--test-type", "hanging", "--filter", "testLoops", "Hostile"],
@@ -173,6 +173,6 @@ extension TestloggerTests.InterruptionTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
         @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
-        func hundredKills() throws { try TestloggerTests.InterruptionTests().killRuns(100) }
+        func hundredKilledRunsReportTheirProgress() throws { try TestloggerTests.InterruptionTests().killRuns(100) }
     }
 }

@@ -230,7 +230,7 @@ extension PackageTests {
                 uniqueKeysWithValues: names.map { ($0, try package.modificationTime(of: "\(folder)/\($0)")) })
         }
 
-        @Test func namesWhatNoTestNotices() throws {
+        @Test func reportsSurvivingMutants() throws {
             let before = try files(of: "Sources")
             let objects = try package.built(".o").map { try package.modificationTime(of: $0) }
             let clock = ContinuousClock.now
@@ -247,7 +247,7 @@ extension PackageTests {
                     == "no source has changed since all its mutants were tried")
         }
 
-        fileprivate func choosesBySourceLineAndSeed() throws {
+        fileprivate func choosesMutantsBySourceLineAndSeed() throws {
             #expect(try survivors(["\(Self.path):10"]).survivors.sorted() == Self.survivors[...2].sorted())
             #expect(try survivors(["\(Self.path):10", "\(Self.path):15", "--shard", "1/1"]).survivors.count == 4)
             let lines = [10, 15].map { "\(Self.path):\($0)" }
@@ -258,7 +258,7 @@ extension PackageTests {
             #expect(shards.sorted() == Self.survivors.sorted())
         }
 
-        @Test func keepsTheOrderThatTestsNeed() throws {
+        @Test func keepsTheOrderOfDependentTests() throws {
             let result = try package.testlogger(["--mutants", "--stable-output", "Order"])
             let place = "Sources/Order/Order.swift:5:"
             #expect(
@@ -270,7 +270,7 @@ extension PackageTests {
                     ].sorted(), "\(result)")
         }
 
-        fileprivate func blamesNoMutantForWhatAnotherLeft() throws {
+        fileprivate func ignoresFilesLeftByOtherMutants() throws {
             for seed in 1...3 {
                 let summary = try survivors(["Left", "--shuffle", "\(seed)"]).summary
                 #expect(summary == "mutants: 4 noticed (57 %), 3 survived, seed \(seed)")
@@ -278,7 +278,7 @@ extension PackageTests {
             }
         }
 
-        @Test func endsWhenASourceChanges() throws {
+        @Test func stopsWhenASourceChanges() throws {
             _ = try package.swift("build", "--target", "Touched")
             let result = try package.testlogger(["--mutants", "--stable-output", "Touched"])
             #expect(result.status == 3)
@@ -291,7 +291,7 @@ extension PackageTests {
         #if os(Linux)
         /// Interrupts the whole process group, as a terminal does. SwiftPM then ends its plugin at once, and the plugin
         /// can't end other processes any more.
-        @Test func leavesNothingWhenItIsInterrupted() throws {
+        @Test func interruptionLeavesNoProcesses() throws {
             let program = try RunningPrograms.start(
                 ["swift", "package", "testlogger", "--mutants", "Stacks"], in: package.folder)
             try program.wait(for: "the source of a mutant") { !package.built(".o.swift").isEmpty }
@@ -302,12 +302,12 @@ extension PackageTests {
         }
         #endif
 
-        @Test func endsWithTheBudget() throws {
+        @Test func stopsAtTheEndOfTheBudget() throws {
             let result = try package.testlogger(["--mutants", "--budget", "1", "--stable-output", "Stacks"])
             #expect(result.lines.contains { $0.hasSuffix(" not tried") }, "\(result)")
         }
 
-        @Test func saysWhyThereAreNone() throws {
+        @Test func reportsWhyThereAreNoMutants() throws {
             defer { try? package.write(Self.source, to: Self.path) }
             let rows = [
                 (
@@ -344,10 +344,12 @@ extension PackageTests.MutantTests {
     struct SlowTests {
         private let tests = try? PackageTests.MutantTests()
 
-        @Test func choosesBySourceLineAndSeed() throws { try #require(tests).choosesBySourceLineAndSeed() }
+        @Test func choosesMutantsBySourceLineAndSeed() throws {
+            try #require(tests).choosesMutantsBySourceLineAndSeed()
+        }
 
-        @Test func blamesNoMutantForWhatAnotherLeft() throws {
-            try #require(tests).blamesNoMutantForWhatAnotherLeft()
+        @Test func ignoresFilesLeftByOtherMutants() throws {
+            try #require(tests).ignoresFilesLeftByOtherMutants()
         }
     }
 }

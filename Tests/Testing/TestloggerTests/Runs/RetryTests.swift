@@ -26,7 +26,7 @@ extension TestloggerTests {
         }
 
         @Test(arguments: [1, 3])
-        func flakyTestsPass(jobs: Int) throws {
+        func passesFlakyTests(jobs: Int) throws {
             let result = try run("--retries", "2", "--jobs", "\(jobs)", "--skip", "Never")
             #expect(result.status == 0)
             #expect(
@@ -43,7 +43,7 @@ extension TestloggerTests {
             #expect(try attemptCount("crash") == 2)
         }
 
-        @Test func withoutRetriesNothingRunsAgain() throws {
+        @Test func runsTestsOnceWithoutRetries() throws {
             let result = try run()
             #expect(result.status == 1)
             #expect(result.output.hasSuffix("5 tests, 2 passed, 3 failed\n"), "\(result)")
@@ -51,7 +51,7 @@ extension TestloggerTests {
             #expect(!result.output.contains("attempts"), "\(result)")
         }
 
-        @Test func theLastAttemptIsShown() throws {
+        @Test func showsTheLastAttempt() throws {
             let result = try run("--retries", "2", "--filter", "Never")
             #expect(result.status == 1)
             #expect(
@@ -63,14 +63,14 @@ extension TestloggerTests {
             #expect(try attemptCount("never") == 3)
         }
 
-        @Test func flakyTestsMayFail() throws {
+        @Test func failsOnFlakyTestsOnRequest() throws {
             let result = try run("--retries", "2", "--skip", "Never", "--fail-on-flaky")
             #expect(result.status == 1)
             #expect(result.output.contains(":29:74: error: flaky: passed at attempt 3"), "\(result)")
             #expect(result.output.hasSuffix("4 tests, 4 passed, 2 flaky\n"), "\(result)")
         }
 
-        @Test func theFirstFailureIsTheOneThatLasts() throws {
+        @Test func failFastWaitsForAllAttempts() throws {
             // The number of passed tests depends on the last run, because tests that failed in it run first.
             let result = try run("--retries", "2", "--fail-fast", "--jobs", "1")
             #expect(result.status == 1)

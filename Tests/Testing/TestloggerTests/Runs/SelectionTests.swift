@@ -31,7 +31,7 @@ extension TestloggerTests {
             return try #require(lines.firstIndex { $0.contains(text) }) + 1
         }
 
-        @Test func filtersAndSkips() throws {
+        @Test func filtersAndSkipsTests() throws {
             #expect(try run("Orchard").tests == Self.apples + Self.pears)
             #expect(try run("Orchard", "--filter", "Apple").tests == Self.apples)
             #expect(try run("Orchard", "--filter", "^Pear.*(Rip|Rot)").tests == ["Pear.testRipens", "Pear.testRots"])
@@ -46,7 +46,7 @@ extension TestloggerTests {
             #expect(nothing.tests == [] && nothing.result.status == 4)
         }
 
-        @Test func lines() throws {
+        @Test func runsTestsAtLines() throws {
             let apples = "Sources/Orchard/Apples.swift"
             // Use the only line of a short test, and each line of a longer one.
             let one = try line(of: "func testRipens", in: apples)
@@ -64,7 +64,7 @@ extension TestloggerTests {
             #expect(wrong.result.errors.contains("no module that has been built here has Nowhere.swift"))
         }
 
-        @Test func failedAndUrgentFirst() throws {
+        @Test func runsFailedTestsFirst() throws {
             #expect(try run("Orchard", rotten: "Apple.testFalls Pear.testRots").result.status == 1)
             // Failed tests run first. Failed tests that weren't selected stay in the record.
             #expect(try run("Orchard", "--filter", "Falls|Grows").tests.first == "Apple.testFalls")
@@ -81,7 +81,7 @@ extension TestloggerTests {
             #expect(none.tests == [] && none.result.status == 0, "nothing has failed: \(none.result)")
         }
 
-        @Test func changedAndUrgentFirst() throws {
+        @Test func runsChangedTestsFirst() throws {
             let pears = package.file("Sources/Orchard/Pears.swift")
             let before = try FileManager.default.attributesOfItem(atPath: pears.path)[.modificationDate] as? Date
             defer {
@@ -104,7 +104,7 @@ extension TestloggerTests {
             #expect(try run("Orchard", "--changed").tests == Self.pears)
         }
 
-        @Test func repetitions() throws {
+        @Test func repeatsTests() throws {
             #expect(
                 try run("Orchard", "--filter", "Apple", "--repeat", "3").tests == Self.apples + Self.apples
                     + Self.apples)
@@ -117,7 +117,7 @@ extension TestloggerTests {
             #expect(limited.result.output.hasSuffix("16 tests, 16 passed\n"), "\(limited.result)")
         }
 
-        @Test func shuffled() throws {
+        @Test func shufflesTestsBySeed() throws {
             let first = try run("Orchard", "--shuffle", "7", rotten: "Pear.testGrows")
             #expect(first.tests.sorted() == (Self.apples + Self.pears).sorted())
             #expect(first.tests != Self.apples + Self.pears)
@@ -131,14 +131,14 @@ extension TestloggerTests {
             #expect(try run("Orchard", "--shuffle", String(seed)).tests == random.tests)
         }
 
-        @Test func failFast() throws {
+        @Test func stopsAtTheFirstFailure() throws {
             let fast = try run("Orchard", "--fail-fast", rotten: "Apple.testRipens Pear.testGrows")
             #expect(fast.result.status == 1)
             #expect(fast.tests == ["Apple.testGrows", "Apple.testRipens"])
             #expect(fast.result.output.hasSuffix("8 tests, 1 passed, 1 failed, 6 not run\n"), "\(fast.result)")
         }
 
-        @Test func unknownNames() throws {
+        @Test func suggestsKnownNames() throws {
             for (words, message) in [
                 (["Orchrad"], "there is no module 'Orchrad'; did you mean 'Orchard'?"),
                 (

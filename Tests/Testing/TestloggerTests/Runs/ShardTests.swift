@@ -37,7 +37,7 @@ extension TestloggerTests {
         }
 
         @Test(arguments: [1, 2, 3, 7])
-        func shardsAreTheWhole(count: Int) throws {
+        func shardsRunEachTestOnce(count: Int) throws {
             let whole = try run([])
             #expect(whole.count == 48)
             let shards = try (1...count).map { try run(["--shard", "\($0)/\(count)"]) }
@@ -45,7 +45,7 @@ extension TestloggerTests {
         }
 
         /// A selection of tests doesn't move any test to another shard.
-        @Test func shardsOfSelection() throws {
+        @Test func selectionKeepsTestsInTheirShards() throws {
             let selection = ["--filter", "test(0|G|R)", "--skip", "test05"]
             let whole = try run(selection)
             #expect(whole.count == 9 + 6)
@@ -72,13 +72,13 @@ extension TestloggerTests {
         }
 
         @Test(arguments: ["0/2", "3/2", "x", "1", "1/0", "hash:1/2"])
-        func wrongShard(text: String) throws {
+        func rejectsInvalidShards(text: String) throws {
             let result = try package.testlogger(["--shard", text, "Counting"])
             #expect(result.status == 2)
             #expect(result.errors.hasPrefix("error: option '--shard' expects I/N"), "\(result)")
         }
 
-        @Test func shardsMayBeEmpty() throws {
+        @Test func manyShardsRunEachTestOnce() throws {
             let shards = try (1...20).map { shard in
                 // There are fewer tests than shards, so most shards are empty.
                 try run(["--filter", "Apple|Pear", "--shard", "\(shard)/20"], status: nil)
@@ -87,7 +87,7 @@ extension TestloggerTests {
             expectWhole(shards, try run(["--filter", "Apple|Pear"]))
         }
 
-        @Test func nothingBeginsAfterAFailure() throws {
+        @Test func startsNoTestAfterAFailure() throws {
             let rotten = ["ORCHARD_ROTTEN": "Apple.testRipens"]
             #expect(try run([], environment: rotten, status: 1).count == 48)
             // This test failed in the last run, so it runs first.

@@ -39,7 +39,7 @@ extension TestloggerTests {
         }
 
         @Test(arguments: [1, 4])
-        func onlyThoseOfFailedTestsStay(jobs: Int) throws {
+        func keepsOnlyDirectoriesOfFailedTests(jobs: Int) throws {
             let failed = ["testCrashes", "testExits", "testFails", "testHangs"].map { "Directories.\($0)" }
             let reports = package.file("attached-\(jobs)").path
             let result = try run("Runs", "--jobs", "\(jobs)", "--json", reports + ".json", "--junit", reports + ".xml")
@@ -75,14 +75,14 @@ extension TestloggerTests {
             _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
         }
 
-        @Test func repetitionsKeepTheirs() throws {
+        @Test func keepsDirectoriesOfRepetitions() throws {
             _ = try run("Runs", "--repeat", "3", "--skip", "Hangs|Crashes|Exits")
             #expect(try left(in: folder) == Array(repeating: "Directories.testFails", count: 3))
             _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
             #expect(try left(in: folder) == [])
         }
 
-        @Test func everyAttemptHasItsOwn() throws {
+        @Test func keepsDirectoriesOfEachAttempt() throws {
             _ = try run("Runs", "--retries", "2", "--skip", "Hangs|Crashes|Exits")
             #expect(
                 try left(in: folder) == ["Directories.testFails", "Directories.testFails-2", "Directories.testFails-3"])
@@ -90,7 +90,7 @@ extension TestloggerTests {
         }
 
         /// Sends signals at different times while a run starts, runs and ends.
-        @Test func aKilledRunLeavesNothing() throws {
+        @Test func killedRunsLeaveNoDirectories() throws {
             let report = folder.appending(path: "report.xml")
             for step in 0..<8 {
                 let command =

@@ -9,7 +9,7 @@ extension TestloggerTests {
         // MARK: Coverage
 
         /// The coverage report contains the count of each line, but no lines of tests.
-        @Test func coverage() throws {
+        @Test func reportsCoverageByLine() throws {
             let package = try FixturePackage(
                 compiling: "Bridge", options: ["-profile-generate", "-profile-coverage-mapping"])
             let result = try package.testlogger(["--stable-output", "--coverage", "Ledger"])
@@ -44,7 +44,7 @@ extension TestloggerTests {
             #expect(package.built(".profraw").filter { $0.contains("Ledger.img") } == [])
         }
 
-        @Test func coverageOfPlainBuild() throws {
+        @Test func reportsMissingProfiles() throws {
             let package = try SharedPackages.diagnostics.get()
             let result = try package.testlogger(["--coverage", "Orchard"])
             #expect(result.status == 3, "\(result)")
@@ -91,7 +91,7 @@ extension TestloggerTests {
             #expect(result.output.contains("before the crash"), "\(result)")
         }
 
-        @Test func missingDebugger() throws {
+        @Test func reportsMissingDebugger() throws {
             let result = try SharedPackages.diagnostics.get().testlogger(
                 ["--debug", "Pear.testRots", "Orchard"], environment: ["IN_CLASS_DEBUGGER": "no-such-debugger"])
             #expect(
@@ -100,7 +100,7 @@ extension TestloggerTests {
 
         // MARK: Watching
 
-        @Test func watchingWhatIsNotBuiltHere() throws {
+        @Test func refusesToWatchOtherImages() throws {
             let package = try SharedPackages.diagnostics.get()
             #expect(try package.testlogger(["--list", "Watched"]).status == 0)
             let image = try #require(package.built("/Watched.img").first)

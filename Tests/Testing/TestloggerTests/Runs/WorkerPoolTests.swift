@@ -16,7 +16,7 @@ extension TestloggerTests {
             result.lines.filter { !$0.contains("note: it fails alone") && !$0.contains("note: it passes alone") }
         }
 
-        @Test func resultsComeInTheOrderOfThePlan() throws {
+        @Test func reportsResultsInTheOrderOfThePlan() throws {
             let serial = try run("--jobs", "1")
             #expect(serial.lines.contains("24 tests, 19 passed, 4 failed, 1 skipped"), "\(serial)")
             // The first run has no recorded times. The others have them.
@@ -26,7 +26,7 @@ extension TestloggerTests {
             }
         }
 
-        @Test func eachTestCanHaveAProcessOfItsOwn() throws {
+        @Test func isolatesTestsInSeparateProcesses() throws {
             let serial = try run("--jobs", "1")
             for jobs in ["1", "3"] {
                 let isolated = try run("--isolate", "--jobs", jobs)
@@ -34,14 +34,14 @@ extension TestloggerTests {
             }
         }
 
-        @Test func theOrderIsThatOfThePlanWhateverRunsFirst() throws {
+        @Test func reportsShuffledTestsInPlanOrder() throws {
             let serial = try run("--jobs", "1")
             let shuffled = try run("--jobs", "4", "--shuffle", "3")
             let notes = results(shuffled).filter { !$0.hasSuffix("note: the order was shuffled with seed 3") }
             #expect(notes == results(serial))
         }
 
-        @Test func nothingBeginsAfterAFailure() throws {
+        @Test func startsNoTestAfterAFailure() throws {
             // Tests that failed run first in the next run.
             _ = try run("--jobs", "1")
             let result = try run("--jobs", "1", "--fail-fast")

@@ -1,6 +1,6 @@
 // Runs every command block of README and the articles, in order and in the package of a new user, and compares the
-// output with the output that they show. The table `Follower.elsewhere` names the tests that run other blocks, or the
-// reason that a block isn't run.
+// output with the output that they show. The table `ArticleRunner.elsewhere` names the tests that run other blocks, or
+// the reason that a block isn't run.
 
 import Foundation
 import Testing
@@ -8,7 +8,7 @@ import Testing
 extension TestloggerTests {
     /// Checks of the blocks that don't run them.
     @Suite
-    struct BlockTests {
+    struct CommandBlockTests {
         @Test func everyBlockHasALanguage() throws {
             let articles = try Article.all.get()
             #expect(articles.count > 25 && articles.flatMap(\.blocks).count > 60)
@@ -20,7 +20,7 @@ extension TestloggerTests {
         }
 
         /// No command is `testlogger` without a path, because users don't have it in `PATH`.
-        @Test func commandsCanBeTyped() throws {
+        @Test func commandsUseNoBareTestlogger() throws {
             for article in try Article.all.get() {
                 for block in article.blocks where ["sh", "console"].contains(block.language) {
                     for line in block.lines {
@@ -34,8 +34,8 @@ extension TestloggerTests {
             }
         }
 
-        @Test func whatIsRunElsewhereIsThere() throws {
-            for entry in Follower.elsewhere {
+        @Test func elsewhereMatchesBlocksAndTests() throws {
+            for entry in ArticleRunner.elsewhere {
                 let article = try Article.named(entry.article)
                 #expect(
                     article.blocks.contains { $0.name == entry.what } || article.commands.contains(entry.what),
@@ -48,23 +48,23 @@ extension TestloggerTests {
                     #expect(try String(contentsOf: file, encoding: .utf8).contains("func \(test.2)("), "\(entry)")
                 } else if entry.why.hasSuffix(".md") {
                     let lines = try Article.named(entry.why).blocks.filter { $0.language == "sh" }.flatMap(\.lines)
-                    #expect(lines.contains { Follower.command(in: $0) == entry.what }, "\(entry)")
+                    #expect(lines.contains { ArticleRunner.command(in: $0) == entry.what }, "\(entry)")
                 }
             }
         }
 
         /// An article without a `Page` must not contain commands to run.
-        @Test func everyArticleIsFollowed() throws {
-            let pages = PackageTests.BlockTests.Page.allCases.map(\.rawValue)
+        @Test func articlesWithoutPagesContainNoCommands() throws {
+            let pages = PackageTests.CommandBlockTests.Page.allCases.map(\.rawValue)
             for article in try Article.all.get() where !pages.contains(article.name) {
-                try Follower(article.name, in: Fixtures.folder).ends()
+                try ArticleRunner(article.name, in: Fixtures.folder).ends()
             }
         }
     }
 }
 
 extension PackageTests {
-    enum BlockTests {
+    enum CommandBlockTests {
         /// The articles that contain commands to run, in reading order.
         enum Page: String, CaseIterable, CustomTestStringConvertible {
             case gettingStarted = "GettingStarted.md"
@@ -81,25 +81,25 @@ extension PackageTests {
     }
 }
 
-extension PackageTests.BlockTests {
+extension PackageTests.CommandBlockTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
         @Test(arguments: Page.allCases)
-        func worksAsPrinted(page: Page) throws {
+        func commandsPrintWhatArticlesShow(page: Page) throws {
             // The other pages start with the package that the first page creates.
             let package = try Self.package.get()
-            var follower = try Follower(page.rawValue, in: package.folder)
+            var runner = try ArticleRunner(page.rawValue, in: package.folder)
             switch page {
             case .gettingStarted: return
-            case .readme: try readme(&follower)
-            case .writingTests: try writingTests(&follower, package)
-            case .runningTests: try runningTests(&follower, package)
-            case .fixing: try fixing(&follower, package)
-            case .crashes: try crashes(&follower, package)
-            case .flaky: try flaky(&follower, package)
-            case .debugging: try debugging(&follower, package)
+            case .readme: try readme(&runner)
+            case .writingTests: try writingTests(&runner, package)
+            case .runningTests: try runningTests(&runner, package)
+            case .fixing: try fixing(&runner, package)
+            case .crashes: try crashes(&runner, package)
+            case .flaky: try flaky(&runner, package)
+            case .debugging: try debugging(&runner, package)
             }
-            try follower.ends()
+            try runner.ends()
         }
 
         private static let stack = "Sources/Stacks/Stack.swift"
@@ -121,38 +121,38 @@ extension PackageTests.BlockTests {
         /// The package of a new user: a library that SwiftPM creates, with the changes that the first article
         /// describes.
         private static let package = Result {
-            let package = FixturePackage(at: Newcomer.folder.appending(path: "Stacks"))
-            _ = try Newcomer.address.get()
+            let package = FixturePackage(at: NewUser.folder.appending(path: "Stacks"))
+            _ = try NewUser.address.get()
             try FileManager.default.createDirectory(at: package.folder, withIntermediateDirectories: true)
-            var follower = try Follower(Page.gettingStarted.rawValue, in: package.folder)
-            try follower.run("swift package init --type library --name Stacks", 0)
-            try follower.runs(0, 0)
+            var runner = try ArticleRunner(Page.gettingStarted.rawValue, in: package.folder)
+            try runner.run("swift package init --type library --name Stacks", 0)
+            try runner.runs(0, 0)
             try package.write(broken.get(), to: stack)
-            try follower.runs(asShownWith: 1)
+            try runner.runs(asShownWith: 1)
             try package.write(shown.get(), to: stack)
-            #expect(try !follower.run("swift build", 0).text.contains("passed"), "a green build is quiet")
-            try follower.runs(0)
-            try follower.ends()
+            #expect(try !runner.run("swift build", 0).text.contains("passed"), "a green build is quiet")
+            try runner.runs(0)
+            try runner.ends()
             return package
         }
 
-        private func readme(_ follower: inout Follower) throws {
-            follower.folder = try Newcomer.clone.get()
-            let first = try follower.runs("swift run --package-path Examples/QuickStart app", 0)
+        private func readme(_ runner: inout ArticleRunner) throws {
+            runner.folder = try NewUser.clone.get()
+            let first = try runner.runs("swift run --package-path Examples/QuickStart app", 0)
             #expect(first.output == "popped 2\n")
-            let package = FixturePackage(at: follower.folder.appending(path: "Examples/QuickStart"))
-            follower.folder = package.folder
+            let package = FixturePackage(at: runner.folder.appending(path: "Examples/QuickStart"))
+            runner.folder = package.folder
             try package.write(Self.broken.get(), to: Self.stack)
-            try follower.runs(asShownWith: 1)
-            try follower.runs("swift run", 1)
-            try follower.runs("IN_CLASS_TESTS_OFF=1 swift build", 0)
-            let results = try follower.runs(1, 1, 1, 1, 1, 0)
+            try runner.runs(asShownWith: 1)
+            try runner.runs("swift run", 1)
+            try runner.runs("IN_CLASS_TESTS_OFF=1 swift build", 0)
+            let results = try runner.runs(1, 1, 1, 1, 1, 0)
             #expect(results[2].output.contains("passed Stack.testPush ("), "\(results[2])")
             for part in results[3...4] { #expect(part.output.contains("\n1 test, 0 passed, 1 failed ("), "\(part)") }
             try package.write(Self.shown.get(), to: Self.stack)
-            let green = try follower.runs("swift build", 0)
+            let green = try runner.runs("swift build", 0)
             #expect(!green.text.contains("passed"), "a green build is quiet: \(green)")
-            try follower.run("swift package testlogger", 0)
+            try runner.run("swift package testlogger", 0)
         }
 
         /// Returns a source with one failing test, which consists of these statements.
@@ -183,59 +183,59 @@ extension PackageTests.BlockTests {
             """
         }
 
-        private func writingTests(_ follower: inout Follower, _ package: FixturePackage) throws {
-            let shown = follower.article.blocks.filter { $0.heading == "Expectations" && $0.language == "swift" }
+        private func writingTests(_ runner: inout ArticleRunner, _ package: FixturePackage) throws {
+            let shown = runner.article.blocks.filter { $0.heading == "Expectations" && $0.language == "swift" }
             let lines = try #require(shown.first).lines
             try package.write(failing(lines + ["_ = first"]), to: Self.stack)
-            try follower.shows(follower.run("swift build", 1))
+            try runner.shows(runner.run("swift build", 1))
         }
 
-        private func runningTests(_ follower: inout Follower, _ package: FixturePackage) throws {
+        private func runningTests(_ runner: inout ArticleRunner, _ package: FixturePackage) throws {
             try package.write(Self.shown.get(), to: Self.stack)
-            try follower.runs(0, 0, 0)
+            try runner.runs(0, 0, 0)
             let listed = #"public static var testSelectors: TestSelectors"#
             let further = #"public static var testSelectorsByType: [TestType: TestSelectors]"#
             try package.replace(
                 listed, with: "\(further) { [\"network\": [\"testAsks\": {}]] }\n\n    \(listed)", in: Self.stack)
-            try package.write(follower.next("text").text, to: ".testlogger")
-            let result = try follower.run("swift package testlogger Stacks", 0)
+            try package.write(runner.next("text").text, to: ".testlogger")
+            let result = try runner.run("swift package testlogger Stacks", 0)
             #expect(result.output.contains("5 tests, 5 passed"), "\(result)")
             try package.remove(".testlogger")
             try package.write(failing([#"expectEqual(stack.count, 5, "count after push")"#]), to: Self.stack)
-            try follower.shows(follower.run("swift package testlogger --shuffle 2754", 1))
+            try runner.shows(runner.run("swift package testlogger --shuffle 2754", 1))
         }
 
-        private func fixing(_ follower: inout Follower, _ package: FixturePackage) throws {
+        private func fixing(_ runner: inout ArticleRunner, _ package: FixturePackage) throws {
             // Accepting actual values.
-            for (line, value) in zip(try follower.next("sh").lines, 3...) {
+            for (line, value) in zip(try runner.next("sh").lines, 3...) {
                 let wrong = try Self.shown.get()
                     .replacing("expectEqual(pop(), 2,", with: "expectEqual(pop(), \(value),")
                 try package.write(wrong, to: Self.stack)
-                let result = try follower.run(line, 1)
+                let result = try runner.run(line, 1)
                 #expect(try package.text(of: Self.stack) == Self.shown.get(), "\(result)")
             }
-            try goldenFiles(&follower, package)
+            try goldenFiles(&runner, package)
             // Coverage.
-            let coverage = try follower.runs(0)[0]
+            let coverage = try runner.runs(0)[0]
             #expect(coverage.output.contains(" lines of Sources/Stacks/Stack.swift"), "\(coverage)")
             // Mutants that the tests don't notice.
-            let sample = try #require(follower.article.blocks.first { $0.text.contains("// no mutants: ") }).text
+            let sample = try #require(runner.article.blocks.first { $0.text.contains("// no mutants: ") }).text
             let unsaid = sample.replacing(/\ +\/\/ no mutants: .+/, with: "")
             try package.write(Self.mutated.replacing("SAMPLE\n", with: unsaid), to: Self.stack)
-            try follower.shows(follower.runs(0, 0)[0])
+            try runner.shows(runner.runs(0, 0)[0])
             try package.write(Self.mutated.replacing("SAMPLE\n", with: sample), to: Self.stack)
-            let noticed = try follower.run("swift package testlogger --mutants \(Self.stack)", 0)
+            let noticed = try runner.run("swift package testlogger --mutants \(Self.stack)", 0)
             #expect(noticed.output.contains("(100 %)"), "\(noticed)")
             // Debugging.
             try package.write(Self.shown.get(), to: Self.stack)
-            try follower.run("swift build", 0)
-            let started = try follower.runs(0, variables: ["IN_CLASS_DEBUGGER": "echo"])[0]
+            try runner.run("swift build", 0)
+            let started = try runner.runs(0, variables: ["IN_CLASS_DEBUGGER": "echo"])[0]
             #expect(started.output.contains(".img --in-class-debug Stacks Stack.testPush\n"), "\(started)")
         }
 
-        private func goldenFiles(_ follower: inout Follower, _ package: FixturePackage) throws {
+        private func goldenFiles(_ runner: inout ArticleRunner, _ package: FixturePackage) throws {
             let manifest = try package.text(of: "Package.swift")
-            let lines = try #require(follower.article.blocks.first { $0.text.contains("expectGolden") }).lines
+            let lines = try #require(runner.article.blocks.first { $0.text.contains("expectGolden") }).lines
             try package.write(
                 manifest + """
                     package.targets.append(
@@ -265,7 +265,7 @@ extension PackageTests.BlockTests {
                 #endif
 
                 """, to: "Sources/Menus/Menu.swift")
-            try follower.shows(follower.run("swift package testlogger Menus", 1))
+            try runner.shows(runner.run("swift package testlogger Menus", 1))
             try package.write(manifest, to: "Package.swift")
             try package.remove("Sources/Menus")
         }
@@ -306,7 +306,7 @@ extension PackageTests.BlockTests {
 
             """
 
-        private func crashes(_ follower: inout Follower, _ package: FixturePackage) throws {
+        private func crashes(_ runner: inout ArticleRunner, _ package: FixturePackage) throws {
             try package.write(
                 """
                 struct Stack {
@@ -331,11 +331,11 @@ extension PackageTests.BlockTests {
                 #endif
 
                 """, to: Self.stack)
-            try follower.shows(follower.run("swift build", 1))
+            try runner.shows(runner.run("swift build", 1))
         }
 
-        private func flaky(_ follower: inout Follower, _ package: FixturePackage) throws {
-            let saves = Newcomer.folder.appending(path: "saves")
+        private func flaky(_ runner: inout ArticleRunner, _ package: FixturePackage) throws {
+            let saves = NewUser.folder.appending(path: "saves")
             try package.write(
                 """
                 enum Stack {}
@@ -358,24 +358,24 @@ extension PackageTests.BlockTests {
                 #endif
 
                 """, to: Self.stack)
-            for result in try follower.runs(1, 1) {
+            for result in try runner.runs(1, 1) {
                 #expect(result.output.contains("for is saved (Stack.testSaves)\n"), "\(result)")
             }
             try FileManager.default.removeItem(at: saves)
-            try package.write(follower.next("text").text, to: ".testlogger")
-            let result = try follower.run("swift build", 0)
+            try package.write(runner.next("text").text, to: ".testlogger")
+            let result = try runner.run("swift build", 0)
             #expect(result.output.contains("1 flaky"), "\(result)")
             try package.remove(".testlogger")
         }
 
-        private func debugging(_ follower: inout Follower, _ package: FixturePackage) throws {
+        private func debugging(_ runner: inout ArticleRunner, _ package: FixturePackage) throws {
             try package.write(Self.shown.get(), to: Self.stack)
             // `echo` replaces the debugger and prints its arguments.
-            let results = try follower.runs(0, 0, variables: ["IN_CLASS_DEBUGGER": "echo"])
+            let results = try runner.runs(0, 0, variables: ["IN_CLASS_DEBUGGER": "echo"])
             let words = results[1].output
             #expect(words.contains("\(package.file(Self.stack).path):34 "), "the line of the test: \(words)")
             #expect(words.contains(".img --in-class-debug Stacks Stack.testPush\n"), "\(words)")
-            let image = try follower.runs(0)[0]
+            let image = try runner.runs(0)[0]
             #expect(image.text.contains("Stack.testPush is over"), "\(image)")
         }
     }

@@ -6,7 +6,7 @@ import Testing
 
 extension PackageTests {
     @Suite(.serialized)
-    struct GalleryTests {
+    struct ModuleKindTests {
         static let shared = Result { try FixturePackage("Gallery") }
         let package: FixturePackage
 
@@ -52,7 +52,7 @@ extension PackageTests {
             #expect(news == [], sourceLocation: sourceLocation)
         }
 
-        @Test func nativeDebug() throws {
+        @Test func testsEveryModuleInDebugBuilds() throws {
             expectQuiet(try package.build(.native))
             try expectTested(Self.modules, in: "debug")
             let app = try RunningPrograms.run([package.file(".build/debug/app").path], in: package.folder)
@@ -60,7 +60,7 @@ extension PackageTests {
         }
 
         /// The command finds the tests of all targets, including those that don't use the plugin.
-        func command() throws {
+        func commandTestsEveryTarget() throws {
             let all = try package.swift("package", "testlogger", "-v", "--stable-output")
             #expect(all.status == 0, "\(all)")
             let lines = all.output.split(separator: "\n").filter { $0.contains("passed") || $0.contains("skipped") }
@@ -71,7 +71,7 @@ extension PackageTests {
             #expect(lines.last == "\(byName.count) tests, \(byName.count - 1) passed, 1 skipped")
         }
 
-        func commandWithTargets() throws {
+        func commandListsTestsOfTargets() throws {
             let result = try package.swift("package", "testlogger", "--list", "--filter", "test[CS]", "Mixed", "tool")
             #expect(result.status == 0, "\(result)")
             let lines = result.output.split(separator: "\n").filter { $0.contains(".test") }
@@ -84,7 +84,7 @@ extension PackageTests {
             #expect(help.output.contains("usage: testlogger [options]"))
         }
 
-        @Test func commandWithWrongWords() throws {
+        @Test func commandRejectsUnknownTargetsAndOptions() throws {
             let target = try package.swift("package", "testlogger", "Mixd")
             #expect(target.status != 0)
             #expect(target.text.contains("there is no target 'Mixd' with InClassTesting"), "\(target)")
@@ -96,24 +96,24 @@ extension PackageTests {
     }
 }
 
-extension PackageTests.GalleryTests {
+extension PackageTests.ModuleKindTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        typealias GalleryTests = PackageTests.GalleryTests
-        let gallery: GalleryTests
+        typealias ModuleKindTests = PackageTests.ModuleKindTests
+        let tests: ModuleKindTests
 
-        init() throws { gallery = try GalleryTests() }
+        init() throws { tests = try ModuleKindTests() }
 
-        @Test func command() throws { try gallery.command() }
-        @Test func commandWithTargets() throws { try gallery.commandWithTargets() }
+        @Test func commandTestsEveryTarget() throws { try tests.commandTestsEveryTarget() }
+        @Test func commandListsTestsOfTargets() throws { try tests.commandListsTestsOfTargets() }
 
-        @Test func swiftBuildDebug() throws {
-            gallery.expectQuiet(try gallery.package.build(.swiftbuild))
-            try gallery.expectTested(GalleryTests.modules, in: "Debug-linux")
+        @Test func testsEveryModuleUnderSwiftBuild() throws {
+            tests.expectQuiet(try tests.package.build(.swiftbuild))
+            try tests.expectTested(ModuleKindTests.modules, in: "Debug-linux")
         }
 
-        @Test func swiftBuildCommand() throws {
-            let result = try gallery.package.swift(
+        @Test func commandRunsUnderSwiftBuild() throws {
+            let result = try tests.package.swift(
                 "package", "--build-system", "swiftbuild", "testlogger", "-v", "--stable-output", "Resources")
             #expect(result.status == 0, "\(result)")
             #expect(
@@ -122,26 +122,26 @@ extension PackageTests.GalleryTests {
         }
 
         /// Tests aren't compiled in release builds, and the build doesn't mention this.
-        @Test func releaseAlone() throws {
-            gallery.expectQuiet(try gallery.package.build(.native, "-c", "release"))
-            #expect(gallery.package.built(".img").filter { $0.contains("/InClassTests/release/") } == [])
-            let app = try Data(contentsOf: gallery.package.file(".build/release/app"))
+        @Test func releaseBuildsContainNoTests() throws {
+            tests.expectQuiet(try tests.package.build(.native, "-c", "release"))
+            #expect(tests.package.built(".img").filter { $0.contains("/InClassTests/release/") } == [])
+            let app = try Data(contentsOf: tests.package.file(".build/release/app"))
             #expect(app.firstRange(of: Data("inclass_main".utf8)) == nil)
             #expect(app.firstRange(of: Data("testSelectors".utf8)) == nil)
             // The command reports that the release build has no tests.
-            let result = try gallery.package.swift("package", "-c", "release", "testlogger", "Kinds")
+            let result = try tests.package.swift("package", "-c", "release", "testlogger", "Kinds")
             #expect(result.status != 0, "\(result)")
             #expect(result.text.contains("the tests of module 'Kinds' are compiled out of this build"))
         }
 
-        @Test func releaseWithTests() throws {
-            gallery.expectQuiet(try gallery.package.build(.native, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
-            try gallery.expectTested(GalleryTests.modules, in: "release")
+        @Test func releaseBuildsCanRunTests() throws {
+            tests.expectQuiet(try tests.package.build(.native, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
+            try tests.expectTested(ModuleKindTests.modules, in: "release")
         }
 
-        @Test func swiftBuildReleaseWithTests() throws {
-            gallery.expectQuiet(try gallery.package.build(.swiftbuild, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
-            try gallery.expectTested(GalleryTests.modules, in: "Release-linux")
+        @Test func swiftBuildReleasesCanRunTests() throws {
+            tests.expectQuiet(try tests.package.build(.swiftbuild, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
+            try tests.expectTested(ModuleKindTests.modules, in: "Release-linux")
         }
     }
 }

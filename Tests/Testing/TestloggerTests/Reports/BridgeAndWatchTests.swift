@@ -13,7 +13,7 @@ import Testing
 
 extension PackageTests {
     @Suite(.serialized)
-    struct DoorTests {
+    struct BridgeAndWatchTests {
         // MARK: Bridge
 
         /// A package whose module is tested both in the build and by `swift test`, and the result of `swift test`.
@@ -27,7 +27,7 @@ extension PackageTests {
             .map { "Account.test\($0)" }
 
         /// Every in-class test is a separate case in `swift test`.
-        @Test func bridge() throws {
+        @Test func swiftTestRunsEachTestAsACase() throws {
             let (_, result) = try Self.bridge.get()
             #expect(result.status == 0, "\(result)")
             for name in Self.cases {
@@ -40,7 +40,7 @@ extension PackageTests {
         }
 
         /// Tests in `swift test` find the resources of their module.
-        @Test func bridgedResources() throws {
+        @Test func swiftTestFindsResources() throws {
             let (_, result) = try Self.bridge.get()
             for name in ["Letter.testIsGolden", "Letter.testIsKept"] {
                 #expect(
@@ -51,7 +51,7 @@ extension PackageTests {
         }
 
         /// A failing in-class test fails in `swift test`, at its location, and no other test fails.
-        @Test func redBridge() throws {
+        @Test func swiftTestReportsFailures() throws {
             let (package, _) = try Self.bridge.get()
             let result = try package.swift("test", "--skip-build", environment: ["LEDGER_RED": "please"])
             #expect(result.status == 1, "\(result)")
@@ -66,7 +66,7 @@ extension PackageTests {
         }
 
         /// A test's name identifies its case in every run, so that an editor can run the case again.
-        @Test func bridgedCasesAreKnownByName() throws {
+        @Test func swiftTestIdentifiesCasesByName() throws {
             let (package, _) = try Self.bridge.get()
             let events = package.file("events.jsonl")
             _ = try package.swift(
@@ -82,7 +82,7 @@ extension PackageTests {
 
         // MARK: Watching
 
-        @Test func watching() throws {
+        @Test func watchRunsTestsAfterEachSave() throws {
             let package = try AcceptanceTests.shared.get()
             let path = "Sources/Watched/Watched.swift"
             let program = try package.startTestlogger(["--watch", "--stable-output", "Watched"])
@@ -111,12 +111,12 @@ extension PackageTests {
     }
 }
 
-extension PackageTests.DoorTests {
+extension PackageTests.BridgeAndWatchTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
         /// This test is slow because the whole package is compiled again for coverage. The report covers the tested
         /// module.
-        @Test func coverageOfABuild() throws {
+        @Test func reportsCoverageOfABuild() throws {
             let package = try FixturePackage("Bridge", as: "Covered")
             let built = try package.swift("test", "--enable-code-coverage")
             #expect(built.status == 0, "\(built)")

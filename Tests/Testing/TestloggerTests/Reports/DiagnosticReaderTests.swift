@@ -5,7 +5,7 @@ import Testing
 
 extension TestloggerTests {
     @Suite(.serialized)
-    struct ReaderTests {
+    struct DiagnosticReaderTests {
         let package: FixturePackage
 
         /// The complete output of testlogger for the failing package, as a build shows it.
@@ -47,7 +47,7 @@ extension TestloggerTests {
             #expect(differences == [], sourceLocation: sourceLocation)
         }
 
-        @Test func everyKindIsThere() {
+        @Test func outputContainsEveryKindOfDiagnostic() {
             #expect(Set(intended.map(\.severity)) == ["error", "warning", "note"])
             #expect(intended.count > 200)
             #expect(!fixIts.isEmpty)
@@ -55,23 +55,23 @@ extension TestloggerTests {
             #expect(text.contains("x.swift:3:1"), "captured output is among what readers see")
         }
 
-        @Test func visualStudioCode() throws {
+        @Test func visualStudioCodeFindsDiagnostics() throws {
             try expect(VisualStudioCode(), toFind: intended)
         }
 
-        @Test func swiftBuild() throws {
+        @Test func swiftBuildFindsDiagnostics() throws {
             try expect(
                 SwiftBuildScraper(), toFind: IntendedDiagnostics(folder: package.folder.path).diagnostics(in: text))
         }
 
-        @Test func vimFormats() throws {
+        @Test func vimFormatsFindDiagnostics() throws {
             let all = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: text)
             try expect(
                 VimFormats(),
                 toFind: all.map { FoundDiagnostic(path: $0.path, line: $0.line, column: $0.column, severity: "") })
         }
 
-        @Test func emacsGNU() throws {
+        @Test func emacsPatternFindsDiagnostics() throws {
             try expect(EmacsGNU(), toFind: inEmacs)
         }
 
@@ -88,7 +88,7 @@ extension TestloggerTests {
         }
 
         @Test(.enabled(if: Vim.path != nil, "vim is not installed"))
-        func realVim() throws {
+        func vimFindsDiagnostics() throws {
             let all = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: text)
             try expect(
                 Vim(folder: package.folder),
@@ -96,14 +96,14 @@ extension TestloggerTests {
         }
 
         @Test(.enabled(if: Vim.path != nil, "vim is not installed"))
-        func realVimWithSeverities() throws {
+        func vimFindsSeverities() throws {
             try expect(
                 Vim(folder: package.folder, format: #"%f:%l:%c:\ %t%*[a-z]:\ %m"#),
                 toFind: IntendedDiagnostics(folder: package.folder.path).diagnostics(in: text))
         }
 
         @Test(.enabled(if: Emacs.path != nil, "emacs is not installed"))
-        func realEmacs() throws {
+        func emacsFindsDiagnostics() throws {
             try expect(Emacs(folder: package.folder), toFind: inEmacs)
         }
     }

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A simulated reader who runs an article's commands from the first to the last.
-struct Follower {
+struct ArticleRunner {
     let article: Article
     /// The working directory of the commands.
     var folder: URL
@@ -22,27 +22,27 @@ struct Follower {
             }[...]
     }
 
-    /// The blocks and commands of articles that a follower doesn't run. `why` is the test that runs them, the article
-    /// that contains the same command, or the reason they aren't run.
+    /// The blocks and commands of articles that an article runner doesn't run. `why` is the test that runs them, the
+    /// article that contains the same command, or the reason they aren't run.
     static let elsewhere: [(article: String, what: String, why: String)] = [
         ("Architecture.md", "Overview: text", "a drawing"),
-        ("ContinuousIntegration.md", "GitHub: yaml", "ContinuousIntegrationTests.gitHub"),
-        ("ContinuousIntegration.md", "GitLab: yaml", "ContinuousIntegrationTests.gitLab"),
-        ("ContinuousIntegration.md", "Jenkins: groovy", "ContinuousIntegrationTests.jenkins"),
+        ("ContinuousIntegration.md", "GitHub: yaml", "ContinuousIntegrationTests.gitHubShardsReportFailures"),
+        ("ContinuousIntegration.md", "GitLab: yaml", "ContinuousIntegrationTests.gitLabShardsReportFailures"),
+        ("ContinuousIntegration.md", "Jenkins: groovy", "ContinuousIntegrationTests.jenkinsReportsFailures"),
         (
             "CrashesAndTimeouts.md", "Failures of tasks, threads and child processes: text",
-            "HostileTests.everyMisbehaviourCostsItsTestOnly"
+            "MisbehaviorTests.misbehaviorFailsOnlyItsTest"
         ),
-        ("CrashesAndTimeouts.md", "When testlogger is killed: text", "HostileTests.killedSupervisorIsAnError"),
-        ("Editors.md", "VS Code: json", "EditorTests.visualStudioCode"),
-        ("Editors.md", "Xcode: sh", "EditorTests.xcode"),
-        ("Editors.md", "Vim: vim", "EditorTests.vim"),
-        ("Editors.md", "Neovim: lua", "EditorTests.neovim"),
-        ("Editors.md", "Emacs: elisp", "EditorTests.emacs"),
-        ("EventStream.md", "The events of the example: json", "EventStreamTests.theSampleIsWhatARunTells"),
-        ("EventStream.md", "The private format of workers: text", "EventStreamTests.theLinesAreWhatAWorkerTells"),
+        ("CrashesAndTimeouts.md", "When testlogger is killed: text", "MisbehaviorTests.reportsKilledSupervisor"),
+        ("Editors.md", "VS Code: json", "EditorTests.visualStudioCodeTasksFindDiagnostics"),
+        ("Editors.md", "Xcode: sh", "EditorTests.xcodeScriptPrintsDiagnostics"),
+        ("Editors.md", "Vim: vim", "EditorTests.vimSettingsFindDiagnostics"),
+        ("Editors.md", "Neovim: lua", "EditorTests.neovimSettingsFindDiagnostics"),
+        ("Editors.md", "Emacs: elisp", "EditorTests.emacsSettingsFindDiagnostics"),
+        ("EventStream.md", "The events of the example: json", "EventStreamTests.sampleMatchesARun"),
+        ("EventStream.md", "The private format of workers: text", "EventStreamTests.linesMatchThoseOfAWorker"),
         ("README.md", "Installation: sh", "GettingStarted.md has the same"),
-        ("README.md", "swift package testlogger init TARGET", "InitializationTests.story"),
+        ("README.md", "swift package testlogger init TARGET", "InitializationTests.preparesTargetsOneByOne"),
         ("README.md", "swift build -c release -Xswiftc -DIN_CLASS_TESTS", "GettingStarted.md"),
         ("README.md", "swift test", "it runs this test"),
         (
@@ -51,15 +51,15 @@ struct Follower {
         ),
         (
             "Streams.md", "swift run -c release --package-path Examples/Timetable timetable",
-            "ExamplesTests.theTimetableIsTestedAsItIsBuilt"
+            "ExamplesTests.buildsAndTestsTimetable"
         ),
         (
             "Streams.md", "swift run -c release --package-path Examples/CBOR cbor",
-            "ExamplesTests.theFormatOfAThirdPartyIsTestedAsItIsBuilt"
+            "ExamplesTests.buildsAndTestsThirdPartyFormat"
         ),
         (
             "Streams.md", "swift run -c release --package-path Examples/TasksBackend TasksLoad",
-            "ExamplesTests.theBackendAnswersAsItsTestsSay"
+            "ExamplesTests.backendPassesItsTests"
         ),
         (
             "Streams.md", "swift run -c release --package-path Examples/Benchmarks Benchmarks",
@@ -85,9 +85,9 @@ struct Follower {
     @discardableResult
     mutating func run(_ line: String, _ status: Int32, _ variables: [String: String] = [:]) throws -> ProgramResult {
         ran.insert(Self.command(in: line))
-        let line = try line.replacing("ADDRESS", with: Newcomer.address.get())
+        let line = try line.replacing("ADDRESS", with: NewUser.address.get())
         let result = try RunningPrograms.shell(
-            line, in: folder, environment: variables.merging(Newcomer.variables) { $1 })
+            line, in: folder, environment: variables.merging(NewUser.variables) { $1 })
         #expect(result.status == status, "\(article.name): \(result)")
         return result
     }
@@ -149,7 +149,7 @@ struct Follower {
 
 /// The files of a new user: a repository with this package, a clone of it, caches, and a folder for the user's
 /// packages.
-enum Newcomer {
+enum NewUser {
     static let folder = Fixtures.folder.appending(path: "newcomer")
     /// The variable that moves SwiftPM's caches, so that these tests don't change those of the person who runs them.
     static let variables = ["XDG_CACHE_HOME": folder.appending(path: "caches").path]

@@ -7,7 +7,7 @@ import Testing
 
 extension PackageTests {
     @Suite(.serialized)
-    struct HonestyTests {
+    struct BuildCorrectnessTests {
         private static let shared = Result { try makePackage() }
         private static let source = "Sources/Pantry/Pantry.swift"
         private static let part = "Part/Sources/Shelf/Shelf.swift"
@@ -150,9 +150,9 @@ extension PackageTests {
         /// A change of anything that a test reads makes the test run again: files in folders that are copied as a
         /// whole, also behind links, a dependency's resources, and the module's description. Skipped tests run in each
         /// build, and the tests of a local package run, too.
-        @Test func everythingRead() throws { try everythingRead(.native) }
+        @Test func runsTestsAgainAfterChangesOfInputs() throws { try runsTestsAgainAfterChangesOfInputs(.native) }
 
-        fileprivate func everythingRead(_ system: BuildSystem) throws {
+        fileprivate func runsTestsAgainAfterChangesOfInputs(_ system: BuildSystem) throws {
             try expectBuild(system)
             try expectBuild(
                 system, changing: "Sources/Pantry/Stores/jars/jam.txt", "plum", "fig",
@@ -173,7 +173,7 @@ extension PackageTests {
             try expectBuild(system)
         }
 
-        @Test func linkSettings() throws {
+        @Test func noticesChangedLinkerSettings() throws {
             try expectBuild(.native)
             try expectBuild(
                 .native, changing: "Package.swift", "resources: [.copy(\"Stores\")]",
@@ -184,7 +184,7 @@ extension PackageTests {
         // MARK: Not run
 
         /// Options of the program that `swift run` starts aren't options of SwiftPM.
-        @Test func optionsOfAnotherProgram() throws {
+        @Test func ignoresOptionsOfStartedPrograms() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
             let failure = "error: got 3 instead of expected 4 for jars"
@@ -196,14 +196,14 @@ extension PackageTests {
 
         /// Preparing an index builds only modules: nothing is linked and no test runs. The next build runs tests as
         /// usual.
-        fileprivate func indexing() throws {
+        fileprivate func indexingRunsNoTests() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
             for _ in 0..<2 { try expectBuild(.native, ["build", "--experimental-prepare-for-indexing"]) }
             try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
         }
 
-        fileprivate func switchedOff(_ system: BuildSystem) throws {
+        fileprivate func environmentVariableDisablesTests(_ system: BuildSystem) throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
             for _ in 0..<2 {
@@ -217,9 +217,9 @@ extension PackageTests {
 
         /// Builds notice changes and the deletion of the package's options file. Swift Build also notices a new file.
         /// The native build system notices a new file when the manifest or a source changes.
-        @Test func packageOptions() throws { try packageOptions(.native) }
+        @Test func noticesChangedPackageOptions() throws { try noticesChangedPackageOptions(.native) }
 
-        fileprivate func packageOptions(_ system: BuildSystem) throws {
+        fileprivate func noticesChangedPackageOptions(_ system: BuildSystem) throws {
             let name = ".testlogger"
             defer { try? FileManager.default.removeItemIfThere(package.file(name)) }
             let mistake = "\(name):2:1: error: unknown option '--tmeout'; did you mean '--timeout'?"
@@ -250,7 +250,7 @@ extension PackageTests {
 
         /// The build, the plugin and the command share the record of failed tests. Their exit statuses are those in
         /// README.
-        func oneMemory() throws {
+        func sharesTheRecordOfFailedTests() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
             let red = "1 test, 0 passed, 1 failed"
@@ -280,7 +280,7 @@ extension PackageTests {
         }
 
         /// The testlogger of one build tests only that build, even if another build is newer.
-        @Test func commandOfAnotherBuild() throws {
+        @Test func testsOnlyTheBuildOfTheCommand() throws {
             try expectBuild(.native)
             let products = package.file("other/triple/debug")
             try FileManager.default.createDirectory(at: products, withIntermediateDirectories: true)
@@ -300,7 +300,7 @@ extension PackageTests {
         }
 
         /// SwiftPM doesn't allow plugins to watch. The error contains the command that can.
-        @Test func watchingThroughSwiftPM() throws {
+        @Test func refusesToWatchThroughSwiftPM() throws {
             let result = try package.swift("package", "testlogger", "--watch", "--filter", "a|b", "Shelf")
             #expect(result.status == 1, "\(result)")
             let command = try #require(result.text.firstMatch(of: /this can: ('?)(.+)\1 --watch --filter 'a\|b' Shelf/))
@@ -308,7 +308,7 @@ extension PackageTests {
         }
 
         /// A signal that ends SwiftPM also ends its child processes.
-        @Test func endedSwiftPM() throws {
+        @Test func endsProcessesWithSwiftPM() throws {
             try package.replace("expectEqual(boardCount, 5, \"boards\")", with: "while true {}", in: Self.part)
             defer {
                 try? package.replace("while true {}", with: "expectEqual(boardCount, 5, \"boards\")", in: Self.part)
@@ -331,26 +331,32 @@ extension PackageTests {
     }
 }
 
-extension PackageTests.HonestyTests {
+extension PackageTests.BuildCorrectnessTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        private let tests = try? PackageTests.HonestyTests()
+        private let tests = try? PackageTests.BuildCorrectnessTests()
 
-        @Test func oneMemory() throws { try #require(tests).oneMemory() }
+        @Test func sharesTheRecordOfFailedTests() throws { try #require(tests).sharesTheRecordOfFailedTests() }
 
-        @Test func everythingReadUnderSwiftBuild() throws { try #require(tests).everythingRead(.swiftbuild) }
+        @Test func runsTestsAgainUnderSwiftBuild() throws {
+            try #require(tests).runsTestsAgainAfterChangesOfInputs(.swiftbuild)
+        }
 
         /// This test is slow because SwiftPM recompiles the plugin if a variable has changed.
         @Test(arguments: BuildSystem.allCases)
-        func switchedOff(system: BuildSystem) throws { try #require(tests).switchedOff(system) }
+        func environmentVariableDisablesTests(system: BuildSystem) throws {
+            try #require(tests).environmentVariableDisablesTests(system)
+        }
 
-        @Test func packageOptions() throws { try #require(tests).packageOptions(.swiftbuild) }
+        @Test func noticesChangedPackageOptions() throws {
+            try #require(tests).noticesChangedPackageOptions(.swiftbuild)
+        }
 
         /// This test is slow because all modules are built for the index, and again after it.
-        @Test func indexing() throws { try #require(tests).indexing() }
+        @Test func indexingRunsNoTests() throws { try #require(tests).indexingRunsNoTests() }
 
         /// The plugin makes the build that coverage needs.
-        @Test func coverageThroughSwiftPM() throws {
+        @Test func reportsCoverageThroughSwiftPM() throws {
             let result = try #require(tests).package.swift("package", "testlogger", "--coverage", "Shelf")
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains(/coverage: \d+ % of \d+ lines of .*Shelf\.swift/), "\(result)")

@@ -5,7 +5,7 @@ import Testing
 
 extension TestloggerTests {
     @Suite(.serialized)
-    struct HostileTests {
+    struct MisbehaviorTests {
         private static let package = Result { try FixturePackage(compiling: "Hostile") }
 
         let package: FixturePackage
@@ -41,7 +41,7 @@ extension TestloggerTests {
         }
 
         @Test(arguments: [1, 2])
-        func everyMisbehaviourCostsItsTestOnly(jobs: Int) throws {
+        func misbehaviorFailsOnlyItsTest(jobs: Int) throws {
             try package.forgetLastRun()
             let marker = UUID().uuidString
             let start = ContinuousClock.now
@@ -104,7 +104,7 @@ extension TestloggerTests {
         }
 
         /// A test that kills its parent process stops the build. The failures before that are still reported.
-        @Test func killedSupervisorIsAnError() throws {
+        @Test func reportsKilledSupervisor() throws {
             let marker = UUID().uuidString
             let program = try package.startTestlogger(
                 ["--jobs", "1", "--timeout", "600000", "--test-type", "parent", "Hostile"],
@@ -130,7 +130,7 @@ extension TestloggerTests {
             (1, "task"), (1, "detached"), (1, "exit"), (2, "exit"), (1, "crash"), (2, "crash"), (1, "hang"),
             (2, "hang"),
         ])
-        func remainsAreReported(jobs: Int, kind: String) throws {
+        func reportsLateFailures(jobs: Int, kind: String) throws {
             try package.forgetLastRun()
             let marker = UUID().uuidString
             let result = try package.testlogger(

@@ -4,7 +4,7 @@ import PackageDescription
 /// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
 
-/// Tags and texts that lend memory of a reader say so by their lifetimes.
+/// Tags and texts that borrow memory of a reader say so by their lifetimes.
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else

@@ -156,13 +156,13 @@ extension Conversion {
             defer { close(file) }
             for from in formats {
                 for to in formats {
-                    let words = [path, "/dev/fd/\(file)", "--from", from.rawValue, "--to", to.rawValue]
-                    let conversion = Conversion(try Arguments(words))
+                    let arguments = [path, "/dev/fd/\(file)", "--from", from.rawValue, "--to", to.rawValue]
+                    let conversion = Conversion(try Arguments(arguments))
                     guard isSame else {
                         expectNoThrow("another file") { try conversion.check() }
                         continue
                     }
-                    let error = expectThrows(UsageError.self, "\(words)") { try conversion.check() }
+                    let error = expectThrows(UsageError.self, "\(arguments)") { try conversion.check() }
                     expectTrue(error?.message.contains("are one file") ?? false, "\(error?.message ?? "")")
                 }
             }
@@ -259,11 +259,11 @@ extension Conversion {
             (["a.json", "/dev/null", "--to", "sqlite"], "is written to a file"),
             (["a.json", "/dev/stdout", "--to", "sqlite"], "is written to a file"),
         ]
-        for (words, message) in refused {
-            let files = words.prefix(2).map { $0.hasPrefix("/") ? $0 : "\(directory)/\($0)" }
-            let conversion = Conversion(try Arguments(files + words.dropFirst(2)))
-            let error = expectThrows(UsageError.self, "\(words)") { try conversion.check() }
-            expectTrue(error?.message.contains(message) ?? false, "\(error?.message ?? "") for \(words)")
+        for (arguments, message) in refused {
+            let files = arguments.prefix(2).map { $0.hasPrefix("/") ? $0 : "\(directory)/\($0)" }
+            let conversion = Conversion(try Arguments(files + arguments.dropFirst(2)))
+            let error = expectThrows(UsageError.self, "\(arguments)") { try conversion.check() }
+            expectTrue(error?.message.contains(message) ?? false, "\(error?.message ?? "") for \(arguments)")
         }
         expectEqual(try ["a.db", "b.db"].map { try cells("\(directory)/\($0)") }, databases, "databases")
         try run("\(directory)/a.json", "\(directory)/link.db", "--replace")

@@ -91,7 +91,7 @@ extension ConversionFormatTests: SelfTesting {
                 let steps = [["\(directory)/a.\(first)"], ["\(directory)/b.\(second)"], ["\(directory)/out.json"]]
                 let outcome = try Conversion.outcome(input, by: steps, Conversion.sorted)
                 // In a table, true and false become numbers if the column has other values, and a warning is printed.
-                if case .warned(let words) = outcome, words.contains("true and false become 1 and 0") { continue }
+                if case .warned(let message) = outcome, message.contains("true and false become 1 and 0") { continue }
                 let text = try Conversion.text(input)
                 expectEqual(outcome, .exact, "\(text) by \(first) and \(second)")
             }
@@ -348,11 +348,11 @@ extension ConversionFormatTests: SelfTesting {
         try Conversion.run(tables, database)
         expectEqual(try converted(database, to: "json").text, #"{"p":[{"@a":"1"}],"q":[{"@a":"2"}]}"#, "two tables")
         for ending in ["csv", "jsonl"] {
-            for (text, words) in [
+            for (text, fragment) in [
                 ("<db><p a='1'/><q a='2'/></db>", "another member"), ("<db>x</db>", "an array of records"),
             ] {
                 let found = message(try file("in.xml", text), to: ending) ?? ""
-                expectTrue(found.hasPrefix("in:1:") && found.contains(words), "\(text) to \(ending): \(found)")
+                expectTrue(found.hasPrefix("in:1:") && found.contains(fragment), "\(text) to \(ending): \(found)")
             }
         }
         let versioned = try file("in.xml", "<db v='1' w='2'><p a='1'/><p a='2'/></db>")
@@ -456,9 +456,9 @@ extension ConversionFormatTests: SelfTesting {
             ("<string \(namespace) escaped='true'>\\x</string>", "expected text with escapes of JSON"),
             ("<null \(namespace) escaped='true'/>", "expected no attribute escaped of an element <null>"),
         ]
-        for (text, words) in rows {
+        for (text, fragment) in rows {
             let found = message(try file("in.xml", text), to: "json") ?? ""
-            expectTrue(found.contains(words), "\(found), expected: \(words)")
+            expectTrue(found.contains(fragment), "\(found), expected: \(fragment)")
             expectTrue(found.hasPrefix("in:1:"), "the place of \(found)")
         }
     }

@@ -33,8 +33,8 @@ extension ConversionLossTests: SelfTesting {
         _ name: String, _ text: String, to ending: String, _ options: [String] = []
     ) throws -> (text: String, notes: [String]) {
         let output = "\(try temporaryDirectory())/out.\(ending)"
-        let words = [try file(name, text), output, "--replace"] + options
-        let conversion = Conversion(try Arguments(words), isDurable: false)
+        let arguments = [try file(name, text), output, "--replace"] + options
+        let conversion = Conversion(try Arguments(arguments), isDurable: false)
         try conversion.check()
         do throws(StreamError) {
             try conversion.run()
@@ -167,8 +167,8 @@ extension ConversionLossTests: SelfTesting {
 
     private static func testReportsExpectedInput() throws {
         let list = try converted("in.plist", "<plist><date>2020-01-01</date></plist>", to: "json")
-        let words = "expected a date such as 2001-01-31T12:00:00Z in <date>, found \"2020-01-01\""
-        expectTrue(list.notes[0].contains(words), list.notes[0])
+        let message = "expected a date such as 2001-01-31T12:00:00Z in <date>, found \"2020-01-01\""
+        expectTrue(list.notes[0].contains(message), list.notes[0])
         let bytes: [[UInt8]] = [[0xFF, 0xFE, 0x61, 0, 0x0A, 0], [0xFE, 0xFF, 0, 0x61, 0, 0x0A]]
         for bytes in bytes {
             let path = "\(try temporaryDirectory())/in.csv"

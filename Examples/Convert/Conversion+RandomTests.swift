@@ -45,7 +45,7 @@ extension Conversion {
             for middle in ["x.db", "x.jsonl", "x.json"] {
                 let steps = [["\(directory)/\(middle)"], ["\(directory)/out.json"]]
                 let outcome = try outcome(input, by: steps, sorted)
-                if case .changed(let words) = outcome { fail("\(words) by \(middle)") }
+                if case .changed(let difference) = outcome { fail("\(difference) by \(middle)") }
                 if middle != "x.db" { expectEqual(outcome, .exact, "\(json) by \(middle)") }
                 if middle == "x.db", outcome == .exact { exactCount += 1 }
             }
@@ -81,7 +81,7 @@ extension Conversion {
                 expectEqual(try outcome(input, by: [step], cells), .exact, "\(steps) of \(script)")
             }
             let back = try outcome(input, by: [["\(directory)/x.json"], ["\(directory)/x.db"]], cells)
-            if case .changed(let words) = back { fail("\(words) of \(script)") }
+            if case .changed(let difference) = back { fail("\(difference) of \(script)") }
             if back == .exact { exactCount += 1 }
         }
         expectGreaterThan(exactCount, 5, "tables that are exact")

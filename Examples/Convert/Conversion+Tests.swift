@@ -61,8 +61,8 @@ extension Conversion: SelfTesting {
 
     /// Runs the command and returns its warnings.
     @discardableResult
-    static func run(_ words: String...) throws -> [String] {
-        let conversion = Conversion(try Arguments(words), isDurable: false)
+    static func run(_ arguments: String...) throws -> [String] {
+        let conversion = Conversion(try Arguments(arguments), isDurable: false)
         try conversion.check()
         try conversion.run()
         return conversion.warnings.lines
@@ -329,10 +329,10 @@ extension Conversion: SelfTesting {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.db"
         try connection(input, "CREATE TABLE a (x); CREATE TABLE b (y); INSERT INTO b VALUES (1), (1e999)").close()
-        for (words, path) in [([], "$.b[1].y"), (["--table", "b"], "$[1].y")] {
-            let arguments = try Arguments([input, "\(directory)/out.json"] + words)
+        for (options, path) in [([], "$.b[1].y"), (["--table", "b"], "$[1].y")] {
+            let arguments = try Arguments([input, "\(directory)/out.json"] + options)
             let error = expectThrows(StreamError.self, "infinity") { try Conversion(arguments).run() }
-            expectEqual(error?.description, "\(path): JSON has no number for Infinity", "with \(words)")
+            expectEqual(error?.description, "\(path): JSON has no number for Infinity", "with \(options)")
         }
     }
 }

@@ -17,7 +17,7 @@ struct Conversion {
         self.isDurable = isDurable
     }
 
-    // MARK: What is there
+    // MARK: Existing outputs
 
     /// Checks that only the files that the command line names are overwritten. Reads a few bytes of the output.
     func check() throws(UsageError) {
@@ -105,7 +105,7 @@ struct Conversion {
             throw StreamError(.cannotWrite, "expected a SQLite database to add to, found another file")
         }
         if case .file(let path, _) = place {
-            Interruption.say(
+            Interruption.report(
                 "\(arguments.output): warning: interrupted; SQLite undoes what was added, by \(path)-journal, when a "
                     + "program that may write opens the database\n", ifThereIs: "\(path)-journal")
         }

@@ -75,7 +75,7 @@ struct Arguments {
     private struct Option {
         let name: String
         /// The name of the value in the help and its description for errors, or nil for an option without a value.
-        let value: (name: String, words: String)?
+        let value: (name: String, meaning: String)?
         let need: Need?
         let help: String
         let set: (inout Arguments, String) throws(UsageError) -> Void
@@ -198,10 +198,10 @@ struct Arguments {
 
     static var help: String {
         let lines = options.map { option in
-            let words = "  \(option.name) \(option.value?.name ?? "")"
+            let usage = "  \(option.name) \(option.value?.name ?? "")"
             let margin = String(repeating: " ", count: 20)
-            let gap = words.count < 19 ? String(margin.dropFirst(words.count)) : "\n" + margin
-            return words + gap + option.help.replacing("\n", with: "\n" + margin)
+            let gap = usage.count < 19 ? String(margin.dropFirst(usage.count)) : "\n" + margin
+            return usage + gap + option.help.replacing("\n", with: "\n" + margin)
         }
         return """
             usage: convert IN OUT [OPTION …]
@@ -258,28 +258,28 @@ struct Arguments {
     // MARK: Reading
 
     /// Parses the arguments after the command's name.
-    init(_ words: [String]) throws(UsageError) {
+    init(_ arguments: [String]) throws(UsageError) {
         var paths: [String] = []
-        var words = words[...]
+        var arguments = arguments[...]
         var needs: [(option: String, need: Need)] = []
         let options = Self.options
-        while let word = words.popFirst() {
-            if word == "--" {
-                paths += words
+        while let argument = arguments.popFirst() {
+            if argument == "--" {
+                paths += arguments
                 break
             }
-            guard word.hasPrefix("-"), word != "-" else {
-                paths.append(word)
+            guard argument.hasPrefix("-"), argument != "-" else {
+                paths.append(argument)
                 continue
             }
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let name = parts[0] == "-h" ? "--help" : parts[0]
             guard let option = options.first(where: { $0.name == name }) else {
-                throw Self.unknown("option", word, among: options.map(\.name))
+                throw Self.unknown("option", argument, among: options.map(\.name))
             }
             var value = parts.count > 1 ? parts[1] : nil
-            if let wanted = option.value?.words {
-                value = value ?? words.popFirst()
+            if let wanted = option.value?.meaning {
+                value = value ?? arguments.popFirst()
                 if value?.isEmpty ?? true { throw UsageError(message: "the option \(name) needs \(wanted)") }
             } else if let value {
                 throw UsageError(message: "the option \(name) takes no value, got '\(value)'")
@@ -455,9 +455,9 @@ extension Arguments: SelfTesting {
             (["a.csv", "b.json", "--comment", ","], "the options --comment and --delimiter need different characters"),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]
-        for (words, message) in rows {
-            let error = expectThrows(UsageError.self, "\(words)") { _ = try Arguments(words) }
-            expectEqual(error?.message, message, "\(words)")
+        for (arguments, message) in rows {
+            let error = expectThrows(UsageError.self, "\(arguments)") { _ = try Arguments(arguments) }
+            expectEqual(error?.message, message, "\(arguments)")
         }
     }
 }

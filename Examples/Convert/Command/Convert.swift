@@ -29,13 +29,13 @@ enum Convert {
         }
     }
 
-    private static func run(_ words: [String]) -> Int32 {
+    private static func run(_ commandLine: [String]) -> Int32 {
         let arguments: Arguments
         do throws(UsageError) {
             guard isCommandLineText else { throw UsageError(message: "names that are not UTF-8 cannot be given") }
-            arguments = try Arguments(words)
+            arguments = try Arguments(commandLine)
         } catch {
-            complain("convert: error: \(error.message)\nTry 'convert --help'.\n")
+            printError("convert: error: \(error.message)\nTry 'convert --help'.\n")
             return Status.usage
         }
         if arguments.wantsHelp {
@@ -46,16 +46,16 @@ enum Convert {
         do throws(UsageError) {
             try conversion.check()
         } catch {
-            complain("convert: error: \(error.message)\n")
+            printError("convert: error: \(error.message)\n")
             return Status.usage
         }
         do throws(StreamError) {
             try conversion.run()
             let file = arguments.input == "-" ? "<stdin>" : arguments.input
-            for line in conversion.warnings.lines(ofFile: file) { complain(line + "\n") }
+            for line in conversion.warnings.lines(ofFile: file) { printError(line + "\n") }
             return Status.success
         } catch {
-            complain(Self.describe(error, input: arguments.input, output: arguments.output) + "\n")
+            printError(Self.describe(error, input: arguments.input, output: arguments.output) + "\n")
             return Status.failure
         }
     }

@@ -5,7 +5,7 @@ enum Interruption {
     // The signal handlers read the path. It is only changed while no handler is installed.
     nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
     /// The message to print if the file exists. In that case, the file stays.
-    nonisolated(unsafe) private static var words: UnsafeMutablePointer<CChar>?
+    nonisolated(unsafe) private static var message: UnsafeMutablePointer<CChar>?
     /// The signals that a handler was installed for.
     nonisolated(unsafe) private static var caught: [Int32] = []
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
@@ -15,13 +15,13 @@ enum Interruption {
     static func remove(_ file: String?) { install(file, nil) }
 
     /// Prints a message when a signal ends the process, if a file exists at that time.
-    static func say(_ words: String, ifThereIs file: String) { install(file, words) }
+    static func report(_ message: String, ifThereIs file: String) { install(file, message) }
 
     private static func install(_ file: String?, _ text: String?) {
         removeNothing()
         guard let file else { return }
         path = strdup(file)
-        words = text.flatMap { strdup($0) }
+        message = text.flatMap { strdup($0) }
         caught = signals.filter { !isIgnored($0) }
         for number in caught {
             _ = signal(number) { number in
@@ -35,19 +35,19 @@ enum Interruption {
     /// Handles a signal. Calls only functions that are allowed in a signal handler.
     private static func end() {
         guard let path else { return }
-        guard let words else {
+        guard let message else {
             unlink(path)
             return
         }
-        if access(path, F_OK) == 0 { _ = write(STDERR_FILENO, words, strlen(words)) }
+        if access(path, F_OK) == 0 { _ = write(STDERR_FILENO, message, strlen(message)) }
     }
 
     private static func removeNothing() {
         for number in caught { signal(number, SIG_DFL) }
         caught = []
         free(path)
-        free(words)
-        (path, words) = (nil, nil)
+        free(message)
+        (path, message) = (nil, nil)
     }
 
     private static func isIgnored(_ number: Int32) -> Bool {

@@ -25,13 +25,13 @@ final class Progress {
         guard now - start > .milliseconds(500), now - lastUpdate > .milliseconds(100) else { return }
         lastUpdate = now
         isOnScreen = true
-        complain("\r\u{1B}[K" + Self.line(count, of: total, unit, after: now - start))
+        printError("\r\u{1B}[K" + Self.line(count, of: total, unit, after: now - start))
     }
 
     /// Removes the line.
     func finish() {
         guard isOnScreen else { return }
-        complain("\r\u{1B}[K")
+        printError("\r\u{1B}[K")
         isOnScreen = false
     }
 

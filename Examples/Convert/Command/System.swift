@@ -9,4 +9,4 @@
 #endif
 
 /// Writes a text to standard error.
-func complain(_ text: String) { fputs(text, stderr) }
+func printError(_ text: String) { fputs(text, stderr) }

@@ -6,7 +6,7 @@ import StringTables
 /// The warnings of one conversion, in the order of their first occurrences.
 final class Warnings {
     private struct Warning {
-        let words: String
+        let message: String
         let path: StreamPath?
         let position: StreamPosition?
         var count = 1
@@ -17,10 +17,10 @@ final class Warnings {
     private var known = KeySet()
 
     /// Adds a warning. If the message is known, increases its count.
-    func add(_ words: String, at path: StreamPath? = nil, in position: StreamPosition? = nil, count: Int = 1) {
-        let (isNew, index) = known.insert(words)
+    func add(_ message: String, at path: StreamPath? = nil, in position: StreamPosition? = nil, count: Int = 1) {
+        let (isNew, index) = known.insert(message)
         if isNew {
-            warnings.append(Warning(words: words, path: path, position: position, count: count))
+            warnings.append(Warning(message: message, path: path, position: position, count: count))
         } else {
             warnings[index].count += count
         }
@@ -36,7 +36,7 @@ final class Warnings {
             }
             let place = warning.path.map { "\($0): " } ?? ""
             let more = warning.count > 1 ? " (and \(warning.count - 1) more)" : ""
-            return "\(file)\(line): warning: \(place)\(warning.words)\(more)"
+            return "\(file)\(line): warning: \(place)\(warning.message)\(more)"
         }
     }
 

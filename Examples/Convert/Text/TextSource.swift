@@ -88,9 +88,9 @@ struct TextSource: ValueSource {
     private func sendXML(to sink: ValueSink) throws(StreamError) {
         var values = XMLValues(sink, arguments, warnings)
         try values.readXML(file)
-        guard let words = values.leftOut.words, let first = values.leftOut.first else { return }
+        guard let summary = values.omitted.summary, let first = values.omitted.first else { return }
         warnings.add(
-            "what \(arguments.to.rawValue) does not have is left out: \(words)", in: position(of: first))
+            "what \(arguments.to.rawValue) does not have is left out: \(summary)", in: position(of: first))
     }
 
     /// Returns the place of a part of XML, or nil for a stream, which can't be read again.

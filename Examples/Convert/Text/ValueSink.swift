@@ -198,7 +198,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
     // MARK: Values
 
     mutating func write(_ scalar: borrowing StreamScalar) throws(StreamError) {
-        if case .null = copy scalar, isPropertyList { return try leaveNullOut() }
+        if case .null = copy scalar, isPropertyList { return try omitNull() }
         try beginValue()
         switch copy scalar {
         case .data where !isPropertyList:
@@ -217,7 +217,7 @@ struct GapFilter<Writer: TextWriter & ~Copyable>: RootedSink, ~Copyable {
         try scalar.send(to: &writer)
     }
 
-    private mutating func leaveNullOut() throws(StreamError) {
+    private mutating func omitNull() throws(StreamError) {
         guard hasKey else {
             path.beginValue()
             throw StreamError(

@@ -16,7 +16,7 @@ struct XMLValues: XMLSink, ~Copyable {
     private let hasRecords: Bool
     private let keepsRootName: Bool
     /// The parts of the document that are left out.
-    private(set) var leftOut = LeftOutParts()
+    private(set) var omitted = OmittedParts()
 
     /// Creates a sink that sends its values to another sink.
     init(_ sink: ValueSink, _ arguments: Arguments, _ warnings: Warnings) {
@@ -37,7 +37,7 @@ struct XMLValues: XMLSink, ~Copyable {
         isRepresentation = isOfValues
         if isOfValues { return }
         if arguments.to == .xml { warnings.add("the elements become those that json-to-xml makes of their values") }
-        if !keepsRootName { leftOut.add(.rootName, at: tag.place) }
+        if !keepsRootName { omitted.add(.rootName, at: tag.place) }
         guard hasRecords else { return }
         messages.sink.rootDictionary = .table
         if tag.attributes.count > 0 {
@@ -50,10 +50,10 @@ struct XMLValues: XMLSink, ~Copyable {
     mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         if isRepresentation == nil { beginRoot(tag) }
         guard isRepresentation == true else {
-            leftOut.add(.namespaces, count: tag.declarations.count, at: tag.place)
+            omitted.add(.namespaces, count: tag.declarations.count, at: tag.place)
             let movedCount = messages.movedCount
             let interest = try messages.startElement(tag)
-            leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
+            omitted.add(.order, count: messages.movedCount - movedCount, at: tag.place)
             return interest
         }
         return try representation.startElement(tag)
@@ -64,17 +64,17 @@ struct XMLValues: XMLSink, ~Copyable {
         let movedCount = messages.movedCount
         try messages.endElement(tag)
         // The adapter counts repeated elements that lost their place at the end of their parent.
-        leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
+        omitted.add(.order, count: messages.movedCount - movedCount, at: tag.place)
     }
 
     mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if isRepresentation == true { try representation.text(text) } else { try messages.text(text) }
     }
 
-    mutating func documentType(_ type: borrowing XMLDocumentType) { leftOut.add(.documentType, at: type.place) }
-    mutating func comment(_ comment: borrowing XMLComment) { leftOut.add(.comments, at: comment.place) }
+    mutating func documentType(_ type: borrowing XMLDocumentType) { omitted.add(.documentType, at: type.place) }
+    mutating func comment(_ comment: borrowing XMLComment) { omitted.add(.comments, at: comment.place) }
     mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) {
-        leftOut.add(.instructions, at: instruction.place)
+        omitted.add(.instructions, at: instruction.place)
     }
 
     mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {

@@ -114,11 +114,11 @@ extension CSV {
         in source: some ByteSource, _ body: (borrowing CSVRow) throws(Failure) -> Void
     ) throws(StreamError) {
         let cursor = CSVCursor(options: reader)
-        func lend(_ row: borrowing CSVRow) throws(StreamError) {
+        func pass(_ row: borrowing CSVRow) throws(StreamError) {
             do throws(Failure) { try body(row) } catch { throw StreamError(ofReceiver: error) }
         }
-        try source.forEachChunk { (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, lend) }
-        try cursor.lendLastRow(lend)
+        try source.forEachChunk { (chunk) throws(StreamError) in try cursor.passRows(of: chunk, pass) }
+        try cursor.passLastRow(pass)
     }
 
     /// Calls a closure with each record, in bounded memory. The record is valid only during the call.
@@ -136,8 +136,8 @@ extension CSV {
         let cursor = CSVCursor(options: reader)
         func stop(_ row: borrowing CSVRow) throws(StreamError) { throw .stopRequest() }
         do throws(StreamError) {
-            try source.forEachChunk { (chunk) throws(StreamError) in try cursor.lendRows(of: chunk, stop) }
-            try cursor.lendLastRow(stop)
+            try source.forEachChunk { (chunk) throws(StreamError) in try cursor.passRows(of: chunk, stop) }
+            try cursor.passLastRow(stop)
         } catch {
             guard error.isStopRequest else { throw error }
         }

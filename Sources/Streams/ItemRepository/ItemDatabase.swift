@@ -25,7 +25,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     func load() throws(StreamError) -> (ItemContents<Item>, [LoadIssue]) {
         let place = try OutputPlace(path)
         if case .missing = place {
-            forget()
+            reset()
             return (ItemContents(), [])
         }
         var isShared = false
@@ -43,12 +43,12 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
                 return try load()
             }
             corrupt = moved
-            forget()
+            reset()
             return (ItemContents(), [.corruptFile(error.streamError(.invalidSyntax), movedTo: moved.path)])
         }
     }
 
-    private func forget() { (numbers, moved) = ([:], [:]) }
+    private func reset() { (numbers, moved) = ([:], [:]) }
 
     private static var otherTables: String {
         """
@@ -62,7 +62,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         var problems: [LoadIssue] = []
         var numbers: [Item.ID: Int64] = [:]
         guard try Self.hasTable(connection) else {
-            forget()
+            reset()
             return (contents, [])
         }
         // Damage is found before any row is read.

@@ -186,7 +186,7 @@ extension ItemRepositoryTests: SelfTesting {
         }
     }
 
-    // MARK: The system
+    // MARK: System errors
 
     private static func testThrowsErrorsOfTheFileSystem() throws {
         try eachFormat { format, path in

@@ -97,7 +97,7 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
         withExtendedLifetime(old) {}
     }
 
-    // MARK: The file
+    // MARK: File
 
     /// Reads the file again, and discards unwritten changes. If the file doesn't exist, the repository is empty.
     ///

@@ -12,7 +12,7 @@ enum ReplacingTests {
     nonisolated(unsafe) static var seen: [Int] = []
 
     /// An object that reads its parent when it is deinitialized.
-    final class Ender: StreamObject {
+    final class DeinitObserver: StreamObject {
         let look: (Watched) -> Int
         init() { look = { $0.held.mark } }
         init(_ look: @escaping (Watched) -> Int) { self.look = look }
@@ -22,13 +22,13 @@ enum ReplacingTests {
 
     struct Held: StreamObject {
         var mark = 1
-        var ender = Ender()
+        var observer = DeinitObserver()
     }
 
     /// A value that is created from a string or null.
     struct Text: StreamRepresentable {
         var mark = 1
-        var ender = Ender { $0.text.mark }
+        var observer = DeinitObserver { $0.text.mark }
         init() {}
         init(representation: String?) throws(StreamError) { mark = representation?.utf8.count ?? 0 }
         var representation: String? { nil }
@@ -37,7 +37,7 @@ enum ReplacingTests {
     /// A value that is created from anything.
     struct Anything: StreamRepresentable {
         var mark = 1
-        var ender = Ender { $0.anything.mark }
+        var observer = DeinitObserver { $0.anything.mark }
         init() {}
         init(representation: PropertyList) throws(StreamError) { mark = 9 }
         var representation: PropertyList { nil }

@@ -284,14 +284,14 @@ extension PropertyListFormat: SelfTesting {
     }
 
     /// A sink that records the result it receives at the end.
-    private struct Notices: PartialSink {
+    private struct ErrorRecorder: PartialSink {
         var errors: [StreamError] = []
         mutating func cancel(with error: StreamError) { errors.append(error) }
     }
 
     private static func testReportsUnreadableFilesToTheSink() {
         for path in ["/nonexistent/file", "/"] {
-            var sinks = [Notices](repeating: Notices(), count: 4)
+            var sinks = [ErrorRecorder](repeating: ErrorRecorder(), count: 4)
             let errors = [
                 expectThrows(StreamError.self, "any form") { try sinks[0].readPropertyList(.file(path)) },
                 expectThrows(StreamError.self, "binary") { try sinks[1].readBinaryPlist(.file(path)) },

@@ -96,7 +96,7 @@ public struct KeySet: Sendable {
         for key in keys { insert(key) }
     }
 
-    // MARK: Look-up
+    // MARK: Lookup
 
     /// Returns the index of the key with these bytes, or nil.
     /// - Complexity: O(*n*) in the length of the key. No allocation.

@@ -65,7 +65,7 @@ public struct StringTable<Value> {
         self.values = values
     }
 
-    // MARK: Look-up
+    // MARK: Lookup
 
     /// The value for the key, or the default value, which may be nil, if the key is unknown.
     /// - Complexity: O(*n*) in the length of the key. No allocation.

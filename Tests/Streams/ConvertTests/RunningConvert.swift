@@ -49,8 +49,8 @@ final class RunningConvert {
         } else {
             posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         }
-        let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", directory.path, ConvertTests.command.path] + arguments
-        var pointers = words.map { strdup($0) } + [nil]
+        let command = ["sh", "-c", "cd \"$0\" && exec \"$@\"", directory.path, ConvertTests.command.path] + arguments
+        var pointers = command.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
         // Reset the signal mask because the thread of a test may block signals, and a child process inherits that.
         #if canImport(Darwin)

@@ -45,7 +45,7 @@ indirect enum PlistValue: Equatable {
                 try value.send(to: &sink)
             }
             try sink.endDictionary()
-        case .other(let words): throw StreamError(.misuse, words)
+        case .other(let description): throw StreamError(.misuse, description)
         }
     }
 
@@ -61,7 +61,7 @@ indirect enum PlistValue: Equatable {
         case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
         case .array(let elements): elements.map(\.foundation)
         case .dictionary(let members): members.mapValues(\.foundation)
-        case .other(let words): words
+        case .other(let description): description
         }
     }
 
@@ -168,13 +168,13 @@ indirect enum PlistValue: Equatable {
     }
 
     private static func text(_ random: inout some RandomNumberGenerator, _ choices: Choices) -> String {
-        let words = [
+        let fragments = [
             "", "a", "title", "key with spaces", "fifteen letters", "fourteen lette", "ü", "日本語", "\u{1F642}", "<&>\"'",
             "]]>", "\n\t", "a//b", "CF$UID", "$null", "\\", "\u{FFFD}", "e\u{301}", "/*", "\u{A0}", "0", "1.5", "true",
         ]
         let controls = ["\u{0}", "\u{1}\u{1F}", "\r\n", "\u{7F}", "\r"]
-        var text = words.randomElement(using: &random) ?? ""
-        while Int.random(in: 0..<3, using: &random) > 0 { text += words.randomElement(using: &random) ?? "" }
+        var text = fragments.randomElement(using: &random) ?? ""
+        while Int.random(in: 0..<3, using: &random) > 0 { text += fragments.randomElement(using: &random) ?? "" }
         if choices.hasControls, Int.random(in: 0..<6, using: &random) == 0 {
             text += controls.randomElement(using: &random) ?? ""
         }

@@ -60,21 +60,21 @@ struct BulkRow: StreamObject {
         return people
     }
 
-    // MARK: Space
+    // MARK: Disk space
 
     private func checkFull(
-        _ connection: SQLiteConnection, input: String, makeRoom: () throws -> Void
+        _ connection: SQLiteConnection, input: String, freeSpace: () throws -> Void
     ) throws {
         let error = try importFailing(input, connection)
         #expect(error.kind == .cannotWrite)
         #expect(error.sqliteError?.code == .full, "\(error)")
         // The error has neither an input position nor a table of the importer.
-        let words = "database or disk is full (SQLITE_FULL 13)"
-        #expect([words, words + ", in: COMMIT"].contains(error.description))
+        let message = "database or disk is full (SQLITE_FULL 13)"
+        #expect([message, message + ", in: COMMIT"].contains(error.description))
         let people = try peopleInWholeBatches(connection)
         #expect(people > 0 && people < 1_280, "the disk was full with \(people) people")
         // A bulk insert is also all or nothing.
-        try makeRoom()
+        try freeSpace()
         try connection.execute("CREATE TABLE IF NOT EXISTS other (a)")
         var importer = try Importer(.people, into: connection, options: options())
         try importer.readJSON(.file(input))
@@ -303,10 +303,10 @@ struct BulkRow: StreamObject {
             thrown = error
         }
         #expect((thrown == nil) == expected.isEmpty, "\(String(describing: thrown))")
-        let words = expected.split(separator: "|").map(String.init)
+        let messages = expected.split(separator: "|").map(String.init)
         if let thrown {
             #expect(thrown.kind == .cannotWrite)
-            #expect(words.contains { thrown.description.contains($0) }, "\(thrown)")
+            #expect(messages.contains { thrown.description.contains($0) }, "\(thrown)")
         }
         #expect(!connection.isInTransaction)
         #expect(try connection.value("SELECT count(*) FROM person") == .integer(thrown == nil ? 8 : 4))

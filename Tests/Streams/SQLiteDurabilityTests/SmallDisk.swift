@@ -38,10 +38,10 @@ final class SmallDisk {
 
     func path(_ name: String) -> String { url.appending(path: name).path }
 
-    private static func run(_ words: [String]) throws {
+    private static func run(_ arguments: [String]) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = words
+        process.arguments = arguments
         process.standardError = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()

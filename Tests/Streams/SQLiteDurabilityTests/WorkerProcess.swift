@@ -37,12 +37,12 @@ final class WorkerProcess {
         var description: String { "status \(status), \(lines), \(errors)" }
     }
 
-    init(_ words: [String]) throws {
+    init(_ arguments: [String]) throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "worker-\(UUID().uuidString)")
         (output, errors) = (path.appendingPathExtension("out"), path.appendingPathExtension("err"))
         for file in [output, errors] { try Data().write(to: file) }
         process.executableURL = Self.program
-        process.arguments = words
+        process.arguments = arguments
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = try FileHandle(forWritingTo: errors)
@@ -52,7 +52,7 @@ final class WorkerProcess {
     deinit { for file in [output, errors] { try? FileManager.default.removeItem(at: file) } }
 
     /// Runs a worker until it exits.
-    static func run(_ words: String...) throws -> Outcome { try WorkerProcess(words).outcome() }
+    static func run(_ arguments: String...) throws -> Outcome { try WorkerProcess(arguments).outcome() }
 
     struct WaitError: Error, CustomStringConvertible {
         let description: String

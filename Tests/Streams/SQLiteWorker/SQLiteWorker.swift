@@ -26,17 +26,19 @@ struct Entry: StreamObject {
 @main
 enum SQLiteWorker {
     static func main() {
-        let words = Array(CommandLine.arguments.dropFirst())
+        let arguments = Array(CommandLine.arguments.dropFirst())
         do {
-            switch (words.first, words.count) {
-            case ("insert", 5): try insert(words[1], mode: words[2], rows: number(words[3]), batches: number(words[4]))
+            switch (arguments.first, arguments.count) {
+            case ("insert", 5):
+                try insert(arguments[1], mode: arguments[2], rows: number(arguments[3]), batches: number(arguments[4]))
             case ("import", 5):
-                try importPeople(words[1], from: words[2], mode: words[3], resumes: words[4] == "progress")
-            case ("lock", 3): try lock(words[1], milliseconds: number(words[2]))
-            case ("write", 4): try write(words[1], writer: number(words[2]), seconds: number(words[3]))
-            case ("read", 3): try read(words[1], seconds: number(words[2]))
-            case ("check", 2): try check(words[1])
-            default: fail("unknown job \(words)")
+                try importPeople(
+                    arguments[1], from: arguments[2], mode: arguments[3], resumes: arguments[4] == "progress")
+            case ("lock", 3): try lock(arguments[1], milliseconds: number(arguments[2]))
+            case ("write", 4): try write(arguments[1], writer: number(arguments[2]), seconds: number(arguments[3]))
+            case ("read", 3): try read(arguments[1], seconds: number(arguments[2]))
+            case ("check", 2): try check(arguments[1])
+            default: fail("unknown job \(arguments)")
             }
         } catch {
             fail("\(error)")
@@ -51,7 +53,7 @@ enum SQLiteWorker {
         exit(1)
     }
 
-    static func say(_ line: String) {
+    static func printLine(_ line: String) {
         let line = line + "\n"
         line.withCString { _ = put(1, $0, line.utf8.count) }
     }
@@ -79,10 +81,10 @@ enum SQLiteWorker {
         guard case .integer(let last)? = try connection.value("SELECT coalesce(max(batch), -1) FROM entry") else {
             fail("no last batch")
         }
-        say("ready")
+        printLine("ready")
         for batch in (Int(last) + 1)..<max(Int(last) + 1, batches) {
             try table.insert((0..<rows).map { Entry(batch: batch, number: $0, title: "größer \(batch) \($0)") })
-            say("\(batch)")
+            printLine("\(batch)")
         }
     }
 
@@ -93,10 +95,10 @@ enum SQLiteWorker {
         let options = ImportOptions(
             batchSize: 64, adaptsBatchSize: false, createsTables: true, progress: resumes ? progress : nil)
         var importer = try Importer(.people, into: connection, options: options)
-        say("ready")
+        printLine("ready")
         try importer.readJSON(.file(input))
         let report = try importer.finish()
-        say(
+        printLine(
             "inserted \(report.insertedCount) updated \(report.updatedCount) unchanged \(report.unchangedCount) "
                 + "resumed \(report.resumedCount)")
     }
@@ -105,7 +107,7 @@ enum SQLiteWorker {
     static func lock(_ path: String, milliseconds: Int) throws {
         let connection = try SQLiteConnection(path: path)
         try connection.begin(.exclusive)
-        say("ready")
+        printLine("ready")
         usleep(UInt32(milliseconds) * 1_000)
         try connection.rollBack()
     }
@@ -125,7 +127,7 @@ enum SQLiteWorker {
                 }
             }
         } while ContinuousClock.now < end
-        say("\(count)")
+        printLine("\(count)")
     }
 
     /// Reads snapshots. Each of them must be complete and not older than the previous one.
@@ -146,7 +148,7 @@ enum SQLiteWorker {
             }
             count += 1
         } while ContinuousClock.now < end
-        say("\(count)")
+        printLine("\(count)")
     }
 
     /// Reads and changes a database that may have any kind of damage.

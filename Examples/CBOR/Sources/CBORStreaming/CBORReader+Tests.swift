@@ -277,9 +277,9 @@ extension CBORReader: SelfTesting {
             ("a10102", "expected text as the key of a map, found an integer at byte 1"),
             ("5f6100ff", "expected a chunk of data, found text at byte 1"),
         ]
-        for (hex, words) in rows {
+        for (hex, message) in rows {
             let error = expectThrows(StreamError.self, hex) { _ = try trace(bytes(hex)) }
-            expectEqual(error?.description, words, hex)
+            expectEqual(error?.description, message, hex)
         }
     }
 }

@@ -163,7 +163,7 @@ extension Measurement: SelfTesting {
     /// Returns the values and the error of a document that is split into two pieces.
     private static func outcome(_ document: [UInt8], splitAt place: Int) throws -> String {
         let found = Found()
-        let stream = try RecordStream<PropertyList>(depth: 0) { value throws(StreamError) in found.words += "\(value) "
+        let stream = try RecordStream<PropertyList>(depth: 0) { value throws(StreamError) in found.text += "\(value) "
         }
         var reader = CBOR().pushReader(into: stream)
         do {
@@ -171,13 +171,13 @@ extension Measurement: SelfTesting {
             try reader.feed(document[place...])
             try reader.finish()
         } catch {
-            found.words += "\(error)"
+            found.text += "\(error)"
         }
-        return found.words
+        return found.text
     }
 
     private final class Found {
-        var words = ""
+        var text = ""
     }
 
     private static func testReadsChunksOfAnySize() throws {

@@ -22,7 +22,7 @@ struct Covered<A: Sample, B: Sample, C: Sample, Choice: Bits>: SampleObject {
     }
     static var streamMembers: StreamMembers { StreamMembers(slots.map(\.member)) }
 
-    var words: String { "<\(a.words) \(inner.words) \(tuple.0.words) \(tuple.1.words) \(last)>" }
+    var summary: String { "<\(a.summary) \(inner.summary) \(tuple.0.summary) \(tuple.1.summary) \(last)>" }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)
         inner.collectFresh(&identifiers)
@@ -52,7 +52,7 @@ final class CoveredBox<A: Sample, B: Sample, C: Sample, Choice: Bits>: SampleObj
     }
     static var streamMembers: StreamMembers { StreamMembers(slots.map(\.member)) }
 
-    var words: String { "<\(a.words) \(inner.words) \(tuple.0.words) \(tuple.1.words) \(last)>" }
+    var summary: String { "<\(a.summary) \(inner.summary) \(tuple.0.summary) \(tuple.1.summary) \(last)>" }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)
         inner.collectFresh(&identifiers)

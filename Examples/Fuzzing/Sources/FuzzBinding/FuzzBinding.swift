@@ -62,8 +62,8 @@ private enum Outcome: Equatable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .made(let words): words.joined(separator: "\n")
-        case .refused(let error, let words): "\(error) after\n" + words.joined(separator: "\n")
+        case .made(let summaries): summaries.joined(separator: "\n")
+        case .refused(let error, let summaries): "\(error) after\n" + summaries.joined(separator: "\n")
         }
     }
 }
@@ -75,25 +75,25 @@ private func compare<Root: Sample>(_ type: Root.Type, _ bytes: [UInt8]) -> Outco
     let before = Token.liveCount
     defer { check(Token.liveCount == before, "\(Token.liveCount - before) objects of \(type) are left") }
     let (document, whole) = (input.document, [max(1, input.document.count)])
-    func say(_ first: Outcome, _ second: Outcome) -> String {
+    func describe(_ first: Outcome, _ second: Outcome) -> String {
         "\(type)\n\(String(decoding: document, as: UTF8.self))\n\(first)\n\(second)"
     }
     let built = build(type, document, whole)
     for pieces in [input.pieceSizes, [1]] {
         let inPieces = build(type, document, pieces)
-        check(built == inPieces, "in pieces of \(pieces): \(say(built, inPieces))")
+        check(built == inPieces, "in pieces of \(pieces): \(describe(built, inPieces))")
     }
     let streamed = stream(type, document, whole)
     for pieces in [input.pieceSizes, [1]] {
         let inPieces = stream(type, document, pieces)
-        check(streamed == inPieces, "streamed in pieces of \(pieces): \(say(streamed, inPieces))")
+        check(streamed == inPieces, "streamed in pieces of \(pieces): \(describe(streamed, inPieces))")
     }
     switch (built, streamed) {
-    case (.made, .made): check(built == streamed, "streamed: \(say(built, streamed))")
+    case (.made, .made): check(built == streamed, "streamed: \(describe(built, streamed))")
     case (.refused(let error, _), .refused(let other, _)):
         // A value that is an array only as a whole is a mismatch at another place.
-        check(error == other || error.kind == .typeMismatch, "streamed: \(say(built, streamed))")
-    case (.made, .refused): fatalError("streamed: \(say(built, streamed))")
+        check(error == other || error.kind == .typeMismatch, "streamed: \(describe(built, streamed))")
+    case (.made, .refused): fatalError("streamed: \(describe(built, streamed))")
     case (.refused, .made): break
     }
     checkTree(type, document, built)
@@ -112,25 +112,25 @@ private func build<Root: Sample>(
         var identifiers: [UUID] = []
         values.collectFresh(&identifiers)
         check(Set(identifiers).count == identifiers.count, "\(type) has one identifier as the default of two values")
-        return .made(values.map(\.words))
+        return .made(values.map(\.summary))
     } catch {
         check(error.kind != .misuse, "\(error)")
         return .refused(error, after: [])
     }
 }
 
-private final class Words { var all: [String] = [] }
+private final class Summaries { var all: [String] = [] }
 
 private func stream<Root: Sample>(_ type: Root.Type, _ document: [UInt8], _ pieces: [Int]) -> Outcome {
-    let words = Words()
+    let summaries = Summaries()
     UUID.made = []
     do throws(StreamError) {
-        var stream = try RecordStream<Root> { value throws(StreamError) in words.all.append((copy value).words) }
+        var stream = try RecordStream<Root> { value throws(StreamError) in summaries.all.append((copy value).summary) }
         try stream.read(document, pieces: pieces)
-        return .made(words.all)
+        return .made(summaries.all)
     } catch {
         check(error.kind != .misuse, "\(error)")
-        return .refused(error, after: words.all)
+        return .refused(error, after: summaries.all)
     }
 }
 
@@ -143,7 +143,7 @@ private func checkTree<Root: Sample>(_ type: Root.Type, _ document: [UInt8], _ b
     UUID.made = []
     let expected: [String]
     do throws(Refusal) {
-        expected = try [Root](tree: tree).map(\.words)
+        expected = try [Root](tree: tree).map(\.summary)
     } catch {
         if case .made = built, error == .refused {
             fatalError("\(type) does not refuse\n\(String(decoding: document, as: UTF8.self))\n\(built)")

@@ -51,14 +51,14 @@ extension SampleObject {
 
 struct Empty: SampleObject {
     static var slots: [Slot<Empty>] { [] }
-    var words: String { "<>" }
+    var summary: String { "<>" }
 }
 
 struct Pair<A: Sample, B: Sample>: SampleObject {
     var a = A.initial
     var b = B.initial
     static var slots: [Slot<Self>] { [Slot("a", \Self.a), Slot("b", \Self.b)] }
-    var words: String { "<\(a.words) \(b.words)>" }
+    var summary: String { "<\(a.summary) \(b.summary)>" }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)
         b.collectFresh(&identifiers)
@@ -70,7 +70,7 @@ struct Triple<A: Sample, B: Sample, C: Sample>: SampleObject {
     var b = B.initial
     var theThird = C.initial
     static var slots: [Slot<Self>] { [Slot("a", \Self.a), Slot("b", \Self.b), Slot("theThird", \Self.theThird)] }
-    var words: String { "<\(a.words) \(b.words) \(theThird.words)>" }
+    var summary: String { "<\(a.summary) \(b.summary) \(theThird.summary)>" }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)
         b.collectFresh(&identifiers)
@@ -86,7 +86,7 @@ final class Box<A: Sample, B: Sample, C: Sample>: SampleObject {
     init() { Token.liveCount += 1 }
     deinit { Token.liveCount -= 1 }
     static var slots: [Slot<Box>] { [Slot("a", \Box.a), Slot("b", \Box.b), Slot("theThird", \Box.theThird)] }
-    var words: String { "<\(a.words) \(b.words) \(theThird.words)>" }
+    var summary: String { "<\(a.summary) \(b.summary) \(theThird.summary)>" }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)
         b.collectFresh(&identifiers)
@@ -104,7 +104,7 @@ final class Derived<A: Sample, B: Sample>: Base<A>, SampleObject {
     var b = B.initial
     override init() {}
     static var slots: [Slot<Derived>] { [Slot("a", \Derived.a), Slot("b", \Derived.b)] }
-    var words: String { "<\(a.words) \(b.words)>" }
+    var summary: String { "<\(a.summary) \(b.summary)>" }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)
         b.collectFresh(&identifiers)
@@ -126,7 +126,7 @@ struct Wide<A: Sample, B: Sample>: SampleObject {
             Slot("a64", \Self.a64), Slot("a65", \Self.a65), Slot("a66", \Self.a66),
         ]
     }
-    var words: String { "<\(a00.words) \(a01) \(a30) \(a62) \(a63) \(a64) \(a65.words) \(a66)>" }
+    var summary: String { "<\(a00.summary) \(a01) \(a30) \(a62) \(a63) \(a64) \(a65.summary) \(a66)>" }
     func collectFresh(_ identifiers: inout [UUID]) {
         a00.collectFresh(&identifiers)
         a65.collectFresh(&identifiers)
@@ -177,9 +177,9 @@ struct Declared<A: Sample, B: Sample, C: Sample, Choice: Bits>: SampleObject {
     }
     static var streamMembers: StreamMembers { StreamMembers(slots.map(\.member)) }
 
-    var words: String {
-        "<\(a.words) \(inner.words) \(tuple.0.words) \(tuple.1.words) \(constant) \(kept.words) \(deep.words) "
-            + "\(observed.words)>"
+    var summary: String {
+        "<\(a.summary) \(inner.summary) \(tuple.0.summary) \(tuple.1.summary) \(constant) \(kept.summary) \(deep.summary) "
+            + "\(observed.summary)>"
     }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)
@@ -225,9 +225,9 @@ final class DeclaredBox<A: Sample, B: Sample, C: Sample, Choice: Bits>: SampleOb
     }
     static var streamMembers: StreamMembers { StreamMembers(slots.map(\.member)) }
 
-    var words: String {
-        "<\(a.words) \(inner.words) \(tuple.0.words) \(tuple.1.words) \(constant) \(kept.words) \(box.words) "
-            + "\(observed.words)>"
+    var summary: String {
+        "<\(a.summary) \(inner.summary) \(tuple.0.summary) \(tuple.1.summary) \(constant) \(kept.summary) \(box.summary) "
+            + "\(observed.summary)>"
     }
     func collectFresh(_ identifiers: inout [UUID]) {
         a.collectFresh(&identifiers)

@@ -14,7 +14,7 @@ protocol Sample: StreamValue, SendableMetatype {
     /// Makes the value that a tree represents.
     init(tree: Tree) throws(Refusal)
     /// The whole content of the value as text.
-    var words: String { get }
+    var summary: String { get }
     /// Adds the contained identifiers that were not read; they must all be different.
     func collectFresh(_ identifiers: inout [UUID])
 }
@@ -43,7 +43,7 @@ extension Sample where Self: FixedWidthInteger {
         guard let value else { throw .refused }
         self = value
     }
-    var words: String { "\(self)" }
+    var summary: String { "\(self)" }
 }
 
 extension Int: Sample {}
@@ -75,7 +75,7 @@ extension Sample where Self: BinaryFloatingPoint {
         guard value.isFinite else { throw .refused }
         self = value
     }
-    var words: String { "\(self)" }
+    var summary: String { "\(self)" }
 }
 
 extension Double: Sample {}
@@ -90,7 +90,7 @@ extension Bool: Sample {
         guard case .bool(let value) = tree else { throw .refused }
         self = value
     }
-    var words: String { "\(self)" }
+    var summary: String { "\(self)" }
 }
 
 extension String: Sample {
@@ -100,7 +100,7 @@ extension String: Sample {
         guard case .string(let value) = tree else { throw .refused }
         self = value
     }
-    var words: String { debugDescription }
+    var summary: String { debugDescription }
 }
 
 extension Date: Sample {
@@ -123,7 +123,7 @@ extension Date: Sample {
         default: throw .refused
         }
     }
-    var words: String { "\(timeIntervalSinceReferenceDate)" }
+    var summary: String { "\(timeIntervalSinceReferenceDate)" }
 }
 
 extension Data: Sample {
@@ -133,7 +133,7 @@ extension Data: Sample {
         guard case .string(let text) = tree, let data = Data(base64Encoded: text) else { throw .refused }
         self = data
     }
-    var words: String { "\(Array(self))" }
+    var summary: String { "\(Array(self))" }
 }
 
 extension UUID: Sample {
@@ -149,14 +149,14 @@ extension UUID: Sample {
         guard case .string(let text) = tree, let identifier = UUID(uuidString: text) else { throw .refused }
         self = identifier
     }
-    var words: String { Self.made.contains(self) ? "fresh" : uuidString }
+    var summary: String { Self.made.contains(self) ? "fresh" : uuidString }
     func collectFresh(_ identifiers: inout [UUID]) { if Self.made.contains(self) { identifiers.append(self) } }
 }
 
 /// An object that isn't a member and counts its instances.
 final class Token {
     nonisolated(unsafe) static var liveCount = 0
-    let words = "a token"
+    let summary = "a token"
     init() { Self.liveCount += 1 }
     deinit { Self.liveCount -= 1 }
 }
@@ -169,7 +169,7 @@ extension Sample where Self: RawRepresentable & CaseIterable, RawValue: Sample {
         guard let value = Self(rawValue: try RawValue(tree: tree)) else { throw .refused }
         self = value
     }
-    var words: String { "\(self)" }
+    var summary: String { "\(self)" }
 }
 
 enum Color: String, CaseIterable, Sample {
@@ -196,7 +196,7 @@ struct Converted<Form: Sample>: StreamRepresentable, Sample {
     static var initial: Self { Self(representation: .initial) }
     static var shape: Shape { Form.shape }
     init(tree: Tree) throws(Refusal) { form = try Form(tree: tree) }
-    var words: String { "of \(form.words)" }
+    var summary: String { "of \(form.summary)" }
     func collectFresh(_ identifiers: inout [UUID]) { form.collectFresh(&identifiers) }
 }
 
@@ -208,7 +208,7 @@ extension Optional: Sample where Wrapped: Sample {
     init(tree: Tree) throws(Refusal) {
         if case .null = tree { self = nil } else { self = .some(try Wrapped(tree: tree)) }
     }
-    var words: String { map { "(\($0.words))" } ?? "nil" }
+    var summary: String { map { "(\($0.summary))" } ?? "nil" }
     func collectFresh(_ identifiers: inout [UUID]) { self?.collectFresh(&identifiers) }
 }
 
@@ -219,7 +219,7 @@ extension Array: Sample where Element: Sample {
         self = []
         for element in try tree.elements() { append(try Element(tree: element)) }
     }
-    var words: String { "[" + map(\.words).joined(separator: ", ") + "]" }
+    var summary: String { "[" + map(\.summary).joined(separator: ", ") + "]" }
     func collectFresh(_ identifiers: inout [UUID]) { for element in self { element.collectFresh(&identifiers) } }
 }
 
@@ -230,9 +230,9 @@ extension Dictionary: Sample where Key == String, Value: Sample {
         self = [:]
         for (name, value) in try tree.members() { self[name] = try Value(tree: value) }
     }
-    var words: String {
+    var summary: String {
         "{"
-            + sorted { $0.key < $1.key }.map { "\($0.key.debugDescription): \($0.value.words)" }
+            + sorted { $0.key < $1.key }.map { "\($0.key.debugDescription): \($0.value.summary)" }
             .joined(separator: ", ") + "}"
     }
     func collectFresh(_ identifiers: inout [UUID]) { for value in values { value.collectFresh(&identifiers) } }

@@ -1,6 +1,6 @@
 // Feeds arbitrary bytes to the CSV reader: whole and in pieces chosen by the first bytes, with the fast and the plain parser,
-// into lent memory and as messages. All ways must give the same trace, or the same error at the same place. Everything that
-// is read must be equal after writing and reading it again.
+// into a record buffer and as messages. All ways must give the same trace, or the same error at the same place. Everything
+// that is read must be equal after writing and reading it again.
 
 import CSVStreaming
 import FuzzInputs
@@ -94,7 +94,7 @@ private func lines(
         options.dialect = CSVDialect(quote: options.dialect.quote, comment: options.dialect.comment)
         options.limits = .standard
         (options.recordByteLimit, options.fieldLimit) = (1 << 20, 100)
-        // If a type is declared, no values are stored in lent memory.
+        // If a type is declared, no values are stored in a record buffer.
         if isByMessages { options.fieldTypes = ["e": .bool] }
         var reader = CSVReader(sink: try ObjectBuilder<[Line]>(), options: options)
         try feed(text, pieces, &reader)

@@ -39,12 +39,12 @@ private func fuzzJSONRoundTrip(_ bytes: [UInt8]) {
 /// Replaces numbers sent as text with their nearest doubles. A few doubles must be sent as text, since only that gives the
 /// right `Float`.
 private func withReals(_ trace: String) -> String {
-    var words = trace.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
-    for index in words.indices.dropLast() where words[index] == "number" {
-        guard let value = Double(words[index + 1]), value.isFinite else { continue }
-        (words[index], words[index + 1]) = ("real", "\(value)")
+    var events = trace.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
+    for index in events.indices.dropLast() where events[index] == "number" {
+        guard let value = Double(events[index + 1]), value.isFinite else { continue }
+        (events[index], events[index + 1]) = ("real", "\(value)")
     }
-    return words.joined(separator: " ")
+    return events.joined(separator: " ")
 }
 
 private func rewritten(_ bytes: [UInt8], _ options: JSONWriterOptions) -> [UInt8] {

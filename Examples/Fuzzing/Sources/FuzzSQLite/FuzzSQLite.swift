@@ -1,4 +1,4 @@
-// Inserts rows into tables in all ways, and compares them with plain SQL that inserts the rows one after another. The
+// Inserts rows into tables on all paths, and compares them with plain SQL that inserts the rows one after another. The
 // contents, counts and ids must be the same. If an error occurs, it must have the same kind and row, and nothing must be
 // changed.
 
@@ -29,10 +29,10 @@ private func fuzzSQLite(_ bytes: [UInt8]) {
     if choices.next() == 0, rows.count == 40 { rows += rows + rows + rows + rows + rows + rows }
     do {
         let expected = try plainly(schema, rows)
-        // A few ways for each input, since opening a database takes most of the time.
-        let all = ways(batchRowCount)
-        for (name, way) in (0..<4).map({ all[(first + $0 * 5) % all.count] }) {
-            let found = try outcome(schema, rows, way)
+        // A few paths for each input, since opening a database takes most of the time.
+        let all = paths(batchRowCount)
+        for (name, path) in (0..<4).map({ all[(first + $0 * 5) % all.count] }) {
+            let found = try outcome(schema, rows, path)
             check(
                 found.matches(expected, schema),
                 "\(name) by \(schema.conflict)\n\(schema.script)\(schema.existing)\n\(rows)\ngives \(found)\nnot \(expected)"
@@ -147,16 +147,16 @@ private func plainly(_ schema: Schema, _ rows: [Row]) throws -> Outcome {
     return outcome
 }
 
-// MARK: All ways
+// MARK: All paths
 
-private typealias Way = (SQLiteConnection, SQLiteTableOptions, [Row]) throws -> (
+private typealias Variant = (SQLiteConnection, SQLiteTableOptions, [Row]) throws -> (
     report: InsertResult, ids: [Int64?]?
 )
 
-private func ways(_ batchRowCount: Int) -> [(String, Way)] {
-    var ways: [(String, Way)] = []
+private func paths(_ batchRowCount: Int) -> [(String, Variant)] {
+    var paths: [(String, Variant)] = []
     for path in SQLiteInsertPath.allCases {
-        ways.append(
+        paths.append(
             (
                 "structures, \(path)",
                 { connection, options, rows in
@@ -165,7 +165,7 @@ private func ways(_ batchRowCount: Int) -> [(String, Way)] {
                     return (try SQLiteTable<Row>(connection, "t", options: options).insert(rows), nil)
                 }
             ))
-        ways.append(
+        paths.append(
             (
                 "objects, \(path)",
                 { connection, options, rows in
@@ -175,7 +175,7 @@ private func ways(_ batchRowCount: Int) -> [(String, Way)] {
                     return (try table.insert(rows.map { RowObject($0) }), nil)
                 }
             ))
-        ways.append(
+        paths.append(
             (
                 "JSON, bound, \(path)",
                 { connection, options, rows in
@@ -188,7 +188,7 @@ private func ways(_ batchRowCount: Int) -> [(String, Way)] {
                     return (writer.report, nil)
                 }
             ))
-        ways.append(
+        paths.append(
             (
                 "JSON, untyped, \(path)",
                 { connection, options, rows in
@@ -202,7 +202,7 @@ private func ways(_ batchRowCount: Int) -> [(String, Way)] {
                 }
             ))
     }
-    ways.append(
+    paths.append(
         (
             "structures with ids",
             { connection, options, rows in
@@ -211,7 +211,7 @@ private func ways(_ batchRowCount: Int) -> [(String, Way)] {
                 return (report, rows.map { $0.id.map(Int64.init) })
             }
         ))
-    ways.append(
+    paths.append(
         (
             "dictionaries",
             { connection, options, rows in
@@ -223,7 +223,7 @@ private func ways(_ batchRowCount: Int) -> [(String, Way)] {
                 )
             }
         ))
-    return ways
+    return paths
 }
 
 private func json(_ rows: [Row]) throws(StreamError) -> [UInt8] {
@@ -233,13 +233,13 @@ private func json(_ rows: [Row]) throws(StreamError) -> [UInt8] {
     return writer.bytes
 }
 
-private func outcome(_ schema: Schema, _ rows: [Row], _ way: Way) throws -> Outcome {
+private func outcome(_ schema: Schema, _ rows: [Row], _ path: Variant) throws -> Outcome {
     let connection = try schema.open()
     try fill(connection, schema)
     let options = SQLiteTableOptions(primaryKey: schema.primaryKey, conflict: schema.conflict)
     var outcome = Outcome()
     do {
-        let (report, ids) = try way(connection, options, rows)
+        let (report, ids) = try path(connection, options, rows)
         check(report.rowCount == rows.count, "\(report.rowCount) of \(rows.count) rows came")
         outcome.changedRowCount = report.changedRowCount
         outcome.ids = ids

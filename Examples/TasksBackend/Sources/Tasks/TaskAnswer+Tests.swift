@@ -150,9 +150,9 @@ extension TaskAnswerTests: SelfTesting {
     }
 
     private static func request(_ text: String, _ json: String = "", _ fields: HTTPFields = [:]) -> TaskRequest {
-        let words = text.split(separator: " ", maxSplits: 1).map(String.init)
+        let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
         let head = HTTPRequest(
-            method: .init(words[0]) ?? .get, scheme: nil, authority: nil, path: words[1], headerFields: fields)
+            method: .init(parts[0]) ?? .get, scheme: nil, authority: nil, path: parts[1], headerFields: fields)
         return TaskRequest(head: head, body: ByteBuffer(string: json))
     }
 

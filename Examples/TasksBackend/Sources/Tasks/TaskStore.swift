@@ -21,7 +21,7 @@ public final class TaskStore: Sendable {
 
     /// A table that one thread uses at a time.
     // SAFETY: only the code that took a table out of the pool uses it, and the writer's table is used only on its queue.
-    private final class Lent: @unchecked Sendable {
+    private final class PooledTable: @unchecked Sendable {
         let table: TaskTable
         init(_ table: TaskTable) { self.table = table }
     }
@@ -54,7 +54,7 @@ public final class TaskStore: Sendable {
     }
 
     private struct State: Sendable {
-        var readers: [Lent] = []
+        var readers: [PooledTable] = []
         var waiting: [Waiting] = []
         var isClosed = false
     }
@@ -62,7 +62,7 @@ public final class TaskStore: Sendable {
     private let path: String
     private let reading: Reading
     private let logger: Logger
-    private let writer: Lent
+    private let writer: PooledTable
     private let queue = DispatchQueue(label: "tasks.writer")
     private let state = NIOLockedValueBox(State())
     /// The snapshot, or nil if reads use the database or if the snapshot couldn't be made after a commit.
@@ -80,7 +80,7 @@ public final class TaskStore: Sendable {
         (self.path, self.reading, self.logger) = (path, reading, logger)
         try TaskTable.checkIsOurs(path: path)
         let table = try TaskTable(path: path, isAlone: reading == .memory)
-        writer = Lent(table)
+        writer = PooledTable(table)
         snapshot = NIOLockedValueBox(reading == .memory ? try Snapshot(table) : nil)
     }
 
@@ -137,7 +137,7 @@ public final class TaskStore: Sendable {
         if reading == .memory { return try queue.sync { try writer.table.outcome(of: command, request) } }
         let (kept, isClosed) = state.withLockedValue { ($0.readers.popLast(), $0.isClosed) }
         guard !isClosed else { throw SQLiteError(.misuse, "the database is closed") }
-        let reader = try kept ?? Lent(TaskTable(path: path))
+        let reader = try kept ?? PooledTable(TaskTable(path: path))
         defer {
             state.withLockedValue { if !$0.isClosed, $0.readers.count < Self.readerLimit { $0.readers.append(reader) } }
         }

@@ -26,18 +26,18 @@ struct ServerOptions {
     /// A Boolean value that indicates whether only programs on this machine can connect to the server.
     var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
-    init(_ words: [String]) throws(UsageError) {
-        var words = words[...]
-        while let word = words.popFirst() {
-            if word == "--memory" {
+    init(_ arguments: [String]) throws(UsageError) {
+        var arguments = arguments[...]
+        while let argument = arguments.popFirst() {
+            if argument == "--memory" {
                 isInMemory = true
                 continue
             }
-            guard ["--database", "--port", "--host", "--log"].contains(word) else {
-                throw UsageError(description: "there is no option \(word)")
+            guard ["--database", "--port", "--host", "--log"].contains(argument) else {
+                throw UsageError(description: "there is no option \(argument)")
             }
-            guard let value = words.popFirst() else { throw UsageError(description: "\(word) needs a value") }
-            switch word {
+            guard let value = arguments.popFirst() else { throw UsageError(description: "\(argument) needs a value") }
+            switch argument {
             case "--database": database = value
             case "--host": host = value
             case "--port":

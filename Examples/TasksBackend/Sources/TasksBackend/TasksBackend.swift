@@ -14,20 +14,20 @@ enum TasksBackend {
     static func main() async {
         // If the reader of the log has exited, writing fails, which is ignored.
         signal(SIGPIPE, SIG_IGN)
-        let words = Array(CommandLine.arguments.dropFirst())
-        if words == ["--help"] { return print(ServerOptions.usage) }
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments == ["--help"] { return print(ServerOptions.usage) }
         do {
-            try await serve(try ServerOptions(words))
+            try await serve(try ServerOptions(arguments))
         } catch let error as ServerOptions.UsageError {
-            complain("\(error)\n\(ServerOptions.usage)")
+            printError("\(error)\n\(ServerOptions.usage)")
             exit(2)
         } catch {
-            complain("\(error)")
+            printError("\(error)")
             exit(1)
         }
     }
 
-    private static func complain(_ text: String) {
+    private static func printError(_ text: String) {
         StandardError.send(Array("TasksBackend: error: \(text)\n".utf8))
     }
 

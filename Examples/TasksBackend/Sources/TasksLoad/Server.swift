@@ -24,11 +24,11 @@ struct Server {
     private static let folder = (Bundle.main.executableURL ?? URL(filePath: "/")).deletingLastPathComponent()
 
     /// Starts a program of this package, which prints its address.
-    init(_ name: String, _ words: [String], variables: [String: String] = [:]) throws {
+    init(_ name: String, _ arguments: [String], variables: [String: String] = [:]) throws {
         self.name = name
         process = Process()
-        process.executableURL = Self.folder.appending(path: words[0])
-        process.arguments = Array(words.dropFirst())
+        process.executableURL = Self.folder.appending(path: arguments[0])
+        process.arguments = Array(arguments.dropFirst())
         process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
         let output = Pipe()
         process.standardOutput = output
@@ -37,7 +37,7 @@ struct Server {
         while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
         guard let word = String(decoding: line, as: UTF8.self).split(separator: " ").last,
             let url = URL(string: "\(word)")
-        else { throw LoadError("\(words) does not say where it listens") }
+        else { throw LoadError("\(arguments) does not say where it listens") }
         address = url.appending(path: "tasks")
     }
 

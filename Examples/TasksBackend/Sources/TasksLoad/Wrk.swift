@@ -121,13 +121,13 @@ struct Wrk {
     }
 
     private func run(
-        _ script: String, _ server: Server, _ words: [String], _ variables: [String: String]
+        _ script: String, _ server: Server, _ arguments: [String], _ variables: [String: String]
     ) throws -> [Int] {
         let file = folder.appending(path: "script.lua")
         try Data(script.utf8).write(to: file)
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["wrk"] + words + ["-s", file.path, server.address.absoluteString]
+        process.arguments = ["wrk"] + arguments + ["-s", file.path, server.address.absoluteString]
         process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
         let output = Pipe()
         process.standardOutput = output

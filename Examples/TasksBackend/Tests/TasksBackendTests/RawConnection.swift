@@ -61,8 +61,8 @@ final class RawConnection {
     }
 
     /// Sends a request with the fields that its body needs.
-    func request(_ words: String, _ fields: [String] = [], json: String? = nil) throws {
-        var lines = ["\(words) HTTP/1.1", "Host: localhost"] + fields
+    func request(_ requestLine: String, _ fields: [String] = [], json: String? = nil) throws {
+        var lines = ["\(requestLine) HTTP/1.1", "Host: localhost"] + fields
         if let json { lines += ["Content-Type: application/json", "Content-Length: \(json.utf8.count)"] }
         try send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (json ?? ""))
     }
@@ -77,8 +77,8 @@ final class RawConnection {
         }
         let lines = String(decoding: received.prefix(start ?? 0), as: UTF8.self).split(separator: "\r\n")
         received.removeFirst((start ?? 0) + end.count)
-        let words = lines[0].split(separator: " ")
-        guard words.count > 1, words[0] == "HTTP/1.1", let status = Int(words[1]) else {
+        let statusLine = lines[0].split(separator: " ")
+        guard statusLine.count > 1, statusLine[0] == "HTTP/1.1", let status = Int(statusLine[1]) else {
             throw ConnectionError(description: "no answer begins with \(lines[0])")
         }
         var fields: [String: String] = [:]

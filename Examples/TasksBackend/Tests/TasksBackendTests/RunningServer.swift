@@ -13,11 +13,11 @@ final class RunningServer {
         .flatMap { [$0.deletingLastPathComponent(), $0] }.map { $0.appending(path: "TasksBackend") }
         .first { FileManager.default.isExecutableFile(atPath: $0.path) }
 
-    private static func make(_ words: [String], _ folder: URL, _ output: Any, _ errors: Any) throws -> Process {
+    private static func make(_ arguments: [String], _ folder: URL, _ output: Any, _ errors: Any) throws -> Process {
         let process = Process()
         guard let program else { throw ConnectionError(description: "there is no TasksBackend beside the tests") }
         process.executableURL = program
-        process.arguments = words
+        process.arguments = arguments
         process.currentDirectoryURL = folder
         process.standardOutput = output
         process.standardError = errors
@@ -28,11 +28,11 @@ final class RunningServer {
     /// Starts the server and waits until it listens.
     ///
     /// - Parameter log: The file for its log, or nil for the one that ``log()`` reads.
-    init(_ words: [String] = [], in folder: URL, log: FileHandle? = nil) throws {
+    init(_ arguments: [String] = [], in folder: URL, log: FileHandle? = nil) throws {
         errors = folder.appending(path: "log-\(UUID().uuidString)")
         try Data().write(to: errors)
         let output = Pipe()
-        process = try Self.make(["--port", "0"] + words, folder, output, try log ?? FileHandle(forWritingTo: errors))
+        process = try Self.make(["--port", "0"] + arguments, folder, output, try log ?? FileHandle(forWritingTo: errors))
         var line = Data()
         while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
         guard let number = URL(string: String(decoding: line.split(separator: 32).last ?? Data(), as: UTF8.self))?.port
@@ -46,9 +46,9 @@ final class RunningServer {
     deinit { kill() }
 
     /// Runs the server if it is expected to end by itself, and returns its status and its errors.
-    static func run(_ words: [String], in folder: URL) throws -> (status: Int32, errors: String) {
+    static func run(_ arguments: [String], in folder: URL) throws -> (status: Int32, errors: String) {
         let errors = Pipe()
-        let process = try make(words, folder, FileHandle.nullDevice, errors)
+        let process = try make(arguments, folder, FileHandle.nullDevice, errors)
         let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
         return (process.terminationStatus, text)

@@ -10,9 +10,9 @@ struct TasksBackendTests {
     static let variants = [[], ["--memory"]]
 
     /// Starts a server with two tasks.
-    private func withServer(_ words: [String], _ body: (RunningServer, RawConnection) throws -> Void) throws {
+    private func withServer(_ arguments: [String], _ body: (RunningServer, RawConnection) throws -> Void) throws {
         try RunningServer.inFolder { folder in
-            let server = try RunningServer(words, in: folder)
+            let server = try RunningServer(arguments, in: folder)
             let connection = try server.connect()
             for json in [#"{"title":"Clean Room"}"#, #"{"title":"Grüße 👋","done":true}"#] {
                 try connection.request("POST /tasks", json: json)
@@ -25,8 +25,8 @@ struct TasksBackendTests {
     private let one = #"{"id":1,"title":"Clean Room","done":false}"#
     private var all: String { "[\(one),{\"id\":2,\"title\":\"Grüße 👋\",\"done\":true}]" }
 
-    @Test(arguments: variants) func answersPipelinedRequestsInOrder(_ words: [String]) throws {
-        try withServer(words) { server, connection in
+    @Test(arguments: variants) func answersPipelinedRequestsInOrder(_ arguments: [String]) throws {
+        try withServer(arguments) { server, connection in
             let head = "HTTP/1.1\r\nHost: localhost\r\n"
             let json = #"{"title":"c"}"#
             try connection.send(
@@ -47,8 +47,8 @@ struct TasksBackendTests {
         }
     }
 
-    @Test(arguments: variants) func readsRequestsByteByByte(_ words: [String]) throws {
-        try withServer(words) { server, connection in
+    @Test(arguments: variants) func readsRequestsByteByByte(_ arguments: [String]) throws {
+        try withServer(arguments) { server, connection in
             let json = #"{"title":"in pieces"}"#
             let text =
                 "POST /t%61sks/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -81,8 +81,8 @@ struct TasksBackendTests {
         }
     }
 
-    @Test(arguments: variants) func answersWithStandardStatusCodes(_ words: [String]) throws {
-        try withServer(words) { server, connection in
+    @Test(arguments: variants) func answersWithStandardStatusCodes(_ arguments: [String]) throws {
+        try withServer(arguments) { server, connection in
             try connection.request("HEAD /tasks")
             let head = try connection.answer(toHEAD: true)
             try connection.request("GET /tasks/")
@@ -112,8 +112,8 @@ struct TasksBackendTests {
         }
     }
 
-    @Test(arguments: variants) func refusesTooLongRequests(_ words: [String]) throws {
-        try withServer(words) { server, connection in
+    @Test(arguments: variants) func refusesTooLongRequests(_ arguments: [String]) throws {
+        try withServer(arguments) { server, connection in
             let type = "Content-Type: application/json"
             try connection.request("POST /tasks", [type, "Content-Length: 1000000000000"])
             let declared = try connection.answer()
@@ -203,11 +203,11 @@ struct TasksBackendTests {
         return titles
     }
 
-    @Test(arguments: variants) func keepsAcknowledgedTasksAfterKill(_ words: [String]) throws {
+    @Test(arguments: variants) func keepsAcknowledgedTasksAfterKill(_ arguments: [String]) throws {
         try RunningServer.inFolder { folder in
             var expected: [Int: String] = [:]
             for round in 0..<4 {
-                let server = try RunningServer(words, in: folder)
+                let server = try RunningServer(arguments, in: folder)
                 let (titles, group, port) = (Titles(), DispatchGroup(), server.port)
                 for number in 0..<4 {
                     DispatchQueue.global().async(group: group) { titles.add(Self.post("\(round)-\(number)", port)) }
@@ -218,7 +218,7 @@ struct TasksBackendTests {
                 expected.merge(titles.all.withLock { $0 }) { $1 }
             }
             #expect(expected.count > 16)
-            let server = try RunningServer(words, in: folder)
+            let server = try RunningServer(arguments, in: folder)
             let connection = try server.connect()
             for (id, title) in expected {
                 try connection.request("GET /tasks/\(id)")
@@ -236,9 +236,9 @@ struct TasksBackendTests {
         case any
     }
 
-    @Test(arguments: variants) func answersOpenRequestsBeforeExit(_ words: [String]) throws {
+    @Test(arguments: variants) func answersOpenRequestsBeforeExit(_ arguments: [String]) throws {
         try RunningServer.inFolder { folder in
-            let server = try RunningServer(words, in: folder)
+            let server = try RunningServer(arguments, in: folder)
             let (busy, idle) = (try server.connect(), try server.connect())
             try idle.request("GET /tasks")
             #expect(try idle.answer().body == "[]")
@@ -264,15 +264,15 @@ struct TasksBackendTests {
                 $0.hasPrefix("tasks")
             }
             #expect(files == ["tasks.sqlite"])
-            let next = try RunningServer(words, in: folder)
+            let next = try RunningServer(arguments, in: folder)
             let connection = try next.connect()
             try connection.request("GET /tasks")
             #expect(try connection.answer().body == #"[{"id":1,"title":"at the end","done":false}]"#)
         }
     }
 
-    @Test(arguments: variants) func exitsDespiteClientsThatStopReading(_ words: [String]) throws {
-        try withServer(words) { server, connection in
+    @Test(arguments: variants) func exitsDespiteClientsThatStopReading(_ arguments: [String]) throws {
+        try withServer(arguments) { server, connection in
             let json = #"{"title":"\#(String(repeating: "x", count: 1_000))"}"#
             for _ in 0..<200 {
                 try connection.request("POST /tasks", json: json)
@@ -329,12 +329,12 @@ struct TasksBackendTests {
 
     @Test func reportsInvalidArgumentsAndFiles() throws {
         try RunningServer.inFolder { folder in
-            for (words, error) in [
+            for (arguments, error) in [
                 (["--port"], "--port needs a value"), (["--port", "65536"], "--port needs a number"),
                 (["-x"], "there is no option -x"), (["--log", "loud"], "--log needs one of trace, debug"),
             ] {
-                let result = try RunningServer.run(words, in: folder)
-                #expect(result.status == 2 && result.errors.contains(error), "\(words): \(result)")
+                let result = try RunningServer.run(arguments, in: folder)
+                #expect(result.status == 2 && result.errors.contains(error), "\(arguments): \(result)")
             }
             #expect(try RunningServer.run(["--help"], in: folder).status == 0)
             try Data("this is no database, whatever its name".utf8).write(to: folder.appending(path: "text"))

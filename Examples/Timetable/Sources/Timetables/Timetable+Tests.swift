@@ -1,4 +1,4 @@
-// The tests of timetables: a board of a small feed, both ways of reading compared with a slow one, and errors in feeds.
+// The tests of timetables: a board of a small feed, both variants of reading compared with a slow one, and errors in feeds.
 
 #if DEBUG || IN_CLASS_TESTS
 import CSVStreaming
@@ -33,12 +33,12 @@ extension Timetable: SelfTesting {
 
             """)
 
-    private static func ways(_ feed: TransitFeed) throws(StreamError) -> [(name: String, timetable: Timetable)] {
+    private static func variants(_ feed: TransitFeed) throws(StreamError) -> [(name: String, timetable: Timetable)] {
         try [("structures", Timetable(structuresOf: feed)), ("columns", Timetable(columnsOf: feed))]
     }
 
     private static func testListsNextDepartures() throws {
-        for (name, timetable) in try ways(small) {
+        for (name, timetable) in try variants(small) {
             func board(_ station: String, at text: String, count: Int = 9) throws -> [String] {
                 try timetable.departures(from: station, at: ClockTime(representation: text), count: count)
                     .map { "\($0.time) \($0.route) \($0.headsign) (\($0.stop))" }
@@ -60,7 +60,7 @@ extension Timetable: SelfTesting {
     private static func testAgreesWithLinearSearch() throws {
         for rowCount in [1, 30, 700] {
             let feed = TransitFeed.make(rowCount)
-            for (name, timetable) in try ways(feed) {
+            for (name, timetable) in try variants(feed) {
                 expectEqual(timetable.departureCount, rowCount, "\(name), \(rowCount) rows")
                 for (number, stop) in timetable.stops.enumerated() {
                     let time = ClockTime(seconds: Int32(number * 7_919 % 90_000))
@@ -95,12 +95,12 @@ extension Timetable: SelfTesting {
     private static func testReportsUnknownIdentifiers() {
         var feed = small
         feed.stopTimes = Array("trip_id,stop_id,departure_time\nt1,A1,8:00:00\nt1,Z,8:01:00\n".utf8)
-        let words = "expected a stop of the feed, found another identifier"
+        let message = "expected a stop of the feed, found another identifier"
         let inStructures = expectThrows(try Timetable(structuresOf: feed), StreamError.self, "structures")
-        expectEqual(inStructures?.message, words, "structures")
+        expectEqual(inStructures?.message, message, "structures")
         expectEqual(inStructures?.position?.line, 3, "the line")
         let inColumns = expectThrows(try Timetable(columnsOf: feed), StreamError.self, "columns")
-        expectEqual(inColumns?.message, words + " in row 2", "columns")
+        expectEqual(inColumns?.message, message + " in row 2", "columns")
         feed.stopTimes = Array("trip_id,stop_id,departure_time\nt1,A1,8 o'clock\n".utf8)
         expectThrows(try Timetable(structuresOf: feed), StreamError.self, "structures")
         expectThrows(try Timetable(columnsOf: feed), StreamError.self, "columns")

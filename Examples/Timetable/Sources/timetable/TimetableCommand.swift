@@ -22,17 +22,17 @@ enum TimetableCommand {
         let description: String
     }
 
-    private static func run(_ words: [String]) throws {
+    private static func run(_ arguments: [String]) throws {
         var (rowCount, folder, station, time): (Int, String?, String?, ClockTime) = (
             5_000_000, nil, nil, ClockTime(seconds: 43_200)
         )
-        var words = words[...]
-        while let word = words.popFirst() {
-            guard ["--rows", "--feed", "--station", "--at"].contains(word), let value = words.popFirst() else {
+        var arguments = arguments[...]
+        while let argument = arguments.popFirst() {
+            guard ["--rows", "--feed", "--station", "--at"].contains(argument), let value = arguments.popFirst() else {
                 throw UsageError(
-                    description: "expected --rows N, --feed FOLDER, --station ID or --at H:MM:SS, found \(word)")
+                    description: "expected --rows N, --feed FOLDER, --station ID or --at H:MM:SS, found \(argument)")
             }
-            switch word {
+            switch argument {
             case "--rows":
                 guard let count = Int(value), count > 0 else {
                     throw UsageError(description: "--rows needs a positive number")
@@ -64,14 +64,14 @@ enum TimetableCommand {
 
     /// Queries both timetables once for each stop.
     private static func compare(_ timetable: Timetable, _ other: Timetable) throws {
-        func ask(_ timetable: Timetable) -> Int {
+        func query(_ timetable: Timetable) -> Int {
             timetable.stops.reduce(0) { sum, stop in
                 timetable.departures(from: stop.stop_id, at: ClockTime(seconds: 28_800), count: 5)
                     .reduce(sum) { $0 &* 31 &+ Int($1.time.seconds) &+ $1.stop.utf8.count }
             }
         }
-        let sum = timed("\(timetable.stops.count) stops asked") { ask(timetable) }
-        guard ask(other) == sum else { throw UsageError(description: "the two ways of reading do not agree") }
+        let sum = timed("\(timetable.stops.count) stops queried") { query(timetable) }
+        guard query(other) == sum else { throw UsageError(description: "the two ways of reading do not agree") }
     }
 
     private static func timed<Value>(_ name: String, _ body: () throws -> Value) rethrows -> Value {

@@ -24,7 +24,7 @@ int cblockmasks_classify(
 
 /// Stores the places of the bits of words that are so many words apart, 64 of which are in each, and returns how many there are.
 ///
-/// There must be room for 64 places more than there are.
+/// There must be capacity for 64 places more than there are.
 size_t cblockmasks_places(int width, const uint64_t *words, size_t stride, size_t count, uint32_t *places);
 
 /// The number of bits of words that are so many words apart.
@@ -68,7 +68,7 @@ enum {
 /// closers, commas, colons, tabs with line ends, and spaces.
 ///
 /// There are at most `cblockmasks_capacity` blocks. Each gets a word of each mask; those of a mask lie side by side, and
-/// are written eight at a time, so that there must be room for as many behind the first one of the last eight. Returns the number of blocks that can be trusted:
+/// are written eight at a time, so that there must be capacity for as many behind the first one of the last eight. Returns the number of blocks that can be trusted:
 /// those before one with a control character in a string, and none where invalid UTF-8 or other control characters are.
 size_t cblockmasks_find_tokens(
     int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high,

@@ -106,12 +106,12 @@ extension CSVColumnsTests: SelfTesting {
     private static func testRefusesRepeatedNames() async throws {
         let options = CSVReaderOptions(duplicateNames: .keep)
         let text = "a,b,b,\n1,2,3,4\n"
-        let words = "the name \"b\" of column 3 is that of column 2 at line 1, column 5 (byte 4)"
-        expectEqual(found(text, options), words, "types that are found")
+        let message = "the name \"b\" of column 3 is that of column 2 at line 1, column 5 (byte 4)"
+        expectEqual(found(text, options), message, "types that are found")
         expectEqual(
             found("a,,\n1,2,3\n", options),
             "the name \"\" of column 3 is that of column 2 at line 1, column 4 (byte 3)", "no names")
-        expectEqual(declared(["a": .integer, "b": .string], text, options), words, "types that are given")
+        expectEqual(declared(["a": .integer, "b": .string], text, options), message, "types that are given")
         expectEqual(declared(["a": .integer, "": .integer], text, options), "a integer 1;  integer 4", "other columns")
         for options in [options, CSVReaderOptions()] {
             expectEqual(
@@ -125,7 +125,7 @@ extension CSVColumnsTests: SelfTesting {
             _ = try await CSV.columns(nil, from: Array(text.utf8), options, 3, smallest: 4)
             fail("a column was lost")
         } catch {
-            expectEqual("\(error)", words, "several workers")
+            expectEqual("\(error)", message, "several workers")
         }
     }
 

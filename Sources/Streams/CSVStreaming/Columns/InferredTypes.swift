@@ -41,13 +41,13 @@ struct InferredTypes: Sendable {
 
     /// Notes the fields of a chunk.
     mutating func note(_ chunk: RawSpan, _ cursor: CSVCursor) throws(StreamError) {
-        try cursor.lendRows(of: chunk) { (row) throws(StreamError) in note(row) }
+        try cursor.passRows(of: chunk) { (row) throws(StreamError) in note(row) }
         begin(cursor)
     }
 
     /// Notes the record that the end of the input completes.
     mutating func noteLast(_ cursor: CSVCursor) throws(StreamError) {
-        try cursor.lendLastRow { (row) throws(StreamError) in note(row) }
+        try cursor.passLastRow { (row) throws(StreamError) in note(row) }
         begin(cursor)
     }
 

@@ -16,8 +16,8 @@ extension CSVCursor {
                 while try next() { try sendRecord(to: &sink) }
                 scanner.endChunk()
             }
-            try endLoan(of: &sink)
-            forgetSink()
+            try endRecordBuffer(of: &sink)
+            resetSink()
         } catch {
             throw abandon(&sink, error)
         }
@@ -29,7 +29,7 @@ extension CSVCursor {
         try checkGoesOn()
         do throws(StreamError) {
             if try finish() { try sendRecord(to: &sink) }
-            try endLoan(of: &sink)
+            try endRecordBuffer(of: &sink)
             endInput()
             do throws(StreamError) {
                 if !hasBegun { try begin(&sink) }
@@ -37,7 +37,7 @@ extension CSVCursor {
             } catch {
                 throw atEnd(error)
             }
-            forgetSink()
+            resetSink()
         } catch {
             throw abandon(&sink, error)
         }
@@ -47,8 +47,8 @@ extension CSVCursor {
     @inlinable @inline(never)
     func abandon<Sink: PlistSink & ~Copyable>(_ sink: inout Sink, _ error: StreamError) -> StreamError {
         // An error of the record buffer is no longer an error of the text.
-        try? endLoan(of: &sink)
-        forgetSink()
+        try? endRecordBuffer(of: &sink)
+        resetSink()
         sink.cancel(with: error)
         return error
     }
@@ -81,18 +81,18 @@ extension CSVCursor {
     func sendDictionary<Sink: PlistSink & ~Copyable>(to sink: inout Sink, _ column: inout Int) throws(StreamError) {
         var (first, isOpen) = (0, false)
         // Setting up the record buffer costs time for each column, so a record of another width uses messages.
-        if mayBorrow && !isLent && (recordFieldCount == width || !hasResolved) {
-            if let port = try unsafe sink.beginLoan(of: .records) {
-                unsafe borrow(port)
+        if mayUseRecordBuffer && !hasRecordBuffer && (recordFieldCount == width || !hasResolved) {
+            if let port = try unsafe sink.beginRecordBuffer(of: .records) {
+                unsafe useRecordBuffer(port)
             } else {
-                mayBorrow = false
+                mayUseRecordBuffer = false
             }
         }
-        if isLent {
+        if hasRecordBuffer {
             if rest == Self.untried { fillRows() }
             if rest == Self.untried { return }
             (first, isOpen) = (rest, true)
-            try endLoan(of: &sink)
+            try endRecordBuffer(of: &sink)
             if first == Self.done { return }
         }
         let count = try checkedFieldCount()

@@ -51,9 +51,9 @@ final class CSVCursor {
     /// A Boolean value that indicates whether the array of records has begun.
     @usableFromInline var hasBegun = false
 
-    // The record buffer of a sink; see CSVCursor+Loan.
-    @usableFromInline var mayBorrow = true
-    @usableFromInline var isLent = false
+    // The record buffer of a sink; see CSVCursor+RecordBuffer.
+    @usableFromInline var mayUseRecordBuffer = true
+    @usableFromInline var hasRecordBuffer = false
     @usableFromInline var rest = CSVCursor.untried
     /// A Boolean value that indicates whether the sink's expectations are known.
     @usableFromInline var hasResolved = false
@@ -61,7 +61,7 @@ final class CSVCursor {
     var mayFillColumns = false
     /// A Boolean value that indicates whether unneeded fields are checked too, which only messages do.
     var isStrict = false
-    let loan: UnsafeMutablePointer<RowLoan>
+    let recordBuffer: UnsafeMutablePointer<RowRecordBuffer>
 
     /// The number of sent records.
     var rowCount: Int { row + 1 }
@@ -81,15 +81,15 @@ final class CSVCursor {
         row = rowsBefore - 1
         texts = FieldTexts(options)
         hasNames = options.dialect.hasHeader || options.names != nil
-        unsafe loan = .allocate(capacity: 1)
-        unsafe loan.initialize(to: RowLoan())
+        unsafe recordBuffer = .allocate(capacity: 1)
+        unsafe recordBuffer.initialize(to: RowRecordBuffer())
     }
 
     deinit {
         for index in unsafe columns.indices { unsafe columns[index].key.deallocate() }
         unsafe columns.deallocate()
-        unsafe loan.pointee.deallocate()
-        unsafe loan.deallocate()
+        unsafe recordBuffer.pointee.deallocate()
+        unsafe recordBuffer.deallocate()
     }
 
     /// Advances to the next record of the chunk; returns false after the last complete one.
@@ -158,7 +158,7 @@ final class CSVCursor {
         }
     }
 
-    // MARK: The header
+    // MARK: Header
 
     private func readHeader() throws(StreamError) {
         let count = unsafe scanner.batch.fieldCount(of: 0)
@@ -189,7 +189,7 @@ final class CSVCursor {
             ? header.repetition() : options.isForColumns ? header.repetition(among: options.columns) : nil
         if let problem {
             let place = options.names == nil ? position(of: problem.column) : .start
-            throw StreamError(.duplicateKey, problem.words, position: place)
+            throw StreamError(.duplicateKey, problem.message, position: place)
         }
         for name in options.fieldTypes.keys.sorted() { _ = try header.requiredIndex(of: name) }
         let chosen = options.columns ?? names
@@ -314,7 +314,7 @@ final class CSVCursor {
             throw StreamError(.invalidText, "expected UTF-8 in a field that is sent")
         }
         let isQuoted = unsafe texts.isQuoted(field, in: record, scanner.batch)
-        guard kind == .member, let shape = unsafe shape, let records = unsafe loan.pointee.records else {
+        guard kind == .member, let shape = unsafe shape, let records = unsafe recordBuffer.pointee.records else {
             let message = try unsafe kind.message(text, isQuoted: isQuoted)
             if options.keepsDigits, kind == .number || kind == .real, case .real(let value) = unsafe message,
                 unsafe !NumberText.hasDigits(of: text.bytes, value)

@@ -40,7 +40,7 @@ public struct CSVHeader: Sendable, Equatable {
 
     /// Returns the first column with the same name as an earlier requested one, and a description of the problem. With
     /// nil, all columns are requested.
-    func repetition(among wanted: [String]? = nil) -> (column: Int, words: String)? {
+    func repetition(among wanted: [String]? = nil) -> (column: Int, message: String)? {
         let wanted = wanted.map { Set($0.compactMap { index(of: $0) }) }
         for (index, name) in names.enumerated() {
             guard let other = self.index(of: name), other != index, wanted?.contains(other) ?? true else { continue }
@@ -87,7 +87,7 @@ extension CSVHeader: SelfTesting {
     private static func testComparesNamesByBytes() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         let header = CSVHeader([decomposed, composed])
-        expectNil(header.repetition()?.words, "what is wrong")
+        expectNil(header.repetition()?.message, "what is wrong")
         expectEqual(header.index(of: composed), 1, "the one")
         expectEqual(header.index(of: decomposed), 0, "the other")
         expectFalse(header == CSVHeader([composed, decomposed]), "equal to those in another order")

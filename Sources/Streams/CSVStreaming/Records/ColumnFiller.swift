@@ -82,14 +82,14 @@ struct ColumnFiller {
     /// needed.
     func fill(
         _ columns: UnsafeMutableBufferPointer<CSVCursor.Column>,
-        _ loan: UnsafeMutableBufferPointer<RowLoan.Column>, behind doneCount: Int
+        _ destinations: UnsafeMutableBufferPointer<RowRecordBuffer.Column>, behind doneCount: Int
     ) -> Bool {
         for index in columns.indices {
-            guard let buffer = unsafe loan[index].buffer else { continue }
+            guard let buffer = unsafe destinations[index].buffer else { continue }
             let run = unsafe ColumnRun(buffer, row: doneCount)
             let fields = unsafe fields(columns[index].field)
             let isStored =
-                switch unsafe loan[index].kind {
+                switch unsafe destinations[index].kind {
                 case .integer: unsafe fillIntegers(fields, index, run)
                 case .real: unsafe fillReals(fields, index, run)
                 case .columnString: unsafe fillStrings(fields, index, run)
@@ -98,7 +98,7 @@ struct ColumnFiller {
                 }
             guard isStored else {
                 for stored in 0...index {
-                    guard let buffer = unsafe loan[stored].buffer else { continue }
+                    guard let buffer = unsafe destinations[stored].buffer else { continue }
                     unsafe ColumnRun(buffer, row: doneCount).takeBack(count)
                 }
                 return false
@@ -151,10 +151,10 @@ struct ColumnFiller {
     }
 
     private func fillStrings(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
-        let room = unsafe byteCount + Self.loadedByteCount
+        let reserved = unsafe byteCount + Self.loadedByteCount
         var index = 0
         while true {
-            index = unsafe storeShortStrings(fields, from: index, run, run.textEnd(reserving: room))
+            index = unsafe storeShortStrings(fields, from: index, run, run.textEnd(reserving: reserved))
             guard unsafe index < count else { return true }
             let (start, end) = unsafe fields[index]
             guard unsafe storeOther(.columnString, column, index, end == start, run) else { return false }
@@ -168,12 +168,12 @@ struct ColumnFiller {
     /// them.
     @inline(never)
     private func storeShortStrings(
-        _ fields: Fields, from first: Int, _ run: ColumnRun, _ room: UnsafeMutableRawPointer
+        _ fields: Fields, from first: Int, _ run: ColumnRun, _ textEnd: UnsafeMutableRawPointer
     ) -> Int {
         let before = unsafe run.textCount
         // Offsets count from the beginning of the column's text, which is `before` bytes before the new text.
         var (index, textCount) = (first, before)
-        let text = unsafe room - before
+        let text = unsafe textEnd - before
         while unsafe index < count {
             let (start, end) = unsafe fields[index]
             let (source, length) = unsafe (batch.bytes + start, end &- start)

@@ -32,13 +32,13 @@ extension HeaderNamesTests: SelfTesting {
         ]
     }
 
-    /// Returns the error of a text, in words, or the number of records; the same for all entry points.
+    /// Returns the error of a text, or the number of records; the same for all entry points.
     private static func outcome(
         _ text: String, _ options: CSVReaderOptions = CSVReaderOptions(),
         _ builderOptions: BuilderOptions = BuilderOptions()
     ) -> String {
         let bytes = Array(text.utf8)
-        func words(_ body: () throws -> Int) -> String { do { return "\(try body())" } catch { return "\(error)" } }
+        func result(_ body: () throws -> Int) -> String { do { return "\(try body())" } catch { return "\(error)" } }
         func pushed(_ pieces: [Range<Int>]) throws -> Int {
             var reader = CSVReader(sink: try ObjectBuilder<[Stop]>(options: builderOptions), options: options)
             for piece in pieces { try reader.feed(Array(bytes[piece])) }
@@ -52,17 +52,19 @@ extension HeaderNamesTests: SelfTesting {
         }
         var plain = options
         plain.usesMessages = true
-        let whole = words {
+        let whole = result {
             try CSV(reader: options).decode([Stop].self, from: bytes, options: builderOptions).count
         }
         let others = [
-            words { try CSV(reader: plain).decode([Stop].self, from: bytes, options: builderOptions).count },
-            words { try CSV(reader: options).decode([Stop?].self, from: bytes, options: builderOptions).count },
-            words { try pushed(bytes.indices.map { $0..<$0 + 1 }) }, words(streamed),
+            result { try CSV(reader: plain).decode([Stop].self, from: bytes, options: builderOptions).count },
+            result { try CSV(reader: options).decode([Stop?].self, from: bytes, options: builderOptions).count },
+            result { try pushed(bytes.indices.map { $0..<$0 + 1 }) }, result(streamed),
         ]
         for other in others { expectEqual(other, whole, text) }
-        for split in bytes.indices { expectEqual(words { try pushed([0..<split, split..<bytes.count]) }, whole, text) }
-        let object = words {
+        for split in bytes.indices {
+            expectEqual(result { try pushed([0..<split, split..<bytes.count]) }, whole, text)
+        }
+        let object = result {
             try CSV(reader: options).decode([StopObject].self, from: bytes, options: builderOptions).count
         }
         expectEqual(object.replacing("StopObject", with: "Stop"), whole, "objects of \(text)")

@@ -35,13 +35,13 @@ struct RowFiller {
     @inline(__always)  // PERF: CSV/typed; once a record.
     func fill(
         _ record: Int, _ base: Int, _ columns: UnsafeMutableBufferPointer<CSVCursor.Column>,
-        _ loan: UnsafeMutableBufferPointer<RowLoan.Column>
+        _ destinations: UnsafeMutableBufferPointer<RowRecordBuffer.Column>
     ) -> (index: Int, seen: UInt64) {
         var seen: UInt64 = 0
         // SAFETY: the record buffer has a column for each of the cursor's. The record contains a field for each of
         // them, because its number of fields was compared. A kind determines the type of the memory. Words are loaded
         // only within the available bytes.
-        guard var column = loan.baseAddress else { return (0, 0) }
+        guard var column = destinations.baseAddress else { return (0, 0) }
         let (first, count) = unsafe (Int(batch.records[record].first), columns.count)
         let ends = unsafe batch.ends + first
         var start = unsafe Int(batch.records[record].start)
@@ -70,7 +70,8 @@ struct RowFiller {
 
     @inline(__always)  // PERF: CSV/typed; once a field.
     private func storeShort(
-        _ kind: FastKind, _ text: UnsafeRawPointer, _ count: Int, _ column: UnsafeMutablePointer<RowLoan.Column>,
+        _ kind: FastKind, _ text: UnsafeRawPointer, _ count: Int,
+        _ column: UnsafeMutablePointer<RowRecordBuffer.Column>,
         _ place: UnsafeMutableRawPointer
     ) -> Bool {
         switch kind {
@@ -112,7 +113,7 @@ struct RowFiller {
     /// Stores a field with its message; returns false if messages are needed.
     @inline(never)
     private func storeOther(
-        _ index: Int, _ column: UnsafeMutablePointer<RowLoan.Column>, _ place: UnsafeMutableRawPointer
+        _ index: Int, _ column: UnsafeMutablePointer<RowRecordBuffer.Column>, _ place: UnsafeMutableRawPointer
     ) -> Bool {
         let message = unsafe cursor._withUnsafeGuaranteedRef { unsafe $0.storedMessage(of: index, in: $0.record) }
         guard let message = unsafe message else { return false }
@@ -148,7 +149,8 @@ struct RowFiller {
 
     /// Stores the value that the member's type reads from a message.
     private func storeByType(
-        _ message: ScalarMessage, _ column: UnsafeMutablePointer<RowLoan.Column>, _ place: UnsafeMutableRawPointer
+        _ message: ScalarMessage, _ column: UnsafeMutablePointer<RowRecordBuffer.Column>,
+        _ place: UnsafeMutableRawPointer
     ) -> Bool {
         // SAFETY: see fill.
         guard let shape = unsafe column.pointee.shape else { return false }

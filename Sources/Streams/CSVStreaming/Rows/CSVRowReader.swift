@@ -34,7 +34,7 @@ public struct CSVRowReader: ~Copyable {
     public mutating func feed(
         _ bytes: RawSpan, _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        try cursor.lendRows(of: bytes, body)
+        try cursor.passRows(of: bytes, body)
     }
 
     /// Reads the next chunk of the input, such as an array of bytes or a string, and passes the records that it
@@ -51,7 +51,7 @@ public struct CSVRowReader: ~Copyable {
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
     public mutating func finish(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
-        try cursor.lendLastRow(body)
+        try cursor.passLastRow(body)
     }
 
     /// The names of the columns after the header was read; nil before, and if records have no names.
@@ -67,14 +67,14 @@ public struct CSVRowReader: ~Copyable {
 extension CSVCursor {
     /// Passes the records that a chunk completes to a closure.
     @usableFromInline
-    func lendRows(
+    func passRows(
         of bytes: RawSpan, _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
         try checkGoesOn()
         // SAFETY: the scanner uses the chunk only within the closure.
         try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
             unsafe scanner.beginChunk(buffer)
-            while try next() { try lendBatch(body) }
+            while try next() { try passBatch(body) }
             scanner.endChunk()
         }
     }
@@ -99,14 +99,14 @@ extension CSVCursor {
 
     /// Passes on the record that the end of the input completes.
     @usableFromInline
-    func lendLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
+    func passLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try checkGoesOn()
-        if try finish() { try lendBatch(body) }
+        if try finish() { try passBatch(body) }
         endInput()
     }
 
     /// Passes on the current record and the following ones of its batch.
-    private func lendBatch(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
+    private func passBatch(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         let batch = unsafe scanner.batch
         let (last, width) = (count - 1, width)
         while true {

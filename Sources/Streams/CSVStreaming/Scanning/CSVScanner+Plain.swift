@@ -63,13 +63,13 @@ extension CSVScanner {
         guard index < 3, byte == mark[index] else {
             state = index == 0 ? .record : .bare
             field = record
-            if index == 0 { forgetPart() }
+            if index == 0 { discardPart() }
             return
         }
         offset += 1
         guard index == 2 else { return }
         state = .record
-        forgetPart()
+        discardPart()
         // The byte order mark does not count in the column.
         chunkPlace.lineOffset = inputOffset
     }
@@ -163,8 +163,8 @@ extension CSVScanner {
     private func checkField() throws(StreamError) {
         guard inputOffset - field.offset >= fieldLimit else { return try checkRecord() }
         let isQuoted = state != .bare
-        let words = "more than \(fieldLimit) bytes in a field" + (isQuoted ? "; is the closing quote missing?" : "")
-        throw fail(.limitExceeded, words, field)
+        let message = "more than \(fieldLimit) bytes in a field" + (isQuoted ? "; is the closing quote missing?" : "")
+        throw fail(.limitExceeded, message, field)
     }
 
     /// Throws if the record already has the maximum number of bytes.

@@ -182,7 +182,7 @@ final class CSVScanner {
     /// The number of bytes of the chunk after the found records.
     var restCount: Int { chunkCount - offset }
 
-    // MARK: What is found
+    // MARK: Records and fields
 
     /// Notes the end of the current field.
     func endField() {
@@ -202,7 +202,7 @@ final class CSVScanner {
     }
 
     /// Discards kept bytes that turned out not to be part of a record.
-    func forgetPart() {
+    func discardPart() {
         pending = []
         isCut = false
     }

@@ -133,7 +133,7 @@ struct CSVPiece: Sendable {
         }
     }
 
-    // MARK: What is made of it
+    // MARK: Results
 
     /// Returns the values of the records.
     func values<Value: StreamValue & Sendable>(
@@ -180,9 +180,9 @@ struct CSVPiece: Sendable {
         var values: [Value] = []
         let cursor = makeCursor()
         try forEachChunk { (chunk) throws(StreamError) in
-            try cursor.lendRows(of: chunk) { (row) throws(StreamError) in values.append(try transform(row)) }
+            try cursor.passRows(of: chunk) { (row) throws(StreamError) in values.append(try transform(row)) }
         }
-        try cursor.lendLastRow { (row) throws(StreamError) in values.append(try transform(row)) }
+        try cursor.passLastRow { (row) throws(StreamError) in values.append(try transform(row)) }
         return output(values, cursor)
     }
 

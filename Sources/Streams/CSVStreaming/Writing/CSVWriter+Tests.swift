@@ -90,15 +90,15 @@ extension CSVWriterTests: SelfTesting {
 
     /// Numbers that would be read back as strings, because only unquoted fields are numbers and Booleans.
     private static func testRefusesNumbersThatNeedQuotes() throws {
-        let words = "the value needs quotes, in which it would be a string"
+        let message = "the value needs quotes, in which it would be a string"
         let minus = CSVWriterOptions(dialect: CSVDialect(delimiter: 0x2D), lineEnd: .lf)
-        expectEqual(error(#"[ { key "a" integer -5 key "b" null } ]"#, minus), "unrepresentable $[0].a: \(words)", "")
-        expectEqual(error("[ [ integer 5 real 1e-7 ] ]", minus), "unrepresentable $[0][1]: \(words)", "a real")
-        expectEqual(error("[ [ number -1 ] ]", minus), "unrepresentable $[0][0]: \(words)", "a number")
+        expectEqual(error(#"[ { key "a" integer -5 key "b" null } ]"#, minus), "unrepresentable $[0].a: \(message)", "")
+        expectEqual(error("[ [ integer 5 real 1e-7 ] ]", minus), "unrepresentable $[0][1]: \(message)", "a real")
+        expectEqual(error("[ [ number -1 ] ]", minus), "unrepresentable $[0][0]: \(message)", "a number")
         let letter = CSVWriterOptions(dialect: CSVDialect(quote: 0x65), lineEnd: .lf)
-        expectEqual(error("[ [ true ] ]", letter), "unrepresentable $[0][0]: \(words)", "a Boolean")
+        expectEqual(error("[ [ true ] ]", letter), "unrepresentable $[0][0]: \(message)", "a Boolean")
         let comment = CSVWriterOptions(dialect: CSVDialect(comment: 0x2D), lineEnd: .lf)
-        expectEqual(error("[ [ integer -5 ] ]", comment), "unrepresentable $[0][0]: \(words)", "a comment")
+        expectEqual(error("[ [ integer -5 ] ]", comment), "unrepresentable $[0][0]: \(message)", "a comment")
         expectEqual(try text("[ [ integer 5 integer -5 ] ]", comment), "5,-5\n", "no comment")
         expectEqual(
             try text(#"[ [ integer 5 string "-5" date 0.0 ] ]"#, minus), "5-\"-5\"-\"2001-01-01T00:00:00Z\"\n",

@@ -111,7 +111,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     /// Discards the written text so that the next text can reuse the writer's memory.
     public mutating func reset() {
         output.removeAll()
-        forgetRecord()
+        discardRecord()
         columns = Columns()
         (state, isInArray, recordCount, hasHeader) = (.root, false, 0, false)
     }
@@ -196,7 +196,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
 
     /// Discards the open record; earlier records remain written.
     public mutating func cancel(with error: StreamError) {
-        forgetRecord()
+        discardRecord()
         state = .ended
     }
 
@@ -236,8 +236,8 @@ public struct CSVWriter: PlistSink, ~Copyable {
         }
         guard columns.isOpen else {
             if options.unknownMembers == .ignore { return -1 }
-            let words = "the member is no column of the records before; CSVWriterOptions.columns has all"
-            throw located(StreamError(.unknownMember, words), name)
+            let message = "the member is no column of the records before; CSVWriterOptions.columns has all"
+            throw located(StreamError(.unknownMember, message), name)
         }
         guard String(validating: key) != nil else { throw StreamError(.invalidText, "the name is not valid UTF-8") }
         _ = columns.add(name)
@@ -307,11 +307,11 @@ public struct CSVWriter: PlistSink, ~Copyable {
         if recordCount == 0 { try writeHeader() }
         try writeRecord(columns.count)
         recordCount += 1
-        forgetRecord()
+        discardRecord()
         state = isInArray ? .array : .root
     }
 
-    private mutating func forgetRecord() {
+    private mutating func discardRecord() {
         line.removeAll()
         ends.removeAll(keepingCapacity: true)
         places.removeAll(keepingCapacity: true)

@@ -21,7 +21,7 @@ enum SpareDecodingTests {
     }
 
     /// Keeps the container and the decoder of its initializer.
-    struct Keeper: Decodable {
+    struct DecoderHolder: Decodable {
         enum Key: String, CodingKey { case id, fullName }
         let container: KeyedDecodingContainer<Key>
         let decoder: any Decoder
@@ -46,7 +46,7 @@ enum SpareDecodingTests {
         }
     }
 
-    final class Witness: Sendable {}
+    final class LifetimeProbe: Sendable {}
 }
 
 extension SpareDecodingTests: SelfTesting {
@@ -107,32 +107,32 @@ extension SpareDecodingTests: SelfTesting {
     }
 
     private static func testRetainedDecodersStayValid() throws {
-        var kept: [Keeper] = []
+        var kept: [DecoderHolder] = []
         for number in 0..<60 {
             let text = #"{"id":\#(number),"fullName":"a name with the number \#(number)"}"#
-            let keeper = try JSONStreamDecoder().decode(Keeper.self, from: text)
-            if number % 3 == 0 { kept.append(keeper) }
-            expectEqual(keeper.id, number, "the number")
+            let holder = try JSONStreamDecoder().decode(DecoderHolder.self, from: text)
+            if number % 3 == 0 { kept.append(holder) }
+            expectEqual(holder.id, number, "the number")
         }
-        for (index, keeper) in kept.enumerated() {
-            expectEqual(keeper.id, 3 * index, "the number of one that is kept")
-            expectEqual(keeper.name, "a name with the number \(3 * index)", "its name")
-            expectEqual(try Item(from: keeper.decoder).id, 3 * index, "its decoder")
+        for (index, holder) in kept.enumerated() {
+            expectEqual(holder.id, 3 * index, "the number of one that is kept")
+            expectEqual(holder.name, "a name with the number \(3 * index)", "its name")
+            expectEqual(try Item(from: holder.decoder).id, 3 * index, "its decoder")
         }
     }
 
     private static func testReleasesUserInfo() throws {
-        guard let key = CodingUserInfoKey(rawValue: "witness") else { return fail("got no key") }
-        weak var witness: Witness?
+        guard let key = CodingUserInfoKey(rawValue: "probe") else { return fail("got no key") }
+        weak var probe: LifetimeProbe?
         for _ in 0..<3 {
-            let one = Witness()
-            witness = one
+            let one = LifetimeProbe()
+            probe = one
             var decoder = JSONStreamDecoder()
             decoder.userInfo = [key: one]
             decoder.dateDecodingStrategy = .custom { _ in withExtendedLifetime(one) { Date() } }
             expectEqual(try decoder.decode(Item.self, from: #"{"id":3}"#).id, 3, "value")
         }
-        expectNil(witness, "what a decoder was told")
+        expectNil(probe, "what a decoder was told")
     }
 
     private static func testDecodesDuringAnotherDecoding() throws {

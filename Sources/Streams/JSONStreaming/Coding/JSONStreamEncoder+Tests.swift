@@ -87,7 +87,7 @@ extension JSONStreamEncoder: SelfTesting {
         expectEqual(writer.text, "[1.0]", "by a writer of one's own")
     }
 
-    // MARK: Beside Foundation
+    // MARK: Comparison with Foundation
 
     private static func expectSameText(_ value: any Encodable, _ message: String, line: UInt = #line) throws {
         let encoder = JSONEncoder()
@@ -145,7 +145,7 @@ extension JSONStreamEncoder: SelfTesting {
         }
     }
 
-    private struct Forgiving: Encodable {
+    private struct IgnoresErrors: Encodable {
         var depth: Int
 
         func encode(to encoder: any Encoder) throws {
@@ -179,10 +179,10 @@ extension JSONStreamEncoder: SelfTesting {
 
     private static func testDiscardsFailedValues() throws {
         // Foundation's encoder traps in the next container if a container was open when a value failed.
-        try expectSameText(Forgiving(depth: 0), "a value that forgives errors")
-        try expectSameText([Forgiving(depth: 0)], "the same in an array")
+        try expectSameText(IgnoresErrors(depth: 0), "a value that ignores errors")
+        try expectSameText([IgnoresErrors(depth: 0)], "the same in an array")
         for depth in 0...4 {
-            let text = try JSONStreamEncoder().encodeToString([Forgiving(depth: depth)])
+            let text = try JSONStreamEncoder().encodeToString([IgnoresErrors(depth: depth)])
             expectEqual(text, #"[{"b":1,"c":{"x":2},"list":["another","another"],"nested":2}]"#, "at depth \(depth)")
         }
     }

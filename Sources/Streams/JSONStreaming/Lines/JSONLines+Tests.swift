@@ -35,13 +35,13 @@ enum JSONLinesTests {
 
     /// Returns the numbers of the events, and the error after them.
     static func outcome<Events: AsyncSequence>(_ events: Events) async -> String where Events.Element == Event {
-        var words: [String] = []
+        var results: [String] = []
         do {
-            for try await event in events { words.append("\(event.id)\(event.name ?? "")") }
+            for try await event in events { results.append("\(event.id)\(event.name ?? "")") }
         } catch {
-            words.append("! \(error)")
+            results.append("! \(error)")
         }
-        return words.joined(separator: " ")
+        return results.joined(separator: " ")
     }
 
     static func pieces(_ text: String, _ size: Int) -> [[UInt8]] {
@@ -193,16 +193,16 @@ extension JSONLinesTests: SelfTesting {
         let task = Task { () -> (Box<Lines>, String) in
             while !Task.isCancelled { await Task.yield() }
             var box = box
-            var words = ""
-            do { words = try await box.lines.next().map { "\($0.id)" } ?? "nil" } catch {
-                words = error is CancellationError ? "cancelled" : "\(error)"
+            var value = ""
+            do { value = try await box.lines.next().map { "\($0.id)" } ?? "nil" } catch {
+                value = error is CancellationError ? "cancelled" : "\(error)"
             }
-            return (box, words)
+            return (box, value)
         }
         task.cancel()
-        let (result, words) = await task.value
+        let (result, value) = await task.value
         lines = result.lines
-        return words
+        return value
     }
 
     private static func testEndsAfterCancellation() async throws {
@@ -271,17 +271,17 @@ extension JSONLinesTests: SelfTesting {
         continuation.yield(Array("{\"id\":1}\n{\"id\":2}\n".utf8))
         let (started, start) = AsyncStream.makeStream(of: Int.self)
         let task = Task { () -> String in
-            var words: [String] = []
+            var results: [String] = []
             do {
                 for try await event in JSONLines().records(of: Event.self, in: stream) {
-                    words.append("\(event.id)")
+                    results.append("\(event.id)")
                     if event.id == 2 { start.yield(2) }
                 }
-                words.append("the end")
+                results.append("the end")
             } catch {
-                words.append(error is CancellationError ? "cancelled" : "\(error)")
+                results.append(error is CancellationError ? "cancelled" : "\(error)")
             }
-            return words.joined(separator: " ")
+            return results.joined(separator: " ")
         }
         for await _ in started { break }
         // The stream of chunks ends without an error when its task is cancelled.

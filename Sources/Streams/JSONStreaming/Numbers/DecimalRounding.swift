@@ -180,8 +180,9 @@ extension DecimalRounding: SelfTesting {
             let general = nearest(mantissa: mantissa, exponent: -fractionCount)
             if decimal != general { expectEqual(decimal, general, "\(mantissa)e-\(fractionCount)") }
             if mantissa >= 1_000_000_000_000_000 {
-                let room = UInt32(mantissa.leadingZeroBitCount)
-                for shift in (room > 3 ? room - 3 : 0)...room where mantissa << shift >= 1_000_000_000_000_000_000 {
+                let zeroBitCount = UInt32(mantissa.leadingZeroBitCount)
+                for shift in (zeroBitCount > 3 ? zeroBitCount - 3 : 0)...zeroBitCount
+                where mantissa << shift >= 1_000_000_000_000_000_000 {
                     let product = product(mantissa << shift, fractionCount: fractionCount, powers: .table)
                     guard isCertain(product) else { continue }
                     let value = nearest(

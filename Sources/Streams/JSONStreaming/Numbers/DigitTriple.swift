@@ -83,7 +83,7 @@ extension DigitTriple: SelfTesting {
         var largest: UInt64 = 9_999_999_999_999_999
         for half in [0x2C, 0x2C39, 0x2C_3939, 0x2C39_3939] as [UInt32] {
             let triple = DigitTriple(half)
-            expectEqual(largest.leadingZeroBitCount - Int(triple.shift) < 2, true, "room above \(largest)")
+            expectEqual(largest.leadingZeroBitCount - Int(triple.shift) < 2, true, "zero bits above \(largest)")
             expectGreaterThanOrEqual(largest.leadingZeroBitCount, Int(triple.shift), "bits above \(largest)")
             let smallest = (largest / 10 + 1) << UInt64(triple.shift)
             expectGreaterThanOrEqual(smallest, 1_000_000_000_000_000_000)

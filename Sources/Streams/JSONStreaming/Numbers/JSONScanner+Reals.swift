@@ -171,7 +171,7 @@ extension JSONScannerRealsTests: SelfTesting {
     }
 
     /// Refuses one of its messages, by their count.
-    private struct Refuser: PlistSink {
+    private struct RefusingSink: PlistSink {
         var count: Int
         private mutating func take() throws(StreamError) {
             count -= 1
@@ -200,7 +200,7 @@ extension JSONScannerRealsTests: SelfTesting {
             let errors = [false, true].map { isPlain in
                 var options = JSONReaderOptions()
                 options.usesPlainScan = isPlain
-                var reader = JSONReader(sink: Refuser(count: count), options: options)
+                var reader = JSONReader(sink: RefusingSink(count: count), options: options)
                 // SAFETY: the span does not leave the closure.
                 return expectThrows(StreamError.self, "message \(count)") {
                     try unsafe bytes.withUnsafeBytes { try reader.feed(unsafe $0.bytes) }

@@ -174,7 +174,7 @@ extension JSONReaderErrorTests: SelfTesting {
     }
 
     private static func testNotifiesSinksOfErrors() throws {
-        struct Notices: PartialSink {
+        struct ErrorRecorder: PartialSink {
             var trace = EventTrace()
             var errors: [String] = []
             mutating func cancel(with error: StreamError) { errors.append("\(error.kind)") }
@@ -183,10 +183,10 @@ extension JSONReaderErrorTests: SelfTesting {
         }
         let rows = [("[1", ["unexpectedEnd"]), ("[x", ["invalidSyntax"]), ("[]", ["stopRequested"]), ("{}", [])]
         for (text, errors) in rows {
-            var whole = UniqueKeys(Notices())
+            var whole = UniqueKeys(ErrorRecorder())
             try? whole.readJSON(text)
             expectEqual(whole.target.errors, errors, text)
-            var reader = JSONReader(sink: Notices())
+            var reader = JSONReader(sink: ErrorRecorder())
             do {
                 for byte in text.utf8 { try reader.feed([byte]) }
                 try reader.finish()
@@ -196,7 +196,7 @@ extension JSONReaderErrorTests: SelfTesting {
             try? reader.finish()
             if !errors.isEmpty { expectEqual(reader.sink.errors, errors, "\(text), in pieces") }
         }
-        var notices = Notices()
+        var notices = ErrorRecorder()
         try? notices.readJSON(.descriptor(-1))
         expectEqual(notices.errors, ["cannotRead"], "a file that cannot be read")
         try? notices.readJSON(.file("/nonexistent/file"))
@@ -208,8 +208,8 @@ extension JSONReaderErrorTests: SelfTesting {
             ("a bound value", { (sink) throws(StreamError) in try sink.write([1]) }),
             ("an encodable value", { (sink) throws(StreamError) in try sink.write(encodable: [1]) }),
             ("any value", { (sink) throws(StreamError) in try sink.write(any: [1] as [Any]) }),
-        ] as [(String, (inout Notices) throws(StreamError) -> Void)] {
-            var notices = Notices()
+        ] as [(String, (inout ErrorRecorder) throws(StreamError) -> Void)] {
+            var notices = ErrorRecorder()
             try? send(&notices)
             expectEqual(notices.errors.first, "stopRequested", name)
         }

@@ -56,7 +56,7 @@ extension JSONScanner {
                 outcome([text], options: options, endsWithLast: true), whole, "\(message), as the last", line: line)
             var plain = options
             plain.usesPlainScan = true
-            expectEqual(outcome([text], options: plain), whole, "\(message), by the plain machine", line: line)
+            expectEqual(outcome([text], options: plain), whole, "\(message), by the plain parser", line: line)
             expectEqual(
                 outcome(text.map { [$0] }, options: options), whole, "\(message), byte by byte", line: line)
             for split in text.indices.prefix(300) {

@@ -272,12 +272,12 @@ extension JSONScanner {
         guard nesting.depth < options.limits.depth else { return run.stop(.value) }
         run.sendsArrays = true
         // PERF: JSONTyped/coordinates; as for records.
-        if nesting.depth > 0, let port = try unsafe sink.beginLoan(of: .arrays) {
+        if nesting.depth > 0, let port = try unsafe sink.beginRecordBuffer(of: .arrays) {
             let end = unsafe RecordScan.scanArrays(
                 bytes, from: run.offset, into: port, limit: options.limits.stringByteCount,
                 depth: options.limits.depth &- nesting.depth, isFirst: !run.hasStored)
             run.hasStored = true
-            try sink.endLoan()
+            try sink.endRecordBuffer()
             if end > run.offset {
                 run.offset = end
                 run.isAfterValue = true
@@ -307,7 +307,7 @@ extension JSONScanner {
             depth: options.limits.depth &- nesting.depth &- 1, isFirst: !run.hasStored)
         run.hasStored = true
         run.token = end.offset &- 1
-        try sink.endLoan()
+        try sink.endRecordBuffer()
         run.offset = end.offset
         if end.isOpen {
             run.isInDictionary = true

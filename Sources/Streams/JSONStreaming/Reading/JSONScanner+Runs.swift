@@ -44,7 +44,7 @@ extension JSONScanner {
                             break scan
                         }
                         // PERF: JSONRecords; records of plain members are stored directly in the memory of the sink.
-                        if let port = try unsafe sink.beginLoan(of: .records) {
+                        if let port = try unsafe sink.beginRecordBuffer(of: .records) {
                             guard try unsafe storeRecords(bytes, &run, port, to: &sink) else { break scan }
                         } else {
                             try beginDictionary(&run, to: &sink)

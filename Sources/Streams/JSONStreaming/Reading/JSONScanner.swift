@@ -258,7 +258,7 @@ extension JSONScanner: SelfTesting {
     private struct Refusal: Error {}
 
     /// A sink that refuses strings, and the key `no`.
-    private struct Refuser: PlistSink {
+    private struct RefusingSink: PlistSink {
         var trace = EventTrace()
         mutating func beginArray() throws(StreamError) { try trace.beginArray() }
         mutating func endArray() throws(StreamError) { throw StreamError.stopRequest() }
@@ -296,7 +296,7 @@ extension JSONScanner: SelfTesting {
             for padding in [0, 100] {
                 let bytes = Array(text.utf8) + [UInt8](repeating: 0x0A, count: padding)
                 for size in [1, 2, 3, 1000] {
-                    var reader = JSONReader(sink: Refuser())
+                    var reader = JSONReader(sink: RefusingSink())
                     let error = expectThrows(StreamError.self, text) {
                         for start in stride(from: 0, to: bytes.count, by: size) {
                             // SAFETY: the span does not leave the closure.

@@ -131,7 +131,7 @@ struct MemberHints: Sendable {
             }
         }
         if hints.count >= Self.capacity || hints.isEmpty {
-            forgetAll()
+            removeAllHints()
             return 0
         }
         number = hints.count
@@ -157,7 +157,7 @@ struct MemberHints: Sendable {
         return number
     }
 
-    private mutating func forgetAll() {
+    private mutating func removeAllHints() {
         hints.removeAll(keepingCapacity: true)
         words.removeAll(keepingCapacity: true)
         hints.append(Hint())
@@ -170,7 +170,7 @@ struct MemberHints: Sendable {
         let isOften = offset &- windowStart < missCount &* missDistance && windowStart > 0
         (missCount, windowStart, windowMissCount) = (0, offset, 64)
         guard isOften else { return false }
-        forgetAll()
+        removeAllHints()
         learningStart = offset &+ pause
         windowStart = learningStart
         pause = min(2 &* pause, 1 << 24)
@@ -309,7 +309,7 @@ extension MemberHints: SelfTesting {
             var hints = MemberHints()
             expectEqual(
                 hints.learn(bytes, from: 0, name: 2, to: 8, after: -1, in: 0, expected: 0, chunkOffset: 0), 0,
-                "no room yet")
+                "no capacity yet")
             let first = hints.learn(bytes, from: 0, name: 2, to: 8, after: -1, in: 0, expected: 0, chunkOffset: 0)
             let second = hints.learn(
                 bytes, from: 9, name: 11, to: 45, after: first, in: 0, expected: 0, chunkOffset: 0)

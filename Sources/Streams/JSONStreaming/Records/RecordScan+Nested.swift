@@ -56,7 +56,7 @@ extension RecordScan {
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
         guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
-            unsafe inner.pointee.lend(shape, at: address, room: 1) > 0
+            unsafe inner.pointee.provide(shape, at: address, capacity: 1) > 0
         else { return -1 }
         let end = unsafe scan(bytes, from: start, into: inner, isInArray: false)
         guard end.isOpen else { return end.offset }
@@ -81,8 +81,8 @@ extension RecordScan {
         }
         let last = unsafe inner.pointee.last
         let memory = unsafe RecordState.elementMemory(inner)
-        let room = unsafe element.pointee.room
-        guard room > 0 else { return -1 }
+        let capacity = unsafe element.pointee.capacity
+        guard capacity > 0 else { return -1 }
         let stride = unsafe element.pointee.stride
         // Elements are first completed in this memory, then moved to the array together, which most arrays do only
         // once.
@@ -100,7 +100,7 @@ extension RecordScan {
             case .integer:
                 offset = unsafe storeInteger(bytes, from: offset, element, to: place, inner)
             case .real:
-                let reals = unsafe storeReals(bytes, from: offset, last, to: place, room &- count)
+                let reals = unsafe storeReals(bytes, from: offset, last, to: place, capacity &- count)
                 if reals.count > 0 {
                     (storedCount, offset) = reals
                 } else {
@@ -110,7 +110,7 @@ extension RecordScan {
                 offset = unsafe storeString(bytes, from: offset, element, to: place, inner)
             case .none where unsafe element.pointee.kind == .object:
                 (storedCount, offset) = unsafe storeObjects(
-                    bytes, from: offset, element, to: place, room &- count, inner)
+                    bytes, from: offset, element, to: place, capacity &- count, inner)
             default:
                 offset = unsafe storeValue(bytes, from: offset, element, to: place, inner)
             }
@@ -123,7 +123,7 @@ extension RecordScan {
             }
             let byte = bytes.uncheckedByte(offset)
             if byte == UInt8(ascii: ",") {
-                if count == room {
+                if count == capacity {
                     unsafe element.pointee.move(memory, count, to: address, isMade: isMade)
                     (count, isMade) = (0, true)
                 }
@@ -164,7 +164,7 @@ extension RecordScan {
     /// Stores zero or more consecutive short reals, up to the capacity of the memory.
     @inline(never)  // PERF: JSONTyped/coordinates; a loop with registers of its own.
     private static func storeReals(
-        _ bytes: RawSpan, from start: Int, _ last: Int, to address: UnsafeMutableRawPointer, _ room: Int
+        _ bytes: RawSpan, from start: Int, _ last: Int, to address: UnsafeMutableRawPointer, _ capacity: Int
     ) -> (count: Int, offset: Int) {
         let powers = SmallPowers.table
         var count = 0
@@ -183,7 +183,7 @@ extension RecordScan {
             unsafe address.storeBytes(of: number.value, toByteOffset: count &<< 3, as: Double.self)
             count &+= 1
             end = number.end
-            guard count < room, end <= last, follower == UInt8(ascii: ",") else { break }
+            guard count < capacity, end <= last, follower == UInt8(ascii: ",") else { break }
             offset = end &+ 1
         }
         return (count, end)
@@ -192,11 +192,11 @@ extension RecordScan {
     /// Stores one or more consecutive objects, up to the capacity of the memory.
     private static func storeObjects(
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
-        _ room: Int, _ state: UnsafeMutablePointer<RecordState>
+        _ capacity: Int, _ state: UnsafeMutablePointer<RecordState>
     ) -> (count: Int, offset: Int) {
         guard bytes.uncheckedByte(start) == UInt8(ascii: "{"),
             let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
-            unsafe inner.pointee.lend(shape, at: address, room: room) > 0
+            unsafe inner.pointee.provide(shape, at: address, capacity: capacity) > 0
         else { return (0, -1) }
         let end = unsafe scan(bytes, from: start, into: inner, isInArray: true)
         if !end.isOpen { return unsafe (inner.pointee.doneCount, end.offset) }
@@ -214,7 +214,7 @@ extension RecordScan {
             let element = unsafe shape.pointee.element
         else { return -1 }
         let (last, limit) = unsafe (inner.pointee.last, state.pointee.limit)
-        guard unsafe element.pointee.room > 0 else { return -1 }
+        guard unsafe element.pointee.capacity > 0 else { return -1 }
         let memory = unsafe RecordState.elementMemory(inner)
         unsafe element.pointee.makeDictionary(address)
         var offset = PlainSkip.endOfGap(bytes, from: start &+ 1)

@@ -26,7 +26,7 @@ extension RecordScan {
         /// The last offset to examine.
         let last: Int
         let complete: UInt64
-        let room: Int
+        let capacity: Int
         let stride: Int
         let isSpaced: Bool
         let isInitialized: Bool
@@ -53,7 +53,7 @@ extension RecordScan {
             let isNested = unsafe state.pointee.level > 0
             unsafe last = unsafe isNested ? state.pointee.last : bytes.byteCount &- JSONScanner.margin
             unsafe complete = unsafe state.pointee.complete
-            unsafe room = unsafe isInArray ? state.pointee.room : min(state.pointee.room, 1)
+            unsafe capacity = unsafe isInArray ? state.pointee.capacity : min(state.pointee.capacity, 1)
             unsafe stride = unsafe state.pointee.stride
             unsafe self.isSpaced = isSpaced
             unsafe isInitialized = unsafe state.pointee.isInitialized
@@ -259,7 +259,7 @@ extension RecordScan {
     @inline(__always)  // PERF: JSONRecords; once a string.
     private static func mask(_ count: Int) -> UInt64 { (1 &<< UInt64(truncatingIfNeeded: count &<< 3)) &- 1 }
 
-    // MARK: What follows
+    // MARK: Delimiters
 
     /// Moves past the comma after a value, or to the closing brace.
     @inline(__always)  // PERF: JSONRecords; once a member.

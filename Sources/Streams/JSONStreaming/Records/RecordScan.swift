@@ -54,14 +54,14 @@ struct RecordScan {
     static func scanArrays(
         _ bytes: RawSpan, from start: Int, into port: RecordPort, limit: Int, depth: Int, isFirst: Bool
     ) -> Int {
-        // SAFETY: as for records: the memory holds `room` values of this type, starting at the base.
+        // SAFETY: as for records: the memory holds `capacity` values of this type, starting at the base.
         let state = unsafe port.records
         unsafe state.pointee.doneCount = 0
         unsafe state.pointee.limit = limit
         unsafe state.pointee.depth = min(state.pointee.depth, depth)
         guard let shape = unsafe state.pointee.arrays else { return start }
         unsafe TokenMasks.prepare(state, isFirst: isFirst)
-        let (room, stride) = unsafe (state.pointee.room, state.pointee.stride)
+        let (capacity, stride) = unsafe (state.pointee.capacity, state.pointee.stride)
         let last = bytes.byteCount &- JSONScanner.margin
         var count = 0
         var offset = start
@@ -73,7 +73,7 @@ struct RecordScan {
             count &+= 1
             resume = offset
             // The next array, if it exists and the memory has capacity for it.
-            guard count < room, offset <= last else { break }
+            guard count < capacity, offset <= last else { break }
             offset = PlainSkip.endOfGap(bytes, from: offset)
             guard offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: ",") else { break }
             offset = PlainSkip.endOfGap(bytes, from: offset &+ 1)
@@ -142,7 +142,7 @@ struct RecordScan {
             unsafe cursor.offset &+= 1
             unsafe cursor.doneCount &+= 1
             // The next record, if it exists, the memory has capacity for it, and a receiver accepts it.
-            var hasNext = unsafe cursor.doneCount < frame.room
+            var hasNext = unsafe cursor.doneCount < frame.capacity
             if unsafe frame.delivers { hasNext = deliver() && hasNext }
             guard hasNext, unsafe findRecord(bytes, frame, &cursor) else {
                 unsafe state.pointee.doneCount = cursor.doneCount

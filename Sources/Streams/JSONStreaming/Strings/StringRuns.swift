@@ -153,9 +153,9 @@ extension StringRuns: SelfTesting {
                         let padded = text + end + String(repeating: "x", count: rest)
                         padded.withUTF8Span { bytes in
                             let found = closingQuote(in: bytes, from: 0)
-                            let words = "\(text.utf8.count) bytes and \(end) before \(rest)"
-                            expectEqual(found, isQuote ? text.utf8.count : notFound, words)
-                            expectEqual(endOfText(in: bytes, from: 0), text.utf8.count, words)
+                            let label = "\(text.utf8.count) bytes and \(end) before \(rest)"
+                            expectEqual(found, isQuote ? text.utf8.count : notFound, label)
+                            expectEqual(endOfText(in: bytes, from: 0), text.utf8.count, label)
                         }
                     }
                 }

@@ -18,7 +18,7 @@ extension JSONWriter {
 
     private mutating func write(_ port: ValuePort) throws(StreamError) -> Bool {
         guard isPlainCompact else { return false }
-        // SAFETY: the lender of the port keeps the value and the information about its type alive.
+        // SAFETY: the owner of the port keeps the value and the information about its type alive.
         let source = unsafe port.value
         try unsafe write(source.pointee.address, source.pointee.form, source, depth: 0)
         return true
@@ -197,7 +197,7 @@ extension JSONWriter {
     private mutating func writeScalar(
         _ address: UnsafeRawPointer, of member: UnsafePointer<MemoryFormMember>, _ source: UnsafePointer<ValueSource>
     ) throws(StreamError) {
-        try unsafe output.reserve(member.pointee.length &+ Self.scalarRoom)
+        try unsafe output.reserve(member.pointee.length &+ Self.maxScalarByteCount)
         let key = unsafe output.end
         let start = unsafe key + storeKey(of: member, at: key)
         let count = unsafe storeScalar(address, member.pointee.fast, at: start)
@@ -227,7 +227,7 @@ extension JSONWriter {
         case .real: try writeReal(unsafe address.load(as: Double.self))
         case .bool: try writeBool(unsafe address.load(as: Bool.self))
         default:
-            try output.reserve(Self.scalarRoom)
+            try output.reserve(Self.maxScalarByteCount)
             // Writes a comma and a value in one step, unless the value is rare or the writer must check its position.
             guard next.isPlainValue else { return try unsafe writeRareScalar(address, fast) }
             let start = unsafe output.end
@@ -240,7 +240,7 @@ extension JSONWriter {
     }
 
     /// The number of bytes that `storeScalar` needs, and that a comma and a key need in addition to its length.
-    private static var scalarRoom: Int { RealText.room + 32 }
+    private static var maxScalarByteCount: Int { RealText.maxByteCount + 32 }
 
     /// Stores a scalar and returns the number of bytes, or 0 if it must be written with a message.
     @inline(__always)

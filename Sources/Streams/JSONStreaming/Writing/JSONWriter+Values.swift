@@ -24,7 +24,7 @@ extension JSONWriter {
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
         if next.isPlainValue {
-            try output.reserve(IntegerText.room &+ 1)
+            try output.reserve(IntegerText.maxByteCount &+ 1)
             let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: memory was reserved for the comma and the number.
             output.advance(by: unsafe commaCount &+ IntegerText.store(value, at: output.end + commaCount))
@@ -36,7 +36,7 @@ extension JSONWriter {
 
     @inline(never)
     private mutating func writeAnyInteger(_ value: Int64) throws(StreamError) {
-        try beginValue(reserving: IntegerText.room)
+        try beginValue(reserving: IntegerText.maxByteCount)
         // SAFETY: memory for it was reserved.
         output.advance(by: unsafe IntegerText.store(value, at: output.end))
         if nesting.depth == 0 { try endRoot() }
@@ -44,7 +44,7 @@ extension JSONWriter {
 
     /// Writes an unsigned integer.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try beginValue(reserving: IntegerText.room)
+        try beginValue(reserving: IntegerText.maxByteCount)
         // SAFETY: memory for it was reserved.
         output.advance(by: unsafe IntegerText.store(value, at: output.end))
         if nesting.depth == 0 { try endRoot() }
@@ -56,7 +56,7 @@ extension JSONWriter {
     ///   specify a replacement.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         if next.isPlainValue, let units {
-            try output.reserve(RealText.room &+ 1)
+            try output.reserve(RealText.maxByteCount &+ 1)
             let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: memory was reserved for the comma and the number.
             let count = unsafe RealText.store(value, units: units, at: output.end + commaCount)
@@ -74,7 +74,7 @@ extension JSONWriter {
     private mutating func writeAnyReal(_ value: Double) throws(StreamError) {
         units = ScaledUnits.table
         guard value.isFinite else { return try writeNonFinite(value) }
-        try beginValue(reserving: RealText.room)
+        try beginValue(reserving: RealText.maxByteCount)
         try RealText.write(value, to: &output)
         if omitsPoints { omitPoint(of: value) }
         if nesting.depth == 0 { try endRoot() }
@@ -117,7 +117,7 @@ extension JSONWriter {
     @inline(__always)  // PERF: JSONWriter/records; once a string.
     mutating func writeText(_ utf8: RawSpan, isChecked: Bool) throws(StreamError) {
         if next.isPlainValue, utf8.byteCount <= StringText.shortByteCount {
-            try output.reserve(StringText.room(for: utf8.byteCount))
+            try output.reserve(StringText.maxByteCount(for: utf8.byteCount))
             let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: memory was reserved for the comma and the string.
             let count = unsafe StringText.store(utf8, isChecked: isChecked, at: output.end + commaCount)
@@ -166,17 +166,17 @@ extension JSONWriter {
 /// Whole numbers as decimal digits.
 enum IntegerText {
     /// The number of bytes that `store` needs.
-    static let room = 32
+    static let maxByteCount = 32
 
     // PERF: eight digits per step with multiplications in one word, compared with a division per digit.
-    /// Stores the digits of a number at an address with `room` bytes, and returns their count.
+    /// Stores the digits of a number at an address with `maxByteCount` bytes, and returns their count.
     @unsafe @inline(__always)
     static func store(_ value: UInt64, at address: UnsafeMutableRawPointer) -> Int {
         if value < 100_000_000 { return unsafe storeLeading(value, at: address) }
         return unsafe storeLong(value, at: address)
     }
 
-    /// Stores an optional sign and the digits of a number at an address with `room` bytes, and returns their count.
+    /// Stores an optional sign and the digits of a number at an address with `maxByteCount` bytes, and returns their count.
     @unsafe @inline(__always)
     static func store(_ value: Int64, at address: UnsafeMutableRawPointer) -> Int {
         unsafe address.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)

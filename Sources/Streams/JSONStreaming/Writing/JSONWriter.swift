@@ -142,7 +142,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
     /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if next.isPlainKey, utf8.byteCount <= StringText.shortByteCount {
-            try output.reserve(StringText.room(for: utf8.byteCount))
+            try output.reserve(StringText.maxByteCount(for: utf8.byteCount))
             let start = unsafe output.end
             let commaCount = unsafe storeComma(at: start)
             // SAFETY: memory was reserved for the comma, the string and a colon.

@@ -11,18 +11,18 @@ enum RealText {
     /// `1e17`. Whole numbers up to 2^64 are also written in full if their fewest digits aren't the exact ones, so that
     /// they can be read as integers.
     static func write(_ value: Double, to output: inout ByteOutput) throws(StreamError) {
-        try output.reserve(room)
+        try output.reserve(maxByteCount)
         // SAFETY: the memory is large enough for all bytes that the function stores.
         output.advance(by: unsafe store(value, units: .table, at: output.end))
     }
 
     /// The number of bytes that `store` needs.
-    static let room = 48
+    static let maxByteCount = 48
 
     // PERF: JSONWriter/reals; always stores sixteen digits at once, and calls no function before the end, so that later
     // values can stay in registers.
-    /// Stores a double at an address with `room` bytes, and returns the number of bytes that count; 0 for a double that
-    /// isn't finite.
+    /// Stores a double at an address with `maxByteCount` bytes, and returns the number of bytes that count; 0 for a double
+    /// that isn't finite.
     @unsafe @inline(__always)
     static func store(_ value: Double, units: ScaledUnits, at address: UnsafeMutableRawPointer) -> Int {
         // SAFETY: the pieces below take less than 40 bytes from the first digit on.

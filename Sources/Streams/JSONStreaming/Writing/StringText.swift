@@ -20,7 +20,7 @@ enum StringText {
     static let shortByteCount = 256
     /// The number of bytes that `store` needs: a byte may become six, and whole vectors are stored.
     @inline(__always)
-    static func room(for byteCount: Int) -> Int { 6 &* byteCount &+ 32 }
+    static func maxByteCount(for byteCount: Int) -> Int { 6 &* byteCount &+ 32 }
 
     // PERF: JSONWriter/records; most keys and strings are two words, the last one overlapping.
     /// Stores a string of up to `shortByteCount` bytes in quotes, escaped, and returns the number of bytes; 0 if it
@@ -70,7 +70,7 @@ enum StringText {
         var offset = 0
         while offset < utf8.byteCount {
             let end = min(offset + shortByteCount, utf8.byteCount)
-            try output.reserve(room(for: end - offset))
+            try output.reserve(maxByteCount(for: end - offset))
             // SAFETY: memory for it was reserved.
             output.advance(by: unsafe storeEscaped(utf8, offset..<end, at: output.end).count)
             offset = end
@@ -215,7 +215,7 @@ extension StringText: SelfTesting {
 
     private static func stored(_ bytes: [UInt8], isChecked: Bool = false) throws -> String? {
         var output = ByteOutput()
-        try output.reserve(room(for: bytes.count))
+        try output.reserve(maxByteCount(for: bytes.count))
         // SAFETY: the span does not leave the closure.
         let count = unsafe bytes.withUnsafeBytes { unsafe store($0.bytes, isChecked: isChecked, at: output.end) }
         guard count > 0 else { return nil }

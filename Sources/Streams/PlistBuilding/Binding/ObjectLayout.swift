@@ -1,5 +1,5 @@
 // Describes the memory layout of a structure or class, and makes its values. The binder makes layouts from declared or
-// reflected members. `ValueMachine` and `PlanWriter` use them.
+// reflected members. `ValueStateMachine` and `PlanWriter` use them.
 
 import PlistStreaming
 import StringTables

@@ -34,7 +34,7 @@ final class PlanBinder {
     }
 
     @usableFromInline
-    deinit { for plan in own { plan.dissolve() } }
+    deinit { for plan in own { plan.releaseReferences() } }
 
     /// Returns the plan of a type, and makes it if necessary.
     /// - Throws: An error of the kind `misuse` if the type, or a type inside it, can't be bound.
@@ -83,7 +83,7 @@ final class PlanBinder {
         _ convert: @escaping (Form) throws(StreamError) -> Value, _ revert: @escaping (Value) -> Form
     ) throws(StreamError) -> StreamPlan {
         let formPlan = try plan(for: form)
-        // SAFETY: the machine passes a value of the form's plan and memory for a value of this plan.
+        // SAFETY: the state machine passes a value of the form's plan and memory for a value of this plan.
         let convertMemory: StreamPlan.Convert = { (from, to) throws(StreamError) in
             do throws(StreamError) {
                 unsafe to.initializeMemory(
@@ -103,11 +103,11 @@ final class PlanBinder {
     // MARK: Shared plans
 
     // PERF: JSONTyped/documents; once a document, without counting references.
-    /// Takes the spare machine of a type that was looked up recently, and the object that keeps its plan alive. The object is
-    /// nil for plans that are never freed.
+    /// Takes the spare state machine of a type that was looked up recently, and the object that keeps its plan alive. The
+    /// object is nil for plans that are never freed.
     static func takeSpare(
         for type: Any.Type, _ keyMapping: KeyMapping
-    ) -> (machine: UnsafeMutableRawPointer, owner: AnyObject?)? {
+    ) -> (stateMachine: UnsafeMutableRawPointer, owner: AnyObject?)? {
         guard let shared = SharedPlans.of(keyMapping.rule), let spare = unsafe shared.takeSpare(for: type) else {
             return nil
         }
@@ -152,7 +152,7 @@ final class SharedPlans: @unchecked Sendable {
     init() {}
 
     deinit {
-        for plan in own { plan.dissolve() }
+        for plan in own { plan.releaseReferences() }
         recent.deallocate()
     }
 
@@ -165,7 +165,7 @@ final class SharedPlans: @unchecked Sendable {
         }
     }
 
-    /// Returns the spare machine of a type if the type was looked up recently.
+    /// Returns the spare state machine of a type if the type was looked up recently.
     func takeSpare(for type: Any.Type) -> UnsafeMutableRawPointer? {
         unsafe recentPlan(for: type)?._withUnsafeGuaranteedRef { unsafe $0.spare.take() }
     }

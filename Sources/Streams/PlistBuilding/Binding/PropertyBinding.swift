@@ -169,7 +169,7 @@ public struct PropertyBinding<Root: StreamObject> {
             let members = unsafe step.layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address))
             return try unsafe body(UnsafeRawPointer(members) + step.offset)
         }
-        try unsafe ValueMachine.withTemporary(step.plan.operations) { (memory) throws(StreamError) in
+        try unsafe ValueStateMachine.withTemporary(step.plan.operations) { (memory) throws(StreamError) in
             unsafe get(step, of: address, memory)
             defer { unsafe step.plan.operations.pointee.deinitialize(memory) }
             try unsafe body(UnsafeRawPointer(memory))
@@ -201,7 +201,7 @@ public struct PropertyBinding<Root: StreamObject> {
     ///   the path is nil. In these cases, the root isn't changed.
     public func set(_ value: some StreamValue, of root: inout Root) throws(StreamError) {
         var isMoved = false
-        try unsafe ValueMachine.withTemporary(target.operations) { (source) throws(StreamError) in
+        try unsafe ValueStateMachine.withTemporary(target.operations) { (source) throws(StreamError) in
             try unsafe convert(value, to: source)
             // SAFETY: the memory has a value of the target's type, which is moved to its destination or deinitialized here.
             defer { if !isMoved { unsafe target.operations.pointee.deinitialize(source) } }
@@ -224,7 +224,7 @@ public struct PropertyBinding<Root: StreamObject> {
             return
         }
         if case .optional(let wrapped) = target.shape, wrapped.type == Value.self {
-            unsafe wrapped.operations.withRoom { copy in
+            unsafe wrapped.operations.withUninitializedMemory { copy in
                 unsafe copy.initializeMemory(as: Value.self, to: value)
                 unsafe wrapped.operations.pointee.wrap(copy, memory)
             }
@@ -232,11 +232,11 @@ public struct PropertyBinding<Root: StreamObject> {
         }
         var builder = ValueBuilder(plan: target, owner: owner)
         do throws(StreamError) { try builder.write(value) } catch { throw located(error) }
-        let machine = unsafe builder.machine
-        guard unsafe machine.pointee.isFilled else { throw located(StreamError(.misuse, "no value was written")) }
-        unsafe machine.pointee.isFilled = false
+        let stateMachine = unsafe builder.stateMachine
+        guard unsafe stateMachine.pointee.isFilled else { throw located(StreamError(.misuse, "no value was written")) }
+        unsafe stateMachine.pointee.isFilled = false
         // SAFETY: the memory at the root has a value of the target's type, which is moved.
-        unsafe target.operations.pointee.move(machine.pointee.root, memory)
+        unsafe target.operations.pointee.move(stateMachine.pointee.root, memory)
         withExtendedLifetime(builder) {}
     }
 
@@ -259,7 +259,7 @@ public struct PropertyBinding<Root: StreamObject> {
                 let member = unsafe step.layout.members(ofValueAt: address) + step.offset
                 return try unsafe setInside(step, steps.dropFirst(), member, store)
             }
-            try unsafe ValueMachine.withTemporary(operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(operations) { (memory) throws(StreamError) in
                 unsafe get(step, of: address, memory)
                 do throws(StreamError) {
                     try unsafe setInside(step, steps.dropFirst(), memory, store)
@@ -283,7 +283,7 @@ public struct PropertyBinding<Root: StreamObject> {
             return try unsafe set(rest, of: member, store)
         }
         let operations = unsafe wrapped.operations
-        try unsafe ValueMachine.withTemporary(operations) { (memory) throws(StreamError) in
+        try unsafe ValueStateMachine.withTemporary(operations) { (memory) throws(StreamError) in
             var isNil = true
             unsafe operations.pointee.unwrap(UnsafeRawPointer(member)) { value in
                 guard let value = unsafe value else { return }
@@ -295,7 +295,7 @@ public struct PropertyBinding<Root: StreamObject> {
                 unsafe operations.pointee.deinitialize(memory)
                 throw error
             }
-            unsafe step.plan.operations.withRoom { optional in
+            unsafe step.plan.operations.withUninitializedMemory { optional in
                 unsafe operations.pointee.wrap(memory, optional)
                 unsafe step.plan.operations.pointee.replace(optional, member)
             }
@@ -507,30 +507,30 @@ extension PropertyBindingTests: SelfTesting {
         expectEqual(try text.value(of: object), object.text, "the property itself")
     }
 
-    private struct Selfish: StreamObject {
+    private struct SelfReplacing: StreamObject {
         var items = ["a text of more than fifteen bytes"]
         var first: String {
             get {
-                unsafe SelfishOwner.shared.inner = Selfish()
+                unsafe SelfReplacingOwner.shared.inner = SelfReplacing()
                 return items[0]
             }
             set {
-                modify(&items[0]) { unsafe SelfishOwner.shared.inner = Selfish() }
+                modify(&items[0]) { unsafe SelfReplacingOwner.shared.inner = SelfReplacing() }
                 items[0] = newValue
             }
         }
-        static var streamMembers: StreamMembers { [.member("first", \Selfish.first)] }
+        static var streamMembers: StreamMembers { [.member("first", \SelfReplacing.first)] }
     }
 
-    private final class SelfishOwner: StreamObject {
-        var inner = Selfish()
-        nonisolated(unsafe) static let shared = SelfishOwner()
+    private final class SelfReplacingOwner: StreamObject {
+        var inner = SelfReplacing()
+        nonisolated(unsafe) static let shared = SelfReplacingOwner()
         init() {}
     }
 
     private static func testSurvivesAccessorsThatModifyTheirObject() throws {
-        let binding = try PropertyBinding<SelfishOwner>("inner.first")
-        var owner = unsafe SelfishOwner.shared
+        let binding = try PropertyBinding<SelfReplacingOwner>("inner.first")
+        var owner = unsafe SelfReplacingOwner.shared
         try binding.set("x", of: &owner)
         expectEqual(owner.inner.items, ["x"], "what was set after the setter replaced its structure")
         expectEqual(try binding.value(of: owner), "x", "what a getter returns that replaces its structure")

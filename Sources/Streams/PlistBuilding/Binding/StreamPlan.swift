@@ -1,5 +1,5 @@
 // Describes how values of one type are read from messages and sent as messages. A plan is made once for a type and rule of
-// names. `ValueMachine` uses it for reading, and `PlanWriter` for writing.
+// names. `ValueStateMachine` uses it for reading, and `PlanWriter` for writing.
 
 import PlistStreaming
 
@@ -146,7 +146,7 @@ final class StreamPlan {
     var writable: ((UnsafeRawPointer) -> (any StreamEncodable)?)? { didSet { unsafe written.pointee.take(self) } }
     /// The description of the type for writers of text. It is freed with this plan.
     let written: UnsafeMutablePointer<MemoryForm>
-    /// The machine of an earlier builder of this type, kept for the next one; see `ValueMachine.take`.
+    /// The state machine of an earlier builder of this type, kept for the next one; see `ValueStateMachine.take`.
     let spare = SharedPlaces()
     /// A Boolean value that indicates whether this is the plan of an array of bytes, which is filled by a data message.
     var isBytes = false
@@ -172,7 +172,7 @@ final class StreamPlan {
 
     @usableFromInline
     deinit {
-        if let machine = unsafe spare.take() { unsafe ValueMachine.free(machine) }
+        if let stateMachine = unsafe spare.take() { unsafe ValueStateMachine.free(stateMachine) }
         spare.deallocate()
         unsafe record.deallocate()
         let memory = unsafe UnsafeMutablePointer(mutating: operations)
@@ -182,7 +182,7 @@ final class StreamPlan {
     }
 
     /// Releases the references of the plan, which may refer to itself. The plan isn't used after this call.
-    func dissolve() {
+    func releaseReferences() {
         shape = .propertyList
         unsafe writable = nil
     }

@@ -154,14 +154,14 @@ extension UnsafePointer<ValueOperations> {
     /// Calls a closure with a copy of a value. The closure has to move the copy away.
     func withCopy(_ value: UnsafeRawPointer, _ body: (UnsafeMutableRawPointer) -> Void) {
         // SAFETY: the memory has the size and alignment of the type.
-        unsafe withRoom { memory in
+        unsafe withUninitializedMemory { memory in
             unsafe pointee.copy(value, memory)
             unsafe body(memory)
         }
     }
 
     /// Calls a closure with uninitialized memory for a value.
-    func withRoom(_ body: (UnsafeMutableRawPointer) -> Void) {
+    func withUninitializedMemory(_ body: (UnsafeMutableRawPointer) -> Void) {
         unsafe withUnsafeTemporaryAllocation(
             byteCount: max(pointee.size, 1), alignment: pointee.alignment
         ) { buffer in

@@ -137,7 +137,7 @@ package struct ColumnBuffer {
     }
 
     /// Stores a null in the column at an address. The row is counted from the end of the rows that the column had when it was
-    /// lent.
+    /// provided.
     package static func storeNull(to column: UnsafeMutableRawPointer, row: Int) {
         // SAFETY: see above; the column has space for the row, and counts it when the memory is returned.
         let column = unsafe column.assumingMemoryBound(to: ColumnBuffer.self)

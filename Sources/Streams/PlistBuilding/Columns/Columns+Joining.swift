@@ -42,7 +42,7 @@ extension ColumnBuffer {
     /// Adds the rows of another column of the same type.
     fileprivate mutating func append(_ other: ColumnBuffer) {
         guard unsafe other.count > 0 else { return }
-        precondition(unsafe capacity - count >= other.count, "room for all rows was made")
+        precondition(unsafe capacity - count >= other.count, "capacity for all rows was reserved")
         // SAFETY: the column has space for the rows, and the other column has as many.
         let place = unsafe values + count * stride
         unsafe place.copyMemory(from: other.values, byteCount: other.count * stride)

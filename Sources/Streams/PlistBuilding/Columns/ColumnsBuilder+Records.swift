@@ -1,20 +1,20 @@
-// Lends the memory of columns to readers that store plain members themselves, and takes the stored rows.
+// Provides record buffers to readers that store plain members of columns themselves, and takes the stored rows.
 
 import PlistStreaming
 
 extension ColumnsBuilder {
     // PERF: JSONRecords/columns; inlinable, so that a reader of another package calls the builder directly.
-    /// The port that lends the memory of the columns to the readers of this package.
+    /// The port that provides the memory of the columns to the readers of this package.
     @inlinable
     public static var memoryPort: MemoryPort? {
         // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
         unsafe MemoryPort(
-            lendingOf: Self.self,
+            recordBuffersOf: Self.self,
             begin: { (sink, kind) throws(StreamError) in
-                try unsafe sink.assumingMemoryBound(to: Self.self).pointee.beginLoan(of: kind)
+                try unsafe sink.assumingMemoryBound(to: Self.self).pointee.beginRecordBuffer(of: kind)
             },
             end: { (sink) throws(StreamError) in
-                try unsafe sink.assumingMemoryBound(to: Self.self).pointee.endLoan()
+                try unsafe sink.assumingMemoryBound(to: Self.self).pointee.endRecordBuffer()
             },
             expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.expectedValue },
             checkHeader: { sink, names in
@@ -48,36 +48,36 @@ extension ColumnsBuilder {
     }
 
     /// Sets the properties that are the same for all stored rows.
-    func prepareLoans() {
+    func prepareRecordBuffer() {
         unsafe records.pointee.take(members)
         unsafe records.pointee.complete = RecordState.bits(members.count)
         unsafe records.pointee.skipsUnknown = true
         unsafe records.pointee.stride = 8
     }
 
-    /// Lends the memory of the columns to a reader that stores plain members itself.
+    /// Provides the memory of the columns to a reader that stores plain members itself.
     @usableFromInline
-    mutating func beginLoan(of kind: LoanKind) throws(StreamError) -> RecordPort? {
-        guard unsafe records.pointee.loan == nil else { throw located(.misuse, LoanKind.notInTurn) }
+    mutating func beginRecordBuffer(of kind: RecordBufferKind) throws(StreamError) -> RecordPort? {
+        guard unsafe records.pointee.bufferKind == nil else { throw located(.misuse, RecordBufferKind.misuseMessage) }
         guard kind == .records, depth == rowDepth - 1, names.areFlat, unsafe columns.count == members.count,
             depth < depthLimit
         else { return nil }
-        var room = Int.max
+        var capacity = Int.max
         for index in unsafe columns.indices {
             // A row that messages outside the grammar left open doesn't count.
             guard unsafe columns[index].count == row else { return nil }
             if unsafe row == columns[index].capacity {
                 unsafe columns[index].grow(expecting: records.pointee.expectedCount)
             }
-            unsafe room = min(room, columns[index].capacity - row)
+            unsafe capacity = min(capacity, columns[index].capacity - row)
             // SAFETY: the columns stay at their addresses as long as the builder lives.
             let column = unsafe (columns.baseAddress.unsafelyUnwrapped + index)
             unsafe members.start[index].column = UnsafeMutableRawPointer(column)
             unsafe members.start[index].offset =
                 Int(bitPattern: column.pointee.values) + row * column.pointee.stride
         }
-        guard room < .max else { return nil }
-        unsafe records.pointee.room = room
+        guard capacity < .max else { return nil }
+        unsafe records.pointee.capacity = capacity
         unsafe records.pointee.depth = depthLimit - depth - 1
         // The reader stores its rows after the complete ones.
         abandonedRowCount = nil
@@ -86,8 +86,8 @@ extension ColumnsBuilder {
 
     /// Takes the rows that a reader has stored. The last row may be open.
     @usableFromInline
-    mutating func endLoan() throws(StreamError) {
-        guard unsafe RecordState.end(records) != nil else { throw located(.misuse, LoanKind.notInTurn) }
+    mutating func endRecordBuffer() throws(StreamError) {
+        guard unsafe RecordState.end(records) != nil else { throw located(.misuse, RecordBufferKind.misuseMessage) }
         let doneCount = unsafe records.pointee.doneCount
         row += doneCount
         for index in unsafe columns.indices { unsafe columns[index].count += doneCount }

@@ -44,7 +44,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     private var outer: [Int] = []
     let names: ColumnNames
     let depthLimit: Int
-    /// The columns as members for readers of text, and the state that is lent to such a reader.
+    /// The columns as members for readers of text, and the state of their record buffer.
     let members: RecordMembers
     let records: UnsafeMutablePointer<RecordState>
     /// The number of complete rows of an abandoned stream. It is nil after the next message.
@@ -82,7 +82,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
             types.enumerated().map { index, type in (name: names.places[index].name, kind: type.kind, offset: 0) })
         unsafe records = .allocate(capacity: 1)
         unsafe records.initialize(to: RecordState())
-        prepareLoans()
+        prepareRecordBuffer()
     }
 
     deinit {
@@ -134,7 +134,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         (row, depth, current, inner) = (0, 0, -1, -1)
         (level, levelDepth) = (0, rowDepth)
         outer = []
-        unsafe RecordState.forget(records)
+        unsafe RecordState.discard(records)
         abandonedRowCount = nil
     }
 

@@ -86,7 +86,7 @@ package final class MemberColumns {
         if unsafe member.offset >= 0 && (!isClass || layout.declared == nil) {
             try unsafe writer.writeCell(members(ofValueAt: address) + member.offset, member.plan, to: &sink)
         } else if let declared = layout.declared?[index] {
-            try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
                 unsafe declared.get(address, memory)
                 defer { unsafe member.plan.operations.pointee.deinitialize(memory) }
                 try unsafe writer.writeCell(UnsafeRawPointer(memory), member.plan, to: &sink)
@@ -97,7 +97,7 @@ package final class MemberColumns {
     /// Checks that the member of a column can be read from a scalar of a stream.
     package func check(_ message: ScalarMessage, _ index: Int) throws(StreamError) {
         let plan = unsafe layout.members[index].plan
-        try unsafe ValueMachine.withTemporary(plan.operations) { (memory) throws(StreamError) in
+        try unsafe ValueStateMachine.withTemporary(plan.operations) { (memory) throws(StreamError) in
             try unsafe plan.read(message, into: memory)
             unsafe plan.operations.pointee.deinitialize(memory)
         }
@@ -110,7 +110,7 @@ package final class MemberColumns {
         _ message: ScalarMessage, readBy index: Int, to sink: inout Sink
     ) throws(StreamError) {
         let plan = unsafe layout.members[index].plan
-        try unsafe ValueMachine.withTemporary(plan.operations) { (memory) throws(StreamError) in
+        try unsafe ValueStateMachine.withTemporary(plan.operations) { (memory) throws(StreamError) in
             try unsafe plan.read(message, into: memory)
             defer { unsafe plan.operations.pointee.deinitialize(memory) }
             try unsafe PlanWriter(options: options).writeCell(UnsafeRawPointer(memory), plan, to: &sink)
@@ -124,7 +124,7 @@ package final class MemberColumns {
         throws(StreamError)
     {
         let member = unsafe layout.members[index]
-        try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
+        try unsafe ValueStateMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
             try unsafe member.plan.read(.integer(value), into: memory)
             if unsafe member.offset >= 0 && (!isClass || layout.declared == nil) {
                 let place = unsafe layout.members(ofValueAt: address) + member.offset
@@ -208,7 +208,7 @@ extension PlanWriter {
         case .scalar:
             try unsafe write(address, plan, to: &sink, depth: 0)
         case .converted(let form, _, let revert):
-            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
                 unsafe revert(address, memory)
                 defer { unsafe form.operations.pointee.deinitialize(memory) }
                 try unsafe writeCell(UnsafeRawPointer(memory), form, to: &sink)

@@ -71,7 +71,7 @@ extension StreamFormat {
     }
 }
 
-// MARK: - Of a source
+// MARK: - Records of a source
 
 /// The records of a source, decoded one by one in constant memory.
 public struct Records<Value, Format: StreamFormat, Source: ByteSource>: AsyncSequence {
@@ -153,7 +153,7 @@ extension Records {
     }
 }
 
-// MARK: - Of chunks that arrive
+// MARK: - Records of asynchronous chunks
 
 /// The records in chunks that arrive asynchronously, in order.
 ///

@@ -74,7 +74,7 @@ extension ObjectLayout {
     }
 }
 
-extension ValueMachine {
+extension ValueStateMachine {
     /// Returns the problem in the names of columns, if the next values are their records.
     @usableFromInline
     func problem(ofHeader names: [String]) -> NameProblem? {

@@ -71,12 +71,12 @@ enum DefaultTests {
     struct NeverBoundBefore: StreamObject { var x = 1 }
 
     /// Has the binding of a different type.
-    struct Pretender: StreamObject {
+    struct MismatchedBinding: StreamObject {
         var text = "of more than fifteen bytes, on the heap"
         static var streamBinding: StreamBinding { Int.streamBinding }
     }
 
-    struct HoldsPretender: StreamObject { var inner = Pretender() }
+    struct HoldsMismatchedBinding: StreamObject { var inner = MismatchedBinding() }
 
     struct Node: StreamObject {
         var value = 0
@@ -113,7 +113,7 @@ extension DefaultTests: SelfTesting {
             "testRefusesTheBindingOfAnotherType": testRefusesTheBindingOfAnotherType,
             "testReleasesPlansOfCustomMappings": testReleasesPlansOfCustomMappings,
             "testRefusesTypesWithoutReflectionMetadata": testRefusesTypesWithoutReflectionMetadata,
-            "testRefusesMisuseOfLoans": testRefusesMisuseOfLoans,
+            "testRefusesMisuseOfRecordBuffers": testRefusesMisuseOfRecordBuffers,
         ]
     }
 
@@ -172,15 +172,16 @@ extension DefaultTests: SelfTesting {
 
     private static func testRefusesTheBindingOfAnotherType() {
         for bind in [
-            { _ = try ObjectBuilder<Pretender>() }, { _ = try ObjectBuilder<[String: [HoldsPretender?]]>() },
+            { _ = try ObjectBuilder<MismatchedBinding>() },
+            { _ = try ObjectBuilder<[String: [HoldsMismatchedBinding?]]>() },
             {
                 var trace = EventTrace()
-                try trace.write([HoldsPretender()])
+                try trace.write([HoldsMismatchedBinding()])
             },
         ] as [() throws -> Void] {
             let error = expectThrows(StreamError.self, "a binding of another type", bind)
             expectEqual(error?.kind, .misuse, "kind")
-            expectEqual(error?.message, "Pretender has the stream binding of Int", "message")
+            expectEqual(error?.message, "MismatchedBinding has the stream binding of Int", "message")
         }
     }
 
@@ -221,47 +222,50 @@ extension DefaultTests: SelfTesting {
     }
 
     /// Tests that calls at the wrong time are rejected, and that the builder works like a new one after a reset.
-    private static func testRefusesMisuseOfLoans() throws {
-        func expectRefused(_ words: String, _ body: () throws -> Void) {
-            expectEqual(expectThrows(StreamError.self, words, body)?.kind, .misuse, words)
+    private static func testRefusesMisuseOfRecordBuffers() throws {
+        func expectRefused(_ label: String, _ body: () throws -> Void) {
+            expectEqual(expectThrows(StreamError.self, label, body)?.kind, .misuse, label)
         }
         var builder = try ObjectBuilder<[Node]>()
-        expectRefused("no loan") { try builder.endLoan() }
+        expectRefused("no record buffer") { try builder.endRecordBuffer() }
         try EventScript.send("[ { key \"value\" integer 1 }", to: &builder)
-        let port = try unsafe requireNotNil(builder.beginLoan(of: .records).map { unsafe $0.records }, "lent memory")
-        expectRefused("a second loan") { _ = try unsafe builder.beginLoan(of: .records) }
-        expectRefused("a loan of arrays besides") { _ = try unsafe builder.beginLoan(of: .arrays) }
-        let (room, memberCount) = unsafe (port.pointee.room, port.pointee.memberCount)
+        let port = try unsafe requireNotNil(
+            builder.beginRecordBuffer(of: .records).map { unsafe $0.records }, "record buffer")
+        expectRefused("a second record buffer") { _ = try unsafe builder.beginRecordBuffer(of: .records) }
+        expectRefused("a second record buffer, of arrays") { _ = try unsafe builder.beginRecordBuffer(of: .arrays) }
+        let (capacity, memberCount) = unsafe (port.pointee.capacity, port.pointee.memberCount)
         expectEqual(memberCount, 2, "members")
-        let rows: [(words: String, doneCount: Int, isOpen: Bool, seen: UInt64, next: Int)] = [
-            ("more records than there was room for", room + 1, false, 0, 0), ("less than none", -1, false, 0, 0),
-            ("an open one behind the last there was room for", room, true, 0, 0),
+        let rows: [(label: String, doneCount: Int, isOpen: Bool, seen: UInt64, next: Int)] = [
+            ("more records than there was capacity for", capacity + 1, false, 0, 0),
+            ("less than none", -1, false, 0, 0),
+            ("an open one behind the last there was capacity for", capacity, true, 0, 0),
             ("a member that is none", 0, true, 1 << 2, 0), ("the last bit", 0, true, 1 << 63, 0),
             ("a member behind the last", 0, true, 0, 3), ("one before the first", 0, true, 0, -1),
         ]
         for row in rows {
             unsafe (port.pointee.doneCount, port.pointee.isOpen) = (row.doneCount, row.isOpen)
             unsafe (port.pointee.seen, port.pointee.next) = (row.seen, row.next)
-            expectRefused(row.words) { try builder.endLoan() }
+            expectRefused(row.label) { try builder.endRecordBuffer() }
         }
         unsafe (port.pointee.doneCount, port.pointee.isOpen, port.pointee.next) = (0, true, 2)
-        try builder.endLoan()
-        expectRefused("the same loan again") { try builder.endLoan() }
+        try builder.endRecordBuffer()
+        expectRefused("the same record buffer again") { try builder.endRecordBuffer() }
         try builder.endDictionary()
         builder.reset()
         try EventScript.send("[ { key \"value\" integer 2 } ]", to: &builder)
         expectEqual(try builder.takeResult().map(\.value), [2], "values after it")
         var columns = ColumnsBuilder(["value": .integer])
-        expectRefused("rows without a loan") { try columns.endLoan() }
+        expectRefused("rows without a record buffer") { try columns.endRecordBuffer() }
         try columns.beginArray()
-        expectTrue(unsafe try columns.beginLoan(of: .arrays) == nil, "arrays are no rows")
-        let rowPort = try unsafe requireNotNil(columns.beginLoan(of: .records).map { unsafe $0.records }, "columns")
-        expectRefused("a second loan of columns") { _ = try unsafe columns.beginLoan(of: .records) }
+        expectTrue(unsafe try columns.beginRecordBuffer(of: .arrays) == nil, "arrays are no rows")
+        let rowPort = try unsafe requireNotNil(
+            columns.beginRecordBuffer(of: .records).map { unsafe $0.records }, "columns")
+        expectRefused("a second record buffer of columns") { _ = try unsafe columns.beginRecordBuffer(of: .records) }
         unsafe (rowPort.pointee.isOpen, rowPort.pointee.seen) = (true, 2)
-        expectRefused("a column that is none") { try columns.endLoan() }
+        expectRefused("a column that is none") { try columns.endRecordBuffer() }
         unsafe (rowPort.pointee.isOpen, rowPort.pointee.seen) = (false, 0)
-        try columns.endLoan()
-        expectRefused("rows of a loan that ended") { try columns.endLoan() }
+        try columns.endRecordBuffer()
+        expectRefused("rows of a record buffer that ended") { try columns.endRecordBuffer() }
         expectEqual(columns.rowCount, 0, "rows")
     }
 }

@@ -236,7 +236,7 @@ extension ObjectBuilderTests: SelfTesting {
             for _ in 0..<2 {
                 expectEqual(again.unknownMembers.map(\.path.description), ["$.a", "$.b"], "paths in value \(number)")
                 expectEqual(again.unknownMembers.first?.value.integerValue, Int64(number), "a member of it")
-                if unsafe again.machine.pointee.isFilled { _ = try again.takeResult() }
+                if unsafe again.stateMachine.pointee.isFilled { _ = try again.takeResult() }
             }
         }
         try EventScript.send("{ key \"x\" integer 1 }", to: &again)

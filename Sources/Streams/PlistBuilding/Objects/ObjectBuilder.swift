@@ -16,7 +16,7 @@ import PlistStreaming
 public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     /// The state machine, which the builder owns.
     // PERF: by address: the setter of a noncopyable stored property with a deinitializer cannot be inlinable.
-    @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
+    @usableFromInline let stateMachine: UnsafeMutablePointer<ValueStateMachine>
 
     /// Creates a builder.
     /// - Throws: An error of the kind `misuse` if the type can't be bound.
@@ -29,23 +29,23 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     ///
     /// PERF: JSONTyped/documents; a reader is specialised once for all types if it doesn't know them.
     package init<Other: StreamValue>(building type: Other.Type, options: BuilderOptions) throws(StreamError) {
-        unsafe machine = try ValueMachine.take(for: type, options: options)
+        unsafe stateMachine = try ValueStateMachine.take(for: type, options: options)
     }
 
     /// Creates a builder for values of a plan.
     init(plan: StreamPlan, owner: AnyObject) {
-        unsafe machine = .allocate(capacity: 1)
-        unsafe machine.initialize(to: ValueMachine(plan, owner, options: BuilderOptions(), streamingDepth: 0))
+        unsafe stateMachine = .allocate(capacity: 1)
+        unsafe stateMachine.initialize(to: ValueStateMachine(plan, owner, options: BuilderOptions(), streamingDepth: 0))
     }
 
     deinit {
         // SAFETY: taken by the initializer, and no other code has the address.
-        unsafe ValueMachine.giveBack(machine)
+        unsafe ValueStateMachine.giveBack(stateMachine)
     }
 
     /// The unknown members, if the options collect them. They belong to one value, and remain after it is taken until the
     /// next value begins.
-    public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
+    public var unknownMembers: [UnknownMember] { unsafe stateMachine.pointee.unknownMembers }
 
     /// Returns the value and empties the builder, even if it throws.
     /// - Throws: An error of the kind `unexpectedEnd` if the value isn't complete.
@@ -54,26 +54,26 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     /// Returns the value with the type that the builder was made for.
     package mutating func takeResult<Other: StreamValue>(of type: Other.Type) throws(StreamError) -> Other {
         precondition(
-            unsafe machine.pointee.plan.type == type, "a builder makes values of the type that it was made for")
-        guard unsafe machine.pointee.isFilled else {
-            if unsafe machine.pointee.deliver != nil {
+            unsafe stateMachine.pointee.plan.type == type, "a builder makes values of the type that it was made for")
+        guard unsafe stateMachine.pointee.isFilled else {
+            if unsafe stateMachine.pointee.deliver != nil {
                 throw StreamError(.misuse, "expected a builder that keeps its value, found one that hands values over")
             }
-            let error = unsafe machine.pointee.located(StreamError(.unexpectedEnd, "the value is not complete"))
+            let error = unsafe stateMachine.pointee.located(StreamError(.unexpectedEnd, "the value is not complete"))
             reset()
             throw error
         }
-        unsafe machine.pointee.isTaken = !machine.pointee.unknownMembers.isEmpty
-        unsafe machine.pointee.isFilled = false
-        // SAFETY: the memory at the root has a value of the type that the machine was made for.
-        return unsafe machine.pointee.root.assumingMemoryBound(to: Other.self).move()
+        unsafe stateMachine.pointee.isTaken = !stateMachine.pointee.unknownMembers.isEmpty
+        unsafe stateMachine.pointee.isFilled = false
+        // SAFETY: the memory at the root has a value of the type that the state machine was made for.
+        return unsafe stateMachine.pointee.root.assumingMemoryBound(to: Other.self).move()
     }
 
     /// Discards the incomplete value. The next message begins a new value.
-    public mutating func reset() { unsafe machine.pointee.reset() }
+    public mutating func reset() { unsafe stateMachine.pointee.reset() }
 
     /// Discards the value, because an error ended the stream.
-    public mutating func cancel(with error: StreamError) { unsafe machine.pointee.cancel(with: error) }
+    public mutating func cancel(with error: StreamError) { unsafe stateMachine.pointee.cancel(with: error) }
 
     /// Calls a closure with this builder as a given type, if that is its own type or `ValueBuilder`.
     @inlinable
@@ -82,82 +82,92 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     ) throws(StreamError) -> Bool {
         let known = ObjectIdentifier(type)
         guard known == ObjectIdentifier(ValueBuilder.self) || known == ObjectIdentifier(Self.self) else { return false }
-        // SAFETY: every builder is the address of a machine, which has the type of its values. The address of this builder is
-        // valid during the call.
+        // SAFETY: every builder is the address of a state machine, which has the type of its values. The address of this
+        // builder is valid during the call.
         try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
             try body(&(unsafe UnsafeMutableRawPointer(sink).assumingMemoryBound(to: Known.self).pointee))
         }
         return true
     }
 
-    // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine directly.
+    // PERF: JSONRecords/structures; inlinable, so that a reader calls the state machine directly.
     /// Opens an array.
     @inlinable
-    public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
+    public mutating func beginArray() throws(StreamError) { try unsafe stateMachine.pointee.beginArray() }
     /// Closes an array.
     @inlinable
-    public mutating func endArray() throws(StreamError) { try unsafe machine.pointee.endArray() }
+    public mutating func endArray() throws(StreamError) { try unsafe stateMachine.pointee.endArray() }
     /// Opens an object or dictionary.
     @inlinable
-    public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
+    public mutating func beginDictionary() throws(StreamError) { try unsafe stateMachine.pointee.beginDictionary() }
     /// Closes an object or dictionary.
     @inlinable
-    public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
+    public mutating func endDictionary() throws(StreamError) { try unsafe stateMachine.pointee.endDictionary() }
     /// Names the member that follows.
     @inlinable
-    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        try unsafe stateMachine.pointee.writeKey(utf8)
+    }
     /// Sets a value to null.
     @inlinable
-    public mutating func writeNull() throws(StreamError) { try unsafe machine.pointee.writeNull() }
+    public mutating func writeNull() throws(StreamError) { try unsafe stateMachine.pointee.writeNull() }
     /// Sets a Boolean.
     @inlinable
-    public mutating func writeBool(_ value: Bool) throws(StreamError) { try unsafe machine.pointee.writeBool(value) }
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try unsafe stateMachine.pointee.writeBool(value)
+    }
     /// Sets an integer.
     @inlinable
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe machine.pointee.writeInteger(value)
+        try unsafe stateMachine.pointee.writeInteger(value)
     }
     /// Sets an unsigned integer.
     @inlinable
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe machine.pointee.writeUnsigned(value)
+        try unsafe stateMachine.pointee.writeUnsigned(value)
     }
     /// Sets a floating-point number.
     @inlinable
-    public mutating func writeReal(_ value: Double) throws(StreamError) { try unsafe machine.pointee.writeReal(value) }
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        try unsafe stateMachine.pointee.writeReal(value)
+    }
     /// Sets a number that isn't representable as an integer or a real.
     @inlinable
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeNumber(text: text)
+        try unsafe stateMachine.pointee.writeNumber(text: text)
     }
     /// Sets a string.
     @inlinable
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeString(utf8)
+        try unsafe stateMachine.pointee.writeString(utf8)
     }
     /// Sets data.
     @inlinable
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeData(bytes) }
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try unsafe stateMachine.pointee.writeData(bytes)
+    }
     /// Sets a date.
     @inlinable
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
+        try unsafe stateMachine.pointee.writeDate(secondsSince2001: seconds)
     }
-    // PERF: JSONRecords; inlinable, so that a reader calls the machine directly.
-    /// The port that lends the memory of objects and arrays to the readers of this package.
+    // PERF: JSONRecords; inlinable, so that a reader calls the state machine directly.
+    /// The port that provides the memory of objects and arrays to the readers of this package.
     @inlinable
     public static var memoryPort: MemoryPort? {
         // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
-        func machine(_ sink: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ValueMachine> {
-            unsafe sink.assumingMemoryBound(to: Self.self).pointee.machine
+        func stateMachine(_ sink: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ValueStateMachine> {
+            unsafe sink.assumingMemoryBound(to: Self.self).pointee.stateMachine
         }
         return unsafe MemoryPort(
-            lendingOf: Self.self,
-            begin: { (sink, kind) throws(StreamError) in try unsafe machine(sink).pointee.beginLoan(of: kind) },
-            end: { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endLoan() },
-            expected: { sink in unsafe machine(sink).pointee.expectedValue() },
-            checkHeader: { sink, names in unsafe machine(sink).pointee.problem(ofHeader: names) },
-            watchNames: { sink, names in unsafe machine(sink).pointee.watchNames(names) })
+            recordBuffersOf: Self.self,
+            begin: { (sink, kind) throws(StreamError) in
+                try unsafe stateMachine(sink).pointee.beginRecordBuffer(of: kind)
+            },
+            end: { (sink) throws(StreamError) in try unsafe stateMachine(sink).pointee.endRecordBuffer() },
+            expected: { sink in unsafe stateMachine(sink).pointee.expectedValue() },
+            checkHeader: { sink, names in unsafe stateMachine(sink).pointee.problem(ofHeader: names) },
+            watchNames: { sink, names in unsafe stateMachine(sink).pointee.watchNames(names) })
     }
 }
 

@@ -25,7 +25,7 @@ public typealias RecordStream<Value: StreamValue> = ObjectBuilder<Value>
 
 extension ObjectBuilder {
     /// The number of delivered values. It is 0 in a builder that keeps its value.
-    public var count: Int { unsafe machine.pointee.delivery?.pointee ?? 0 }
+    public var count: Int { unsafe stateMachine.pointee.delivery?.pointee ?? 0 }
 
     /// Creates a builder that delivers values.
     ///
@@ -48,10 +48,10 @@ extension ObjectBuilder {
         handingOver type: Other.Type, depth: Int, options: BuilderOptions, expectsArray: Bool = false,
         _ receive: @escaping (borrowing Other) throws(StreamError) -> Void
     ) throws(StreamError) {
-        let machine = try unsafe ValueMachine.make(for: type, options: options, streamingDepth: depth)
-        unsafe machine.pointee.expectsArray = expectsArray
-        unsafe self.machine = unsafe machine
-        unsafe Self.setDelivery(machine, receive)
+        let stateMachine = try unsafe ValueStateMachine.make(for: type, options: options, streamingDepth: depth)
+        unsafe stateMachine.pointee.expectsArray = expectsArray
+        unsafe self.stateMachine = unsafe stateMachine
+        unsafe Self.setDelivery(stateMachine, receive)
     }
 
     // PERF: JSONRecords/streams; in addition to the initializer above, whose closure is called without another one around it.
@@ -90,26 +90,26 @@ extension ObjectBuilder {
         var options = options
         options.unknownMembers = .collect
         try self.init(depth: depth, options: options, receive)
-        unsafe machine.pointee.receiveUnknown = { member throws(StreamError) in
+        unsafe stateMachine.pointee.receiveUnknown = { member throws(StreamError) in
             do throws(UnknownFailure) { try receiveUnknown(member) } catch { throw StreamError(ofReceiver: error) }
         }
     }
 
     // PERF: JSONRecords/streams; inlinable, so that values are delivered without copies by type.
-    /// Makes the machine, and readers that store members themselves, deliver values to a closure.
+    /// Makes the state machine, and readers that store members themselves, deliver values to a closure.
     @inlinable
     static func setDelivery<Other: StreamValue>(
-        _ machine: UnsafeMutablePointer<ValueMachine>,
+        _ stateMachine: UnsafeMutablePointer<ValueStateMachine>,
         _ receive: @escaping (borrowing Other) throws(StreamError) -> Void
     ) {
-        // SAFETY: the machine owns the closures and calls them while the memory at the root has a value of the type that the
-        // machine was made for; see `ValueMachine.release` for the object.
-        let value = unsafe machine.pointee.root.assumingMemoryBound(to: Other.self)
-        let object = unsafe machine.pointee.root.assumingMemoryBound(to: NativeObject.self)
-        let isReference = unsafe machine.pointee.isReference
-        let delivery = unsafe machine.pointee.makeDelivery()
+        // SAFETY: the state machine owns the closures and calls them while the memory at the root has a value of the type that
+        // the state machine was made for; see `ValueStateMachine.release` for the object.
+        let value = unsafe stateMachine.pointee.root.assumingMemoryBound(to: Other.self)
+        let object = unsafe stateMachine.pointee.root.assumingMemoryBound(to: NativeObject.self)
+        let isReference = unsafe stateMachine.pointee.isReference
+        let delivery = unsafe stateMachine.pointee.makeDelivery()
         // PERF: JSONRecords/streams; one closure around the receiver's closure takes a nanosecond less than two.
-        unsafe machine.pointee.setDelivery(
+        unsafe stateMachine.pointee.setDelivery(
             { () throws(StreamError) in
                 unsafe delivery.pointee &+= 1
                 try unsafe handOver(value, receive)
@@ -119,7 +119,7 @@ extension ObjectBuilder {
                 do throws(StreamError) {
                     try unsafe handOver(value, receive)
                 } catch {
-                    unsafe machine.pointee.refuse(error)
+                    unsafe stateMachine.pointee.refuse(error)
                     return false
                 }
                 return unsafe !isReference || isKnownUniquelyReferenced(&object.pointee)
@@ -136,7 +136,7 @@ extension ObjectBuilder {
     }
 }
 
-/// Lends a value without copying it.
+/// Passes a value without copying it.
 @usableFromInline
 enum BorrowedValue {
     // PERF: JSONRecords/streams; noncopyable, so that no reference is counted during the call.

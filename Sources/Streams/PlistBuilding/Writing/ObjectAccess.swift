@@ -76,7 +76,7 @@ extension ObjectLayout {
             let member = unsafe members[index]
             // A declared member may be a part of the checked property. Only its key path can tell.
             if let declared = declared?[index] {
-                unsafe member.plan.operations.withRoom { memory in
+                unsafe member.plan.operations.withUninitializedMemory { memory in
                     unsafe declared.get(value, memory)
                     unsafe member.plan.operations.pointee.deinitialize(memory)
                 }

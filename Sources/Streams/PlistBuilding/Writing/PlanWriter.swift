@@ -1,4 +1,4 @@
-// Sends values to sinks by their plans. It is the counterpart of `ValueMachine`.
+// Sends values to sinks by their plans. It is the counterpart of `ValueStateMachine`.
 
 import PlistStreaming
 
@@ -164,7 +164,7 @@ package struct PlanWriter {
         case .object(let layout):
             try unsafe writeObject(address, layout, to: &sink, depth)
         case .converted(let form, _, let revert):
-            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
                 unsafe revert(address, memory)
                 defer { unsafe form.operations.pointee.deinitialize(memory) }
                 try unsafe write(UnsafeRawPointer(memory), form, to: &sink, depth: depth)
@@ -261,7 +261,7 @@ package struct PlanWriter {
         if unsafe member.offset >= 0 {
             try unsafe writeMember(member, base + member.offset, to: &sink, depth)
         } else if let declared = layout.declared?[index] {
-            try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
                 unsafe declared.get(address, memory)
                 defer { unsafe member.plan.operations.pointee.deinitialize(memory) }
                 try unsafe writeMember(member, UnsafeRawPointer(memory), to: &sink, depth)

@@ -150,7 +150,7 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
 }
 
 /// The owner type for places of containers that are reused.
-struct Nobody {}
+struct NoOwner {}
 
 /// The place of a container that isn't reused, with the object that it refers to.
 @safe
@@ -199,9 +199,9 @@ enum ContainerLayout {
             unsafe decodingPlace.deallocate()
         }
         let encoding = unsafe KeyedEncodingContainer(
-            ValueEncoder.KeyedContainer<NameKey, Nobody>(place: encodingPlace, owner: Nobody()))
+            ValueEncoder.KeyedContainer<NameKey, NoOwner>(place: encodingPlace, owner: NoOwner()))
         let decoding = unsafe KeyedDecodingContainer(
-            ValueDecoder.KeyedContainer<NameKey, Nobody>(place: decodingPlace, owner: Nobody()))
+            ValueDecoder.KeyedContainer<NameKey, NoOwner>(place: decodingPlace, owner: NoOwner()))
         return isReference(encoding) && isReference(decoding)
     }()
 

@@ -31,7 +31,7 @@ struct RecentStrings: ~Copyable {
 
     /// Remembers the number of a string, from 0 on.
     @inline(never)
-    mutating func remember(_ string: String, _ number: Int) {
+    mutating func insert(_ string: String, _ number: Int) {
         guard let bits = Self.bits(of: string) else { return }
         let place = Self.place(of: bits)
         // SAFETY: see above.
@@ -72,7 +72,7 @@ extension RecentStrings: SelfTesting {
         let names = ["", "id", "a name of more than fifteen bytes", "größe"]
         for name in names { expectEqual(recent.number(of: name), -1, "before \(name)") }
         for (number, name) in names.enumerated() {
-            recent.remember(name, number)
+            recent.insert(name, number)
             expectEqual(recent.number(of: name), number, name)
         }
     }
@@ -84,7 +84,7 @@ extension RecentStrings: SelfTesting {
             let name = "a name of more than fifteen bytes \(round % 10) \(round)"
             let found = recent.number(of: name)
             if found != -1 { expectEqual(found, round, name) }
-            if round % 3 == 0 { recent.remember(name, round) }
+            if round % 3 == 0 { recent.insert(name, round) }
         }
     }
 }

@@ -56,14 +56,14 @@ final class KnownKeys {
     deinit { unsafe entries.deallocate() }
 
     /// Removes all coding keys.
-    func forget() {
+    func removeAll() {
         unsafe entries.update(repeating: (0, 0), count: count)
         strings = []
     }
 
     /// Remembers the first coding key that was found for a key.
     @inline(never)
-    func remember(_ key: String, _ number: Int) {
+    func insert(_ key: String, _ number: Int) {
         guard let bits = RecentStrings.bits(of: key), number < count, unsafe entries[number] == (0, 0) else { return }
         unsafe entries[number] = bits
         strings.append(key)

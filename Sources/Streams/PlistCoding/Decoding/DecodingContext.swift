@@ -46,7 +46,7 @@ final class DecodingContext {
         addCodingKeys()
         return knownCodingKeys.canonical
     }
-    private let ways = TapeWays()
+    private let paths = TapePaths()
     /// The path that was requested last, and the path of a container; most errors occur close to an earlier one.
     private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
     private var recentContainer: (index: Int, path: [any CodingKey]) = (-1, [])
@@ -102,7 +102,7 @@ final class DecodingContext {
     private func begin(_ readNumbers: NumberReader?) {
         tape.removeRepeatedKeys()
         // If a new key may map to the same coding key as another one, keys can't be identified by their bits anymore.
-        if tape.keys.count != knownKeys.count, isMapped || !tape.keys.areASCII { knownKeys.forget() }
+        if tape.keys.count != knownKeys.count, isMapped || !tape.keys.areASCII { knownKeys.removeAll() }
         unsafe nodes = unsafe tape.nodes
         unsafe input = unsafe tape.input
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
@@ -123,7 +123,7 @@ final class DecodingContext {
         if knownCodingKeys.count != tape.keys.count { knownCodingKeys.add(tape.keys, options.codingKeys) }
     }
 
-    // MARK: One value after another
+    // MARK: Sequences of values
 
     /// Decodes a value from the messages that a closure sends.
     ///
@@ -160,9 +160,9 @@ final class DecodingContext {
             // Keys that are new in this record would slow down each later record.
             let isFree =
                 unsafe isIntact && isKnownUniquelyReferenced(&context) && context.caches.pointee.containers.areFree
-                && context.ways.stepCount == 0 && context.tape.isSmall
+                && context.paths.stepCount == 0 && context.tape.isSmall
             if isFree {
-                context.forget(keepsOptions: true)
+                context.reset(keepsOptions: true)
                 swap(&context.tape, &tape)
                 unsafe tape.begin(input: UnsafeRawBufferPointer(start: nil, count: 0))
             } else {
@@ -209,7 +209,7 @@ final class DecodingContext {
 
     /// Stores a context without other references for the next value of its type.
     private static func leave(_ context: DecodingContext) {
-        context.forget()
+        context.reset()
         let place = SharedPlaces.index(of: context.type, below: spareCount)
         let address = unsafe Unmanaged.passRetained(context).toOpaque()
         // SAFETY: as above.
@@ -219,7 +219,7 @@ final class DecodingContext {
     }
 
     /// Forgets everything that belongs to one value.
-    private func forget(keepsOptions: Bool = false) {
+    private func reset(keepsOptions: Bool = false) {
         if !keepsOptions { options = Self.defaults }
         unsafe nodes = unsafe UnsafeBufferPointer(start: nil, count: 0)
         unsafe (input, bytes) = unsafe (
@@ -234,7 +234,7 @@ final class DecodingContext {
 
     /// A Boolean value that indicates whether the context has no state of a single value and uses little memory.
     private var isSpare: Bool {
-        isChecked && numberTape == nil && ways.stepCount == 0 && !options.hasKeyFunctions && tape.isSmall
+        isChecked && numberTape == nil && paths.stepCount == 0 && !options.hasKeyFunctions && tape.isSmall
     }
 
     // MARK: Nodes
@@ -291,9 +291,9 @@ final class DecodingContext {
     func path(of index: Int) -> [any CodingKey] {
         if index < 0 { return path(of: -1 - index) + [NameKey.super] }
         if index == recentPath.index { return recentPath.path }
-        guard let last = unsafe ways.lastStep(to: index, in: nodes) else { return [] }
+        guard let last = unsafe paths.lastStep(to: index, in: nodes) else { return [] }
         if last.container != recentContainer.index {
-            let steps = unsafe ways.path(to: last.container, in: nodes)
+            let steps = unsafe paths.path(to: last.container, in: nodes)
             recentContainer = (last.container, steps.map { key(of: $0) })
         }
         let path = recentContainer.path + [key(of: last)]
@@ -301,7 +301,7 @@ final class DecodingContext {
         return path
     }
 
-    private func key(of step: TapeWays.Step) -> any CodingKey {
+    private func key(of step: TapePaths.Step) -> any CodingKey {
         if node(step.container).has(.array) { return IndexKey(step.position) }
         let isExact = exactDictionaries.contains(step.container)
         let number = Int(node(step.index).key)
@@ -314,14 +314,14 @@ final class DecodingContext {
     }
 
     /// The number of nodes that were visited to find paths and members, except for the first few attempts nearby.
-    var stepCount: Int { ways.stepCount + vainCount }
+    var stepCount: Int { paths.stepCount + vainCount }
 
     /// Returns the member with a key number if the dictionary is too large for a linear search, otherwise -1.
     ///
     /// - Parameter isCanonical: A Boolean value that indicates whether the number is one of `canonicalKeys`.
     @inline(never)
     func member(_ number: UInt32, of dictionary: Int, isCanonical: Bool) -> Int {
-        unsafe ways.member(number, of: dictionary, in: nodes, isCanonical ? canonicalKeys : [])
+        unsafe paths.member(number, of: dictionary, in: nodes, isCanonical ? canonicalKeys : [])
     }
 
     /// Returns the number of a coding key in the tape, or -1.
@@ -340,7 +340,7 @@ final class DecodingContext {
         // Names with different bytes may be equal strings; most streams have no such names.
         let known = isMapped || !codingKeys.numbers.isEmpty ? codingKeys.numbers[name] : nil
         guard let number = known ?? (isMapped ? nil : tape.keys.index(of: name)) else { return -1 }
-        unsafe caches.pointee.keys.remember(key, number)
+        unsafe caches.pointee.keys.insert(key, number)
         return number
     }
 
@@ -372,7 +372,7 @@ final class DecodingContext {
     func makeContainer<Key: CodingKey>(at place: DecodingPlace) -> KeyedDecodingContainer<Key> {
         if unsafe !caches.pointee.isOver {
             let container = unsafe caches.pointee.containers.makeContainer(for: Key.self, at: place) {
-                unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key, Nobody>(place: $0, owner: Nobody()))
+                unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key, NoOwner>(place: $0, owner: NoOwner()))
             }
             if let container { return container }
         }

@@ -130,7 +130,7 @@ struct DecodingPlace: BitwiseCopyable {
         next = after(found)
         if isShared { return found }
         if node(found).key == wanted {
-            unsafe context._withUnsafeGuaranteedRef { $0.knownKeys.remember(key, number) }
+            unsafe context._withUnsafeGuaranteedRef { $0.knownKeys.insert(key, number) }
         }
         return found
     }

@@ -19,7 +19,7 @@ extension ValueDecoder {
     struct KeyedContainer<Key: CodingKey, Owner>: KeyedDecodingContainerProtocol {
         // SAFETY: see `DecodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<DecodingPlace>
-        /// The object that retains the place of a container that isn't reused; otherwise `Nobody`.
+        /// The object that retains the place of a container that isn't reused; otherwise `NoOwner`.
         let owner: Owner
 
         private var context: DecodingContext { unsafe place.pointee.context.takeUnretainedValue() }

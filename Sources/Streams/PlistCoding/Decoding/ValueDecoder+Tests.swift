@@ -32,7 +32,7 @@ enum ValueDecoderTests {
     }
 
     /// A type that uses its containers in ways that synthesized code never does.
-    struct Curious: Decodable, Equatable {
+    struct UnusualDecodable: Decodable, Equatable {
         enum Key: String, CodingKey { case a, b, list, missing }
 
         var text = ""
@@ -151,9 +151,9 @@ extension ValueDecoderTests: SelfTesting {
             [ { key "a" string "N" } null integer 5 integer 6 string "x" ] }
             """
         expectEqual(
-            try decode(Curious.self, script).text, "BNAnull56none?4xtrue [\"a\", \"b\", \"list\"] false false",
+            try decode(UnusualDecodable.self, script).text, "BNAnull56none?4xtrue [\"a\", \"b\", \"list\"] false false",
             "what it saw")
-        expectEqual(try decode([Curious].self, "[ \(script) \(script) ]").count, 2, "two of them")
+        expectEqual(try decode([UnusualDecodable].self, "[ \(script) \(script) ]").count, 2, "two of them")
     }
 
     private static func testDecodesURLsInBothForms() throws {

@@ -51,7 +51,7 @@ struct EncodedKeys: ~Copyable {
     @inline(never)
     private mutating func insert(_ name: String) -> Int {
         let number = add(name).number
-        recentExact.remember(name, number)
+        recentExact.insert(name, number)
         return number
     }
 
@@ -105,7 +105,7 @@ struct EncodedKeys: ~Copyable {
             mapped[key] = number
             if isNew && name != key { originals[number] = key }
         }
-        recent.remember(key, number)
+        recent.insert(key, number)
         return number
     }
 
@@ -117,7 +117,7 @@ struct EncodedKeys: ~Copyable {
         unsafe (UnsafeRawBufferPointer(text.values), ends.values)
     }
 
-    // MARK: Keys that come twice
+    // MARK: Duplicate keys
 
     mutating func beginDictionary() { dictionary &+= 1 }
 

@@ -182,7 +182,7 @@ struct EncodedNodes: ~Copyable {
         return EncodedScalar(tag, payload, length: UInt8(min(length, 9)))
     }
 
-    // MARK: Looking
+    // MARK: Lookup
 
     /// The number of children of a container.
     /// - Complexity: O(*n*) in the number for the first time, then in the number of children added since.

@@ -28,7 +28,7 @@ final class EncodedTree {
     convenience init(of value: any Encodable, options: EncodingOptions) throws(StreamError) {
         try options.keyMapping.requireNames()
         self.init(options: options)
-        defer { forgetContainers() }
+        defer { discardContainers() }
         do {
             try ValueEncoder(tree: self, node: Self.root, depth: 0).encode(value)
         } catch let error as StreamError {
@@ -114,7 +114,7 @@ final class EncodedTree {
     func makeContainer<Key: CodingKey>(at place: EncodingPlace) -> KeyedEncodingContainer<Key> {
         if !isOver {
             let container = unsafe containers.pointee.makeContainer(for: Key.self, at: place) {
-                unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<Key, Nobody>(place: $0, owner: Nobody()))
+                unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<Key, NoOwner>(place: $0, owner: NoOwner()))
             }
             if let container { return container }
         }
@@ -124,7 +124,7 @@ final class EncodedTree {
     }
 
     /// Removes the containers from the cache.
-    func forgetContainers() {
+    func discardContainers() {
         isOver = true
         _ = unsafe containers.pointee.removeAll(of: self)
     }

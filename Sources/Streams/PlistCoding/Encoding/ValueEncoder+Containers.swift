@@ -24,7 +24,7 @@ extension ValueEncoder {
     struct KeyedContainer<Key: CodingKey, Owner>: KeyedEncodingContainerProtocol {
         // SAFETY: see `EncodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<EncodingPlace>
-        /// The object that retains the place of a container that isn't reused; otherwise `Nobody`.
+        /// The object that retains the place of a container that isn't reused; otherwise `NoOwner`.
         let owner: Owner
 
         var codingPath: [any CodingKey] {

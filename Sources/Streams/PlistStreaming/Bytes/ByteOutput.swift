@@ -83,7 +83,7 @@ public struct ByteOutput: ~Copyable {
     @inlinable @inline(__always)
     public mutating func reserve(_ byteCount: Int) throws(StreamError) {
         // PERF: the only check before a writer stores a whole message; always inlined with the stores below.
-        if capacity &- used < byteCount { try makeRoom(byteCount) }
+        if capacity &- used < byteCount { try flushOrGrow(byteCount) }
     }
 
     /// Appends a byte to reserved memory.
@@ -131,7 +131,7 @@ public struct ByteOutput: ~Copyable {
     }
 
     @usableFromInline @inline(never)
-    mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
+    mutating func flushOrGrow(_ byteCount: Int) throws(StreamError) {
         try flush()
         guard capacity - count < byteCount else { return }
         // No machine has more memory, and the sums below can't overflow.

@@ -187,7 +187,7 @@ package struct OutputFile: ~Copyable {
         defer { close(target) }
         do throws(StreamError) {
             guard target >= 0 else { throw OutputPlace.error("replace", errno) }
-            try makeRoom(target)
+            try reserveSpace(target)
         } catch {
             unsafe unlink(temporary)
             options.noteTemporaryName(nil)
@@ -205,7 +205,7 @@ package struct OutputFile: ~Copyable {
     }
 
     /// Reserves disk space for all bytes.
-    private borrowing func makeRoom(_ target: Int32) throws(StreamError) {
+    private borrowing func reserveSpace(_ target: Int32) throws(StreamError) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw OutputPlace.error("replace", errno) }
         #if os(Linux)

@@ -30,8 +30,8 @@ package struct WholeInput: ~Copyable {
         var memory = ByteOutput()
         var isFirst = true
         while try input.next({ (chunk) throws(StreamError) in
-            let room = limit - memory.count
-            try memory.append(chunk.extracting(0..<min(chunk.byteCount, room < .max ? room + 1 : room)))
+            let remaining = limit - memory.count
+            try memory.append(chunk.extracting(0..<min(chunk.byteCount, remaining < .max ? remaining + 1 : remaining)))
             try memory.withBytes { (bytes) throws(StreamError) in try check(bytes) }
             guard isFirst else { return }
             isFirst = false

@@ -15,7 +15,7 @@
 public struct MemoryPort {
     /// Provides memory to a reader, or accepts the stored records. It is called with the address of the sink.
     @usableFromInline
-    package typealias Begin = (UnsafeMutableRawPointer, LoanKind) throws(StreamError) -> RecordPort?
+    package typealias Begin = (UnsafeMutableRawPointer, RecordBufferKind) throws(StreamError) -> RecordPort?
     @usableFromInline package typealias End = (UnsafeMutableRawPointer) throws(StreamError) -> Void
     /// Writes a value directly from its memory. It is called with the address of the sink, and returns false if the sink needs
     /// messages.
@@ -30,7 +30,7 @@ public struct MemoryPort {
 
     /// The type of the sinks whose addresses the functions accept. It is checked before each call.
     @usableFromInline let sink: ObjectIdentifier
-    @usableFromInline let loan: (begin: Begin, end: End)?
+    @usableFromInline let recordBuffer: (begin: Begin, end: End)?
     @usableFromInline let write: Write?
     @usableFromInline let expected: Expected?
     @usableFromInline let names: (check: CheckHeader, watch: WatchNames)?
@@ -39,11 +39,11 @@ public struct MemoryPort {
     /// Creates the port of a builder.
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(
-        lendingOf type: Sink.Type, begin: @escaping Begin, end: @escaping End, expected: @escaping Expected,
+        recordBuffersOf type: Sink.Type, begin: @escaping Begin, end: @escaping End, expected: @escaping Expected,
         checkHeader: @escaping CheckHeader, watchNames: @escaping WatchNames
     ) {
         sink = ObjectIdentifier(type)
-        unsafe loan = unsafe (begin, end)
+        unsafe recordBuffer = unsafe (begin, end)
         unsafe write = nil
         unsafe self.expected = unsafe expected
         unsafe names = unsafe (checkHeader, watchNames)
@@ -52,7 +52,7 @@ public struct MemoryPort {
     /// Creates the port of a sink that only returns expected values.
     package init<Sink: PlistSink & ~Copyable>(expectationsOf type: Sink.Type, _ expected: @escaping Expected) {
         sink = ObjectIdentifier(type)
-        unsafe loan = nil
+        unsafe recordBuffer = nil
         unsafe write = nil
         unsafe self.expected = unsafe expected
         unsafe names = nil
@@ -62,7 +62,7 @@ public struct MemoryPort {
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(writingOf type: Sink.Type, _ write: @escaping Write) {
         sink = ObjectIdentifier(type)
-        unsafe loan = nil
+        unsafe recordBuffer = nil
         unsafe self.write = unsafe write
         unsafe (expected, names) = (nil, nil)
     }
@@ -90,7 +90,7 @@ package enum NameWatch {
 
 /// The contents of provided memory.
 @usableFromInline
-package enum LoanKind: UInt8, Sendable {
+package enum RecordBufferKind: UInt8, Sendable {
     /// Dictionaries whose members are stored in memory of the builder. The first one begins.
     case records
     /// Consecutive arrays in an array. The first one begins.
@@ -131,26 +131,26 @@ extension PlistSink where Self: ~Copyable {
     /// Provides memory for the next dictionaries or arrays, or returns nil if they must be sent as messages.
     ///
     /// A reader calls this at the beginning of the first of them. It then stores that one and the following ones, or as much of
-    /// it as possible, and calls ``endLoan()`` instead of sending their messages. It must call ``endLoan()`` before any other
-    /// message, and also if it ends with an error.
+    /// it as possible, and calls ``endRecordBuffer()`` instead of sending their messages. It must call ``endRecordBuffer()``
+    /// before any other message, and also if it ends with an error.
     @inlinable @inline(__always)
-    package mutating func beginLoan(of kind: LoanKind) throws(StreamError) -> RecordPort? {
-        guard let loan = unsafe Self.ownPort?.loan else { return nil }
+    package mutating func beginRecordBuffer(of kind: RecordBufferKind) throws(StreamError) -> RecordPort? {
+        guard let recordBuffer = unsafe Self.ownPort?.recordBuffer else { return nil }
         // SAFETY: the functions of a type's own port take the address of a sink of the type, during the call.
         return try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
-            try unsafe loan.begin(UnsafeMutableRawPointer(sink), kind)
+            try unsafe recordBuffer.begin(UnsafeMutableRawPointer(sink), kind)
         }
     }
 
-    /// Accepts the records that a reader has stored since ``beginLoan(of:)``. The last dictionary may still be open.
+    /// Accepts the records that a reader has stored since ``beginRecordBuffer(of:)``. The last dictionary may still be open.
     ///
-    /// - Throws: `misuse` without ``beginLoan(of:)``, and if the reported size exceeds the provided memory.
+    /// - Throws: `misuse` without ``beginRecordBuffer(of:)``, and if the reported size exceeds the provided memory.
     @inlinable @inline(__always)
-    package mutating func endLoan() throws(StreamError) {
-        guard let loan = unsafe Self.ownPort?.loan else { return }
-        // SAFETY: see beginLoan.
+    package mutating func endRecordBuffer() throws(StreamError) {
+        guard let recordBuffer = unsafe Self.ownPort?.recordBuffer else { return }
+        // SAFETY: see beginRecordBuffer.
         try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
-            try unsafe loan.end(UnsafeMutableRawPointer(sink))
+            try unsafe recordBuffer.end(UnsafeMutableRawPointer(sink))
         }
     }
 
@@ -161,7 +161,7 @@ extension PlistSink where Self: ~Copyable {
     @inlinable
     package mutating func problem(ofHeader names: [String]) -> NameProblem? {
         guard let check = unsafe Self.ownPort?.names?.check else { return nil }
-        // SAFETY: see beginLoan.
+        // SAFETY: see beginRecordBuffer.
         return unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe check(UnsafeMutableRawPointer(sink), names) }
     }
 
@@ -169,7 +169,7 @@ extension PlistSink where Self: ~Copyable {
     @inlinable
     package mutating func watchNames(_ names: NameWatch) {
         guard let watch = unsafe Self.ownPort?.names?.watch else { return }
-        // SAFETY: see beginLoan.
+        // SAFETY: see beginRecordBuffer.
         unsafe withUnsafeMutablePointer(to: &self) { sink in unsafe watch(UnsafeMutableRawPointer(sink), names) }
     }
 
@@ -177,7 +177,7 @@ extension PlistSink where Self: ~Copyable {
     @inlinable @inline(__always)
     package mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool {
         guard let write = unsafe Self.ownPort?.write else { return false }
-        // SAFETY: see beginLoan.
+        // SAFETY: see beginRecordBuffer.
         return try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
             try unsafe write(UnsafeMutableRawPointer(sink), port)
         }

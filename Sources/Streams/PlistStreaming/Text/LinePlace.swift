@@ -101,9 +101,9 @@ extension LinePlace: SelfTesting {
                 // SAFETY: the span does not leave the closure.
                 var place = LinePlace(offset: 7)
                 unsafe bytes.withUnsafeBytes { unsafe place.advance(over: $0.bytes) }
-                let words = "behind \(count) bytes, one end in \(period)"
-                expectEqual(place.line, 1 + bytes.count { $0 == 0x0A }, "line \(words)")
-                expectEqual(place.lineOffset, bytes.lastIndex(of: 0x0A).map { $0 + 8 } ?? 7, "its offset \(words)")
+                let label = "behind \(count) bytes, one end in \(period)"
+                expectEqual(place.line, 1 + bytes.count { $0 == 0x0A }, "line \(label)")
+                expectEqual(place.lineOffset, bytes.lastIndex(of: 0x0A).map { $0 + 8 } ?? 7, "its offset \(label)")
                 expectEqual(place.offset, 7 + count, "the offset of the place")
             }
         }

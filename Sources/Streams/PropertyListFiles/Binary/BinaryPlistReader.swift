@@ -50,8 +50,8 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     @usableFromInline
     mutating func append(_ bytes: RawSpan) throws(StreamError) {
         let limit = options.limits.totalByteCount
-        let room = max(0, limit - self.bytes.count)
-        bytes.extracting(0..<min(bytes.byteCount, room < .max ? room + 1 : room)).appendTo(&self.bytes)
+        let remaining = max(0, limit - self.bytes.count)
+        bytes.extracting(0..<min(bytes.byteCount, remaining < .max ? remaining + 1 : remaining)).appendTo(&self.bytes)
         try self.bytes.withRawSpan { (bytes) throws(StreamError) in
             try BinaryObjectTable.checkBeginning(bytes, limit: limit)
         }

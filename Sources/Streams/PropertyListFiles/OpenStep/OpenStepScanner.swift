@@ -62,11 +62,11 @@ struct OpenStepScanner: Sendable {
     mutating func scan<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
         if let failure { throw failure }
         do throws(StreamError) {
-            let room = limits.totalByteCount - chunkPlace.offset
-            try scanBytes(bytes.byteCount > room ? bytes.extracting(0..<room) : bytes, to: &sink)
-            if bytes.byteCount > room {
+            let remaining = limits.totalByteCount - chunkPlace.offset
+            try scanBytes(bytes.byteCount > remaining ? bytes.extracting(0..<remaining) : bytes, to: &sink)
+            if bytes.byteCount > remaining {
                 throw fail(
-                    .limitExceeded, "more than \(limits.totalByteCount) bytes of input", at: position(room))
+                    .limitExceeded, "more than \(limits.totalByteCount) bytes of input", at: position(remaining))
             }
         } catch { throw abandon(error, &sink) }
         chunkPlace.offset += bytes.byteCount

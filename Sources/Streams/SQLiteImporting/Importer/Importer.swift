@@ -1,4 +1,4 @@
-// The sink that any reader can send an import to. `ImportMachine` stages the records, and `ImportNode` writes them.
+// The sink that any reader can send an import to. `ImportStateMachine` stages the records, and `ImportNode` writes them.
 
 import PlistStreaming
 import SQLiteStreaming
@@ -34,7 +34,7 @@ import SQLiteStreaming
 @safe
 public struct Importer: PlistSink, ~Copyable {
     // SAFETY: allocated and initialized by the initializer, freed by the deinitializer; the address isn't passed on.
-    private let machine: UnsafeMutablePointer<ImportMachine>
+    private let stateMachine: UnsafeMutablePointer<ImportStateMachine>
 
     /// Prepares an import.
     ///
@@ -42,77 +42,81 @@ public struct Importer: PlistSink, ~Copyable {
     public init(
         _ table: ImportTable, into connection: SQLiteConnection, options: ImportOptions = ImportOptions()
     ) throws(SQLiteError) {
-        let made = try ImportMachine(table, connection: connection, options: options)
-        unsafe machine = .allocate(capacity: 1)
-        unsafe machine.initialize(to: made)
+        let made = try ImportStateMachine(table, connection: connection, options: options)
+        unsafe stateMachine = .allocate(capacity: 1)
+        unsafe stateMachine.initialize(to: made)
     }
 
     deinit {
-        unsafe machine.pointee.end()
-        unsafe machine.deinitialize(count: 1)
-        unsafe machine.deallocate()
+        unsafe stateMachine.pointee.end()
+        unsafe stateMachine.deinitialize(count: 1)
+        unsafe stateMachine.deallocate()
     }
 
     /// The results of the committed batches so far.
-    public var report: ImportReport { unsafe machine.pointee.report }
+    public var report: ImportReport { unsafe stateMachine.pointee.report }
 
     /// Writes the last batch and ends the import.
     ///
     /// - Throws: The errors of writing a batch; `unexpectedEnd` within a record; `missingMember` if the root path contains no
     ///   value.
     @discardableResult
-    public mutating func finish() throws(StreamError) -> ImportReport { try unsafe machine.pointee.finish() }
+    public mutating func finish() throws(StreamError) -> ImportReport { try unsafe stateMachine.pointee.finish() }
 
     /// Opens the array of records, or an array of children.
-    public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
+    public mutating func beginArray() throws(StreamError) { try unsafe stateMachine.pointee.beginArray() }
     /// Closes an array.
-    public mutating func endArray() throws(StreamError) { try unsafe machine.pointee.endArray() }
+    public mutating func endArray() throws(StreamError) { try unsafe stateMachine.pointee.endArray() }
     /// Opens a record.
-    public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
+    public mutating func beginDictionary() throws(StreamError) { try unsafe stateMachine.pointee.beginDictionary() }
     /// Closes a record, and writes the batch if it is full.
     ///
     /// - Throws: `missingMember` if a required member is absent; `cannotWrite` with the ``/SQLiteStreaming/SQLiteError`` as
     ///   its cause.
-    public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
+    public mutating func endDictionary() throws(StreamError) { try unsafe stateMachine.pointee.endDictionary() }
     /// Begins a member with its key.
-    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        try unsafe stateMachine.pointee.writeKey(utf8)
+    }
     /// Stages null.
-    public mutating func writeNull() throws(StreamError) { try unsafe machine.pointee.write(.null) }
+    public mutating func writeNull() throws(StreamError) { try unsafe stateMachine.pointee.write(.null) }
     /// Stages a Boolean.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) { try unsafe machine.pointee.write(.bool(value)) }
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try unsafe stateMachine.pointee.write(.bool(value))
+    }
     /// Stages an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe machine.pointee.write(.integer(value))
+        try unsafe stateMachine.pointee.write(.integer(value))
     }
     /// Stages an integer above 2^63 - 1 as text, or as a real if that is exact.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe machine.pointee.write(.unsigned(value))
+        try unsafe stateMachine.pointee.write(.unsigned(value))
     }
     /// Stages a real.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try unsafe machine.pointee.write(.real(value))
+        try unsafe stateMachine.pointee.write(.real(value))
     }
     /// Stages a number that only text can represent.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         // SAFETY: the bytes are copied before the closure ends, here and below.
         try unsafe text.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe machine.pointee.write(.number(bytes))
+            try unsafe stateMachine.pointee.write(.number(bytes))
         }
     }
     /// Stages text.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe machine.pointee.write(.string(bytes))
+            try unsafe stateMachine.pointee.write(.string(bytes))
         }
     }
     /// Stages a blob.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
         try unsafe bytes.withUnsafeBytes { (bytes) throws(StreamError) in
-            try unsafe machine.pointee.write(.data(bytes))
+            try unsafe stateMachine.pointee.write(.data(bytes))
         }
     }
     /// Stages a date.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try unsafe machine.pointee.write(.date(seconds))
+        try unsafe stateMachine.pointee.write(.date(seconds))
     }
 }

@@ -1,4 +1,4 @@
-// The tests of existing rows: all ways of writing them give the same tables and counts.
+// The tests of existing rows: all paths of writing them give the same tables and counts.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -130,11 +130,11 @@ extension ImportChangeTests: SelfTesting {
     }
 
     private static func testChoosesImportPath() throws {
-        let ways = [
+        let paths = [
             (true, false), (true, true), (true, false), (false, false), (false, false), (true, false), (false, false),
         ]
-        expectEqual(schemas.count, ways.count, "schemas")
-        for (schema, way) in zip(schemas, ways) {
+        expectEqual(schemas.count, paths.count, "schemas")
+        for (schema, path) in zip(schemas, paths) {
             let file = try TemporaryDatabase()
             let connection = try ImportFixture.connection(file, schema)
             var nodes: [ImportNode] = []
@@ -143,8 +143,8 @@ extension ImportChangeTests: SelfTesting {
             try node.begin(ImportSchema.check(node))
             let module = try ImportRowsModule(node.rows, connection: connection)
             let statements = try ImportStatements(node, module: module, mask: 0b111111)
-            expectEqual(statements.upsert != nil, way.0, "an upsert for \(schema)")
-            expectEqual(statements.upsertOfKept != nil, way.1, "two of them for \(schema)")
+            expectEqual(statements.upsert != nil, path.0, "an upsert for \(schema)")
+            expectEqual(statements.upsertOfKept != nil, path.1, "two of them for \(schema)")
         }
     }
 

@@ -308,9 +308,9 @@ extension ImportFailureTests: SelfTesting {
         expectEqual(
             error?.description,
             "$[0].firstName: expected at most 100000 bytes, the limit of the connection, found 100001", "message")
-        let machine = try ImportMachine(
+        let stateMachine = try ImportStateMachine(
             ImportFixture.people(), connection: connection, options: ImportOptions(batchByteLimit: 10_000))
-        var (copy, largest) = (machine, 0)
+        var (copy, largest) = (stateMachine, 0)
         try copy.beginArray()
         for number in 0..<2_000 as Range<Int64> {
             try copy.beginDictionary()

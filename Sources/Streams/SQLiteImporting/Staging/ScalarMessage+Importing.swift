@@ -17,7 +17,7 @@ extension ScalarMessage {
     }
 
     /// The type, for messages.
-    var words: String {
+    var typeDescription: String {
         switch unsafe self {
         case .null: "null"
         case .bool: "a Boolean"
@@ -109,7 +109,7 @@ extension ScalarMessage {
             return .refusal(.typeMismatch, "expected a date, found other text")
         default: break
         }
-        return unsafe .refusal(.typeMismatch, "expected \(type.words), found \(words)")
+        return unsafe .refusal(.typeMismatch, "expected \(type.typeDescription), found \(typeDescription)")
     }
 
     private static func exactReal(_ value: some BinaryInteger) -> ImportConversion {
@@ -176,7 +176,7 @@ extension ScalarMessage {
 
 extension ImportColumn.ValueType {
     /// The type with its article, for messages.
-    var words: String {
+    var typeDescription: String {
         switch self {
         case .integer: "an integer"
         case .real: "a number"

@@ -233,8 +233,8 @@ extension ImportNode {
         for slot in slots + moreSlots {
             index += 1
             // SAFETY: bytes stay at their address until the batch is written, and bindings are cleared before that.
-            let taker = unsafe ParameterTaker(statement: statement.handle, index: index)
-            try statement.check(unsafe rows[row, slot].give(to: taker, rows.arena.base))
+            let destination = unsafe ParameterDestination(statement: statement.handle, index: index)
+            try statement.check(unsafe rows[row, slot].pass(to: destination, rows.arena.base))
         }
         while try statement.step() {}
     }

@@ -66,7 +66,7 @@ final class ImportRowsModule {
         unsafe sqlite3_create_function_v2(handle, differsFunction, -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
     }
 
-    // MARK: The module
+    // MARK: Module
 
     /// SQLite's part comes first, so that a pointer to it is also a pointer to the whole structure.
     @safe
@@ -171,7 +171,7 @@ final class ImportRowsModule {
             let cell = unsafe cursor.pointee.cells[row * cursor.pointee.slotCount + Int(column)]
             // SAFETY: bytes stay at their address until the statement is reset, so SQLite doesn't have to copy them.
             guard let context = unsafe context else { return SQLITE_MISUSE }
-            return unsafe cell.give(to: ResultTaker(context: context), cursor.pointee.text)
+            return unsafe cell.pass(to: ResultDestination(context: context), cursor.pointee.text)
         }
     }
 

@@ -74,7 +74,8 @@ enum ImportSchema {
             guard column.affinity.keeps(content(type)) else {
                 throw SQLiteError(
                     .schema,
-                    "the column \(table.name).\(name) of type '\(column.declaredType)' would change \(words(type))")
+                    "the column \(table.name).\(name) of type '\(column.declaredType)' would change \(typeDescription(type))"
+                )
             }
             guard type != .any || !node.keySlots.contains(slot) else {
                 throw SQLiteError(.schema, "the column \(table.name).\(name) of the unique key needs a type")
@@ -108,7 +109,7 @@ enum ImportSchema {
                 + "that compares text by its bytes")
     }
 
-    private static func words(_ type: ImportColumn.ValueType) -> String {
+    private static func typeDescription(_ type: ImportColumn.ValueType) -> String {
         switch type {
         case .integer: "integers"
         case .real: "reals"

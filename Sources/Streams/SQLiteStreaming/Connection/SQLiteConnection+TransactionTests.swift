@@ -138,7 +138,7 @@ extension TransactionTests: SelfTesting {
     private static func testRefusesWorkUntilRollback() throws {
         let insert = "INSERT INTO t VALUES (1)"
         typealias Body = (SQLiteConnection, () throws -> Void) throws -> Void
-        let ways: [(String, Body)] = [
+        let variants: [(String, Body)] = [
             ("transaction", { try $0.transaction(.immediate, $1) }), ("savepoint", { try $0.savepoint($1) }),
             ("in a transaction", { one, body in try one.transaction { try? one.transaction(.immediate, body) } }),
             (
@@ -149,14 +149,14 @@ extension TransactionTests: SelfTesting {
                 }
             ),
         ]
-        for (name, way) in ways {
+        for (name, variant) in variants {
             let file = try TemporaryDatabase()
             let connection = try file.open()
             try connection.execute("CREATE TABLE t (a)")
             let prepared = try connection.prepare(insert)
             var reader: SQLiteStatement?
             let error = expectThrows(SQLiteError.self, name) {
-                try way(connection) {
+                try variant(connection) {
                     try connection.run(insert)
                     reader = try interrupted(connection)
                     // SQLite itself rolls the transaction back if a writing statement is interrupted.

@@ -80,7 +80,7 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
             && left.byteOffset == right.byteOffset && left.streamError == right.streamError
     }
 
-    // MARK: Making errors
+    // MARK: Creating errors
 
     /// Makes the error of a result code. All result codes that are errors are handled here.
     ///
@@ -105,7 +105,7 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
             let number = unsafe sqlite3_system_errno(connection)
             if number != 0 { message += ": " + ByteOutput.systemMessage(number) }
         }
-        if code & 0xFF == SQLITE_INTERRUPT, Task.isCancelled { message = TaskCancellation.words }
+        if code & 0xFF == SQLITE_INTERRUPT, Task.isCancelled { message = TaskCancellation.cancelledMessage }
         let offset = unsafe isCurrent && sql != nil ? Int(sqlite3_error_offset(connection)) : -1
         return SQLiteError(
             SQLiteResultCode(rawValue: isCurrent ? extended : code), message, sql: sql,

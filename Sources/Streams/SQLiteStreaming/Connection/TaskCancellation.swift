@@ -21,7 +21,7 @@ final class TaskCancellation {
     // PERF: SQLite/reading; stepping a statement takes 117 ns for a row of four columns, with and without the handler.
     private static let instructionCount: Int32 = 10_000
     /// The message of the error.
-    static let words = "interrupted, since the task is cancelled"
+    static let cancelledMessage = "interrupted, since the task is cancelled"
 
     // SAFETY: SQLite's handler reads it while the connection runs a statement; the connection closes before it releases this
     // object.
@@ -101,7 +101,7 @@ extension TaskCancellation: SelfTesting {
 
     private static func check(_ error: SQLiteError?, _ message: String) {
         expectEqual(error?.code, .interrupt, "code of \(message)")
-        expectEqual(error?.message, words, "message of \(message)")
+        expectEqual(error?.message, cancelledMessage, "message of \(message)")
     }
 
     private static func testInterruptsALongStatement() async throws {
@@ -122,14 +122,16 @@ extension TaskCancellation: SelfTesting {
     }
 
     private static func testInterruptsManyShortStatements() async throws {
-        let lent = Lent(connection: try SQLiteConnection.inMemory())
-        try lent.connection.execute("CREATE TABLE t (a)")
+        let shared = SendableConnection(connection: try SQLiteConnection.inMemory())
+        try shared.connection.execute("CREATE TABLE t (a)")
         let inserting = await error {
-            let insert = try lent.connection.prepare("INSERT INTO t VALUES (?)")
-            let reader = try lent.connection.prepare("VALUES (1), (2)")
+            let insert = try shared.connection.prepare("INSERT INTO t VALUES (?)")
+            let reader = try shared.connection.prepare("VALUES (1), (2)")
             cancel()
             var count = 0
-            defer { expectEqual(try? lent.connection.value("SELECT count(*) FROM t"), .integer(Int64(count)), "rows") }
+            defer {
+                expectEqual(try? shared.connection.value("SELECT count(*) FROM t"), .integer(Int64(count)), "rows")
+            }
             for number in 0..<100_000 {
                 // Also while another statement is open, a row must not exist if its insertion threw an error.
                 if number % 4_000 == 0 { _ = try reader.step() }
@@ -174,11 +176,11 @@ extension TaskCancellation: SelfTesting {
             ),
         ]
         for (name, work) in works {
-            let lent = Lent(connection: try SQLiteConnection.inMemory())
-            let table = try SQLiteTable<Item>(lent.connection, "items")
+            let shared = SendableConnection(connection: try SQLiteConnection.inMemory())
+            let table = try SQLiteTable<Item>(shared.connection, "items")
             try table.insert(Array(repeating: Item(), count: 5_000))
             let error = await error {
-                let table = try SQLiteTable<Item>(lent.connection, "items")
+                let table = try SQLiteTable<Item>(shared.connection, "items")
                 cancel()
                 try work(table)
             }
@@ -188,17 +190,17 @@ extension TaskCancellation: SelfTesting {
     }
 
     /// A connection that is passed from one task to another.
-    private struct Lent: @unchecked Sendable { let connection: SQLiteConnection }
+    private struct SendableConnection: @unchecked Sendable { let connection: SQLiteConnection }
 
     /// A transaction that is kept although one of its statements was interrupted, with and without open rows.
     private static func testKeepsOnlyReportedRows() async throws {
         for columnCount in 1...12 {
             for isBesideRows in [false, true] {
-                let lent = Lent(connection: try SQLiteConnection.inMemory())
+                let shared = SendableConnection(connection: try SQLiteConnection.inMemory())
                 let names = (0..<columnCount).map { "c\($0)" }.joined(separator: ", ")
-                try lent.connection.execute("CREATE TABLE t (\(names)); CREATE TABLE kept (n)")
+                try shared.connection.execute("CREATE TABLE t (\(names)); CREATE TABLE kept (n)")
                 let counts: (told: Int, kept: Int64?) = try await Task.detached {
-                    let connection = lent.connection
+                    let connection = shared.connection
                     let reader = try connection.prepare("VALUES (1), (2)")
                     if isBesideRows { _ = try reader.step() }
                     cancel()
@@ -214,7 +216,7 @@ extension TaskCancellation: SelfTesting {
                         } catch {}
                     }
                     reader.reset()
-                    return (told, try lent.connection.value("SELECT count(*) FROM t")?.integer)
+                    return (told, try shared.connection.value("SELECT count(*) FROM t")?.integer)
                 }.value
                 expectLessThan(counts.told, 100_000, "rows before the interrupt, of \(columnCount) columns")
                 // SQLite may have undone the whole transaction; a rejected row must never exist.
@@ -227,39 +229,39 @@ extension TaskCancellation: SelfTesting {
 
     /// The open rows of a cancelled task block neither its next transaction nor other tasks.
     private static func testBeginsTransactionsDespiteOpenRows() async throws {
-        let lent = Lent(connection: try SQLiteConnection.inMemory())
-        try lent.connection.execute("CREATE TABLE t (a)")
-        let reader = LentStatement(statement: try lent.connection.prepare("VALUES (1), (2)"))
+        let shared = SendableConnection(connection: try SQLiteConnection.inMemory())
+        try shared.connection.execute("CREATE TABLE t (a)")
+        let reader = SendableStatement(statement: try shared.connection.prepare("VALUES (1), (2)"))
         _ = try reader.statement.step()
         let error = await error {
             cancel()
-            _ = try lent.connection.value(endless)
+            _ = try shared.connection.value(endless)
         }
         check(error, "a long statement beside open rows")
-        try lent.connection.transaction { try lent.connection.run("INSERT INTO t VALUES (1)") }
-        expectEqual(try lent.connection.value("SELECT count(*) FROM t"), 1, "rows of a task that is not cancelled")
+        try shared.connection.transaction { try shared.connection.run("INSERT INTO t VALUES (1)") }
+        expectEqual(try shared.connection.value("SELECT count(*) FROM t"), 1, "rows of a task that is not cancelled")
         expectTrue(try reader.statement.step(), "the rows go on")
         reader.statement.reset()
     }
 
     /// A statement that is passed from one task to another.
-    private struct LentStatement: @unchecked Sendable { let statement: SQLiteStatement }
+    private struct SendableStatement: @unchecked Sendable { let statement: SQLiteStatement }
 
     private static func testUndoesTheTransaction() async throws {
         for work in [
             "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n", endless,
         ] {
-            let lent = Lent(connection: try SQLiteConnection.inMemory())
-            try lent.connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (0)")
+            let shared = SendableConnection(connection: try SQLiteConnection.inMemory())
+            try shared.connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (0)")
             let error = await error {
-                try lent.connection.transaction {
-                    try lent.connection.run("INSERT INTO t VALUES (1)")
+                try shared.connection.transaction {
+                    try shared.connection.run("INSERT INTO t VALUES (1)")
                     cancel()
-                    try lent.connection.execute(work)
+                    try shared.connection.execute(work)
                 }
             }
             check(error, work)
-            let connection = lent.connection
+            let connection = shared.connection
             expectFalse(connection.isInTransaction, "in a transaction")
             expectNil(connection.rollbackFailure, "after \(work)")
             expectEqual(try connection.value("SELECT group_concat(a) FROM t"), "0", "rows")

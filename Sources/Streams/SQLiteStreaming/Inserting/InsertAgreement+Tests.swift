@@ -1,4 +1,4 @@
-// The in-class tests that compare every way of inserting with plain SQL: values, errors and their rows, counts, ids, and the
+// The in-class tests that compare every path of inserting with plain SQL: values, errors and their rows, counts, ids, and the
 // effects of foreign keys and triggers.
 
 #if DEBUG || IN_CLASS_TESTS
@@ -6,10 +6,10 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-/// The ways of inserting the rows of a scene.
+/// The paths of inserting the rows of a scenario.
 package struct InsertAgreement {
-    private typealias Row = InsertScene.Row
-    private typealias Outcome = InsertScene.Outcome
+    private typealias Row = InsertScenario.Row
+    private typealias Outcome = InsertScenario.Outcome
 
     /// The rows as objects.
     private final class Item: StreamObject {
@@ -55,42 +55,42 @@ package struct InsertAgreement {
         }
     }
 
-    let scene: InsertScene
+    let scenario: InsertScenario
 
     private func options(_ path: SQLiteInsertPath, batch: Int = 1_024) -> SQLiteTableOptions {
         SQLiteTableOptions(
-            primaryKey: scene.primaryKey, conflict: scene.conflict, insertPath: path, batchRowCount: batch)
+            primaryKey: scenario.primaryKey, conflict: scenario.conflict, insertPath: path, batchRowCount: batch)
     }
 
-    /// Returns the differences between the ways and plain SQL.
+    /// Returns the differences between the paths and plain SQL.
     func differences(_ batch: Int) throws -> [String] {
-        let (expected, ids) = try scene.insertPlainly()
+        let (expected, ids) = try scenario.insertPlainly()
         var differences: [String] = []
         func compare(_ name: String, _ body: (SQLiteConnection) throws -> Int) throws {
-            let connection = try scene.makeConnection()
+            let connection = try scenario.makeConnection()
             var outcome = Outcome()
             do {
                 outcome.changedCount = try body(connection)
                 outcome.lastID = connection.lastInsertRowID
             } catch let error as SQLiteError {
-                (outcome.error, outcome.errorRow) = Self.words(error)
+                (outcome.error, outcome.errorRow) = Self.summary(error)
             } catch let error as StreamError {
-                (outcome.error, outcome.errorRow) = Self.words(SQLiteError(error))
+                (outcome.error, outcome.errorRow) = Self.summary(SQLiteError(error))
             }
-            outcome.tables = try scene.tables(connection)
+            outcome.tables = try scenario.tables(connection)
             if connection.isInTransaction { differences.append("\(name): in a transaction") }
             if outcome != expected { differences.append("\(name): \(outcome.difference(from: expected))") }
         }
         for path in SQLiteInsertPath.allCases {
-            if scene.target == "t" {
+            if scenario.target == "t" {
                 try compare("structures by \(path)") {
-                    try table($0, Row.self, path).insert(scene.rows).changedRowCount
+                    try table($0, Row.self, path).insert(scenario.rows).changedRowCount
                 }
                 try compare("objects by \(path)") {
-                    try table($0, Item.self, path).insert(scene.rows.map { Item($0) }).changedRowCount
+                    try table($0, Item.self, path).insert(scenario.rows.map { Item($0) }).changedRowCount
                 }
                 try compare("computed by \(path), \(batch) a time") {
-                    try table($0, Computed.self, path, batch).insert(scene.rows.map { Computed($0) }).changedRowCount
+                    try table($0, Computed.self, path, batch).insert(scenario.rows.map { Computed($0) }).changedRowCount
                 }
                 try compare("messages by \(path), \(batch) a time") {
                     try send(to: try table($0, Row.self, path, batch).makeWriter())
@@ -100,18 +100,18 @@ package struct InsertAgreement {
                 }
             }
             func writer(_ connection: SQLiteConnection) throws -> SQLiteTableWriter {
-                try SQLiteTableWriter(connection, table: scene.target, options: options(path, batch: batch))
+                try SQLiteTableWriter(connection, table: scenario.target, options: options(path, batch: batch))
             }
             try compare("messages without a type by \(path), \(batch) a time") { try send(to: try writer($0)) }
             try compare("numbers as text without a type by \(path)") { try sendNumbersAsText(to: try writer($0)) }
         }
-        guard scene.target == "t" else { return differences }
-        var rows = scene.rows
+        guard scenario.target == "t" else { return differences }
+        var rows = scenario.rows
         try compare("read back") { try table($0, Row.self, .automatic).insert(&rows).changedRowCount }
         if rows.map(\.id) != ids { differences.append("ids \(rows.map(\.id)), expected \(ids)") }
         try compare("within a transaction that has only begun") { connection in
             try connection.transaction(.deferred) {
-                try table(connection, Row.self, .automatic).insert(scene.rows).changedRowCount
+                try table(connection, Row.self, .automatic).insert(scenario.rows).changedRowCount
             }
         }
         try compare("one by one") { connection in
@@ -119,7 +119,7 @@ package struct InsertAgreement {
             var number = 0
             do {
                 return try connection.transaction {
-                    try scene.rows.reduce(0) {
+                    try scenario.rows.reduce(0) {
                         defer { number += 1 }
                         return try $0 + table.insert($1).changedRowCount
                     }
@@ -139,20 +139,20 @@ package struct InsertAgreement {
     }
 
     private func send(to writer: consuming SQLiteTableWriter) throws -> Int {
-        try writer.write(scene.rows, options: WritingOptions(nilMembers: .writeNull))
+        try writer.write(scenario.rows, options: WritingOptions(nilMembers: .writeNull))
         try writer.finish()
         return writer.report.changedRowCount
     }
 
     private func sendNumbersAsText(to writer: consuming SQLiteTableWriter) throws -> Int {
         var numbers = NumbersAsText(writer)
-        try numbers.write(scene.rows, options: WritingOptions(nilMembers: .writeNull))
+        try numbers.write(scenario.rows, options: WritingOptions(nilMembers: .writeNull))
         try numbers.target.finish()
         return numbers.target.report.changedRowCount
     }
 
     /// Returns the error without its path, and the row of the path.
-    private static func words(_ error: SQLiteError) -> (String, Int?) {
+    private static func summary(_ error: SQLiteError) -> (String, Int?) {
         let inner = error.streamError?.sqliteError ?? error
         let path = error.streamError?.path?.description ?? error.message
         let row = path.hasPrefix("$[") ? Int(path.dropFirst(2).prefix { $0 != "]" }) : nil
@@ -198,23 +198,23 @@ extension String {
 }
 
 extension InsertAgreement: SelfTesting {
-    /// The in-class tests of the ways of inserting.
+    /// The in-class tests of the paths of inserting.
     package static var testSelectors: TestSelectors {
         ["testInsertsLikePlainSQL": testInsertsLikePlainSQL]
     }
 
-    /// Returns the differences between the ways and plain SQL in the scene of a seed, or nil if they agree.
+    /// Returns the differences between the paths and plain SQL in the scenario of a seed, or nil if they agree.
     package static func difference(seed: UInt64) throws -> String? {
         var random = TestRandom(seed: seed)
-        let scene = InsertScene(&random)
-        let differences = try InsertAgreement(scene: scene).differences(Int.random(in: 1...20, using: &random))
+        let scenario = InsertScenario(&random)
+        let differences = try InsertAgreement(scenario: scenario).differences(Int.random(in: 1...20, using: &random))
         guard let first = differences.first else { return nil }
         return
-            "\(differences.count) ways differ, \(first), with the seed \(seed): \(scene.conflict), \(scene.rows.count) rows, "
-            + scene.script
+            "\(differences.count) paths differ, \(first), with the seed \(seed): \(scenario.conflict), \(scenario.rows.count) rows, "
+            + scenario.script
     }
 
-    // This takes a second: each seed needs a database for each of 24 ways. `InsertAgreementTests` uses more seeds.
+    // This takes a second: each seed needs a database for each of 24 paths. `InsertAgreementTests` uses more seeds.
     private static func testInsertsLikePlainSQL() throws {
         for seed in 0..<12 as Range<UInt64> {
             if let difference = try difference(seed: seed) { fail(difference) }

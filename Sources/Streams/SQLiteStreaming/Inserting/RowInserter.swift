@@ -13,7 +13,7 @@ final class RowInserter {
     /// The index of the source's cell for each column.
     private let cells: [Int]
     /// The beginning of each statement.
-    private let words: String
+    private let prefix: String
     private var tail = ""
     /// The columns that an upsert uses to find the existing row, with the collations of their index; nil for other
     /// statements.
@@ -59,7 +59,7 @@ final class RowInserter {
             }
         // In an upsert, `excluded` would be ambiguous for a table of that name.
         let alias = SQLiteName.folded(target.name) == SQLiteName.folded("excluded") ? " AS \"target\"" : ""
-        words = "\(verb) INTO \(target.qualifiedName)\(alias)"
+        prefix = "\(verb) INTO \(target.qualifiedName)\(alias)"
         try compareKeys()
     }
 
@@ -182,7 +182,7 @@ final class RowInserter {
         return RowIDSequence(column: cells[column], largest: statement.isNull(at: 0) ? nil : statement.integer(at: 0))
     }
 
-    // MARK: One row a statement
+    // MARK: One statement per row
 
     /// Inserts the rows before an end index one by one.
     private func bindRows(_ reader: RowReader, to end: Int) throws(SQLiteError) {
@@ -212,9 +212,9 @@ final class RowInserter {
     /// The statement for one row. A row with only defaults has a syntax of its own.
     private var singleText: String {
         get throws(SQLiteError) {
-            guard !columns.isEmpty else { return "\(words) DEFAULT VALUES" }
+            guard !columns.isEmpty else { return "\(prefix) DEFAULT VALUES" }
             let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-            return try "\(words)\(list(columns)) VALUES (\(marks))\(tail)"
+            return try "\(prefix)\(list(columns)) VALUES (\(marks))\(tail)"
         }
     }
 
@@ -269,13 +269,13 @@ final class RowInserter {
     ) throws(SQLiteError) {
         // SAFETY: the statement is stepped before the rows change, and no user code runs before that. Its bindings are
         // cleared before the memory may be freed.
-        let code = unsafe RowSource.give(
-            cell, of: reader.source, to: ParameterTaker(statement: statement.handle, index: index),
+        let code = unsafe RowSource.pass(
+            cell, of: reader.source, to: ParameterDestination(statement: statement.handle, index: index),
             Unmanaged.passUnretained(reader))
         if code != SQLITE_OK { try statement.check(code) }
     }
 
-    // MARK: All rows with one statement
+    // MARK: One statement for all rows
 
     /// Inserts the rows through the virtual table.
     private func selectRows(_ reader: RowReader, _ module: RowModule) throws(SQLiteError) {
@@ -342,7 +342,7 @@ final class RowInserter {
         let names = read.map { kind == .told && $0 == rowID ? "rowid" : "c\($0)" }.joined(separator: ", ")
         // In an upsert with SELECT, WHERE is required: otherwise SQLite would parse ON as part of a join.
         let made = try connection.cachedStatement(
-            "\(words)\(list(read.map { columns[$0] })) SELECT \(names) FROM \(table)"
+            "\(prefix)\(list(read.map { columns[$0] })) SELECT \(names) FROM \(table)"
                 + (tail.isEmpty ? "" : " WHERE true") + tail)
         selects[kind] = made
         return made

@@ -95,8 +95,8 @@ extension RowModule {
         }
         unsafe module.xColumn = { cursor, context, column in
             guard let cursor = unsafe rowCursor(cursor), let context = unsafe context else { return SQLITE_ERROR }
-            return unsafe RowSource.give(
-                Int(column), of: cursor.pointee.source, to: ResultTaker(context: context), cursor.pointee.reader)
+            return unsafe RowSource.pass(
+                Int(column), of: cursor.pointee.source, to: ResultDestination(context: context), cursor.pointee.reader)
         }
         unsafe module.xRowid = { cursor, row in
             // PERF: SQLite/insert-gaps; for SQLite, asking for an id is half the work of asking for a column.

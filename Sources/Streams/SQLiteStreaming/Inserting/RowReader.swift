@@ -34,15 +34,17 @@ final class RowReader {
 
     // MARK: Cells
 
-    /// Passes a string without UTF-8 in memory to a taker. SQLite copies the converted bytes.
+    /// Passes a string without UTF-8 in memory to a destination. SQLite copies the converted bytes.
     @inline(never)
-    func giveForeign<Taker: CellTaker>(_ string: String, _ column: Int, to taker: Taker) -> Int32 {
+    func passForeign<Destination: CellDestination>(_ string: String, _ column: Int, to destination: Destination)
+        -> Int32
+    {
         string.withUTF8Span { span in
             if let offset = TextCheck.firstNUL(in: span) { return refuseNUL(at: offset, column) }
             // SAFETY: the bytes are copied during the call.
             return unsafe span.withUnsafeBytes { bytes in
                 guard bytes.count <= Int(Int32.max) else { return SQLITE_TOOBIG }
-                return unsafe taker.take(
+                return unsafe destination.set(
                     text: bytes.baseAddress ?? UnsafeRawPointer(emptyText),
                     byteCount: Int32(truncatingIfNeeded: bytes.count), isPassing: true)
             }

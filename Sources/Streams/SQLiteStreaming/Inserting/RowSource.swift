@@ -109,13 +109,14 @@ extension RowSource {
 extension RowSource {
     // PERF: SQLite/insert; no reference is counted and no variable of an object is read here. Either would cost as much as
     // the rest of a cell. The function is inlined into the virtual table's function and into the loop that binds.
-    /// Passes a cell of the current row to a taker.
+    /// Passes a cell of the current row to a destination.
     ///
-    /// - Returns: The result code of the taker, or `SQLITE_ERROR` if the value can't be stored; the reader then has the
+    /// - Returns: The result code of the destination, or `SQLITE_ERROR` if the value can't be stored; the reader then has the
     ///   error.
     @inline(__always)
-    static func give<Taker: CellTaker>(
-        _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker, _ reader: Unmanaged<RowReader>
+    static func pass<Destination: CellDestination>(
+        _ column: Int, of source: UnsafeMutablePointer<RowSource>, to destination: Destination,
+        _ reader: Unmanaged<RowReader>
     ) -> Int32 {
         // SAFETY: callers pass only existing columns, and rows below the count; the rows don't change while the source refers
         // to them.
@@ -123,23 +124,23 @@ extension RowSource {
         case .values:
             guard let values = unsafe source.pointee.values else { return SQLITE_ERROR }
             let value = unsafe values + source.pointee.row &* source.pointee.stride
-            return unsafe giveMember(column, of: source, value, to: taker, reader)
+            return unsafe passMember(column, of: source, value, to: destination, reader)
         case .objects:
             guard let values = unsafe source.pointee.values else { return SQLITE_ERROR }
             let value = unsafe values + source.pointee.row &* source.pointee.stride
-            return unsafe giveMember(column, of: source, value.load(as: UnsafeRawPointer.self), to: taker, reader)
+            return unsafe passMember(column, of: source, value.load(as: UnsafeRawPointer.self), to: destination, reader)
         case .buffer:
             guard let cells = unsafe source.pointee.cells, let bytes = unsafe source.pointee.bytes else {
                 return SQLITE_ERROR
             }
             let cell = unsafe cells + (source.pointee.row &* source.pointee.columnCount &+ column)
             switch unsafe cell.pointee.tag {
-            case .integer: return unsafe giveInteger(cell.pointee.integer, column, of: source, to: taker)
-            case .null: return unsafe giveNull(column, of: source, to: taker)
+            case .integer: return unsafe passInteger(cell.pointee.integer, column, of: source, to: destination)
+            case .null: return unsafe passNull(column, of: source, to: destination)
             default:
                 // SQLite converts it to an integer whose value isn't known here.
                 if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.stop() }
-                return unsafe cell.pointee.give(to: taker, bytes)
+                return unsafe cell.pointee.pass(to: destination, bytes)
             }
         case .none:
             return SQLITE_MISUSE
@@ -147,8 +148,9 @@ extension RowSource {
     }
 
     @inline(__always)  // PERF: see give.
-    private static func giveMember<Taker: CellTaker>(
-        _ column: Int, of source: UnsafeMutablePointer<RowSource>, _ members: UnsafeRawPointer, to taker: Taker,
+    private static func passMember<Destination: CellDestination>(
+        _ column: Int, of source: UnsafeMutablePointer<RowSource>, _ members: UnsafeRawPointer,
+        to destination: Destination,
         _ reader: Unmanaged<RowReader>
     ) -> Int32 {
         // SAFETY: see give; the members are those of a value, which has each of them at its offset.
@@ -156,30 +158,30 @@ extension RowSource {
         let place = unsafe members + columns[column].offset
         switch unsafe columns[column].storage {
         case .integer:
-            return unsafe giveInteger(place.load(as: Int64.self), column, of: source, to: taker)
+            return unsafe passInteger(place.load(as: Int64.self), column, of: source, to: destination)
         case .string:
-            return unsafe giveText(place, column, of: source, to: taker, reader)
+            return unsafe passText(place, column, of: source, to: destination, reader)
         case .bool:
-            return unsafe taker.take(integer: place.load(as: Bool.self) ? 1 : 0)
+            return unsafe destination.set(integer: place.load(as: Bool.self) ? 1 : 0)
         case .real:
-            return unsafe giveReal(place.load(as: Double.self), column, to: taker, reader)
+            return unsafe passReal(place.load(as: Double.self), column, to: destination, reader)
         case .optionalInteger:
             guard let integer = unsafe place.load(as: Int64?.self) else {
-                return unsafe giveNull(column, of: source, to: taker)
+                return unsafe passNull(column, of: source, to: destination)
             }
-            return unsafe giveInteger(integer, column, of: source, to: taker)
+            return unsafe passInteger(integer, column, of: source, to: destination)
         case .optionalReal:
-            guard let real = unsafe place.load(as: Double?.self) else { return taker.takeNull() }
-            return unsafe giveReal(real, column, to: taker, reader)
+            guard let real = unsafe place.load(as: Double?.self) else { return destination.setNull() }
+            return unsafe passReal(real, column, to: destination, reader)
         case .optionalBool:
-            guard let bool = unsafe place.load(as: Bool?.self) else { return taker.takeNull() }
-            return taker.take(integer: bool ? 1 : 0)
+            guard let bool = unsafe place.load(as: Bool?.self) else { return destination.setNull() }
+            return destination.set(integer: bool ? 1 : 0)
         case .optionalString:
             // An optional string has the same address as its string.
             let isNil =
                 unsafe source.pointee.knowsStrings
                 ? StringBytes.isNil(place) : place.assumingMemoryBound(to: String?.self).pointee == nil
-            return unsafe isNil ? taker.takeNull() : giveText(place, column, of: source, to: taker, reader)
+            return unsafe isNil ? destination.setNull() : passText(place, column, of: source, to: destination, reader)
         default:
             // Such rows are copied into a buffer first.
             return SQLITE_MISUSE
@@ -187,47 +189,48 @@ extension RowSource {
     }
 
     @inline(__always)  // PERF: see give.
-    private static func giveInteger<Taker: CellTaker>(
-        _ value: Int64, _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker
+    private static func passInteger<Destination: CellDestination>(
+        _ value: Int64, _ column: Int, of source: UnsafeMutablePointer<RowSource>, to destination: Destination
     ) -> Int32 {
         if unsafe column == source.pointee.rowIDs.column, unsafe source.pointee.rowIDs.isChosen(value) {
-            return taker.takeNull()
+            return destination.setNull()
         }
-        return taker.take(integer: value)
+        return destination.set(integer: value)
     }
 
     @inline(__always)  // PERF: see give.
-    private static func giveNull<Taker: CellTaker>(
-        _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker
+    private static func passNull<Destination: CellDestination>(
+        _ column: Int, of source: UnsafeMutablePointer<RowSource>, to destination: Destination
     ) -> Int32 {
         if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.choose() }
-        return taker.takeNull()
+        return destination.setNull()
     }
 
     @inline(__always)  // PERF: see give.
-    private static func giveReal<Taker: CellTaker>(
-        _ value: Double, _ column: Int, to taker: Taker, _ reader: Unmanaged<RowReader>
+    private static func passReal<Destination: CellDestination>(
+        _ value: Double, _ column: Int, to destination: Destination, _ reader: Unmanaged<RowReader>
     ) -> Int32 {
         guard !value.isNaN else { return unsafe reader._withUnsafeGuaranteedRef { $0.refuseNaN(column) } }
-        return taker.take(real: value)
+        return destination.set(real: value)
     }
 
     @inline(__always)  // PERF: see give.
-    private static func giveText<Taker: CellTaker>(
-        _ string: UnsafeRawPointer, _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker,
+    private static func passText<Destination: CellDestination>(
+        _ string: UnsafeRawPointer, _ column: Int, of source: UnsafeMutablePointer<RowSource>,
+        to destination: Destination,
         _ reader: Unmanaged<RowReader>
     ) -> Int32 {
         // SAFETY: the bytes of a string stay at their address while the caller's array retains it.
         guard unsafe source.pointee.knowsStrings, let (start, count) = unsafe StringBytes.find(string) else {
             return unsafe reader._withUnsafeGuaranteedRef {
-                unsafe $0.giveForeign(string.assumingMemoryBound(to: String.self).pointee, column, to: taker)
+                unsafe $0.passForeign(string.assumingMemoryBound(to: String.self).pointee, column, to: destination)
             }
         }
         guard count <= Int(Int32.max) else { return SQLITE_TOOBIG }
         if let offset = unsafe TextCheck.firstNUL(in: UnsafeRawBufferPointer(start: start, count: count).bytes) {
             return unsafe reader._withUnsafeGuaranteedRef { $0.refuseNUL(at: offset, column) }
         }
-        return unsafe taker.take(text: start, byteCount: Int32(truncatingIfNeeded: count), isPassing: false)
+        return unsafe destination.set(text: start, byteCount: Int32(truncatingIfNeeded: count), isPassing: false)
     }
 }
 
@@ -245,23 +248,23 @@ import Glibc
 #endif
 
 enum RowSourceTests {
-    /// Records the values it takes as text.
-    fileprivate final class Taken: CellTaker {
-        var words: [String] = []
+    /// Records the values as text.
+    fileprivate final class RecordedCells: CellDestination {
+        var texts: [String] = []
 
-        private func take(_ word: String) -> Int32 {
-            words.append(word)
+        private func record(_ word: String) -> Int32 {
+            texts.append(word)
             return SQLITE_OK
         }
 
-        func takeNull() -> Int32 { take("null") }
-        func take(integer: Int64) -> Int32 { take("\(integer)") }
-        func take(real: Double) -> Int32 { take("\(real)") }
-        func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+        func setNull() -> Int32 { record("null") }
+        func set(integer: Int64) -> Int32 { record("\(integer)") }
+        func set(real: Double) -> Int32 { record("\(real)") }
+        func set(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
             // SAFETY: that many bytes are valid during the call.
-            take(unsafe String(decoding: UnsafeRawBufferPointer(start: text, count: Int(byteCount)), as: UTF8.self))
+            record(unsafe String(decoding: UnsafeRawBufferPointer(start: text, count: Int(byteCount)), as: UTF8.self))
         }
-        func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 { take("\(byteCount) bytes") }
+        func set(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 { record("\(byteCount) bytes") }
     }
 }
 
@@ -321,20 +324,20 @@ extension RowSourceTests: SelfTesting {
         // If the layout of strings isn't known, they are read like any other value.
         for knowsStrings in [true, false] where !knowsStrings || StringBytes.isLayoutKnown {
             let reader = RowReader()
-            let taken = Taken()
+            let taken = RecordedCells()
             unsafe withUnsafePointer(to: SourceColumn(storage: .optionalString, offset: 0)) { column in
                 unsafe strings.withUnsafeBytes { bytes in
                     // SAFETY: the source has the rows of the array and its one column, and is used only in this closure.
                     unsafe reader.source.pointee = RowSource(bytes.baseAddress, column, knowsStrings: knowsStrings)
                     for row in strings.indices {
                         unsafe reader.source.pointee.row = row
-                        let code = unsafe RowSource.give(
+                        let code = unsafe RowSource.pass(
                             0, of: reader.source, to: taken, Unmanaged.passUnretained(reader))
                         expectEqual(code, SQLITE_OK, "row \(row)")
                     }
                 }
             }
-            expectEqual(taken.words, strings.map { $0 ?? "null" }, "the layout is known: \(knowsStrings)")
+            expectEqual(taken.texts, strings.map { $0 ?? "null" }, "the layout is known: \(knowsStrings)")
         }
     }
 }

@@ -44,18 +44,18 @@ package struct StagedCell: BitwiseCopyable, Sendable {
     @inlinable package var offset: Int { Int(truncatingIfNeeded: bits) }
 
     // PERF: SQLite/insert, SQLiteImport; called for each cell, so it is inlinable for the importer.
-    /// Passes the cell to a taker. Text and blobs are at their offset from a base address and must stay there.
+    /// Passes the cell to a destination. Text and blobs are at their offset from a base address and must stay there.
     @inlinable @inline(__always)
-    package func give(to taker: some CellTaker, _ base: UnsafeRawPointer) -> Int32 {
+    package func pass(to destination: some CellDestination, _ base: UnsafeRawPointer) -> Int32 {
         // SAFETY: that many initialized bytes are at the cell's offset from the address; no text is longer than SQLite's
         // limit.
         let byteCount = Int32(truncatingIfNeeded: length)
         return switch tag {
-        case .integer: taker.take(integer: integer)
-        case .real: taker.take(real: real)
-        case .text: unsafe taker.take(text: base + offset, byteCount: byteCount, isPassing: false)
-        case .blob: unsafe taker.take(blob: base + offset, byteCount: byteCount, isPassing: false)
-        case .absent, .null, .link: taker.takeNull()
+        case .integer: destination.set(integer: integer)
+        case .real: destination.set(real: real)
+        case .text: unsafe destination.set(text: base + offset, byteCount: byteCount, isPassing: false)
+        case .blob: unsafe destination.set(blob: base + offset, byteCount: byteCount, isPassing: false)
+        case .absent, .null, .link: destination.setNull()
         }
     }
 }
@@ -63,18 +63,18 @@ package struct StagedCell: BitwiseCopyable, Sendable {
 /// A destination for a cell: the result of a virtual table's column, or a parameter of a statement. All functions return a
 /// result code.
 @usableFromInline
-package protocol CellTaker {
-    func takeNull() -> Int32
-    func take(integer: Int64) -> Int32
-    func take(real: Double) -> Int32
-    /// Takes text. Unless it is passing, it stays in memory until the row is inserted, and doesn't have to be copied.
-    func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
-    func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
+package protocol CellDestination {
+    func setNull() -> Int32
+    func set(integer: Int64) -> Int32
+    func set(real: Double) -> Int32
+    /// Stores text. Unless it is passing, it stays in memory until the row is inserted, and doesn't have to be copied.
+    func set(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
+    func set(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
 }
 
-/// A parameter of a statement that takes a cell.
+/// A parameter of a statement as the destination of a cell.
 @unsafe
-package struct ParameterTaker: CellTaker {
+package struct ParameterDestination: CellDestination {
     let statement: OpaquePointer
     /// The index of the parameter, from 1.
     let index: Int32
@@ -84,49 +84,49 @@ package struct ParameterTaker: CellTaker {
         unsafe self.index = index
     }
 
-    package func takeNull() -> Int32 { unsafe sqlite3_bind_null(statement, index) }
-    package func take(integer: Int64) -> Int32 { unsafe sqlite3_bind_int64(statement, index, integer) }
-    package func take(real: Double) -> Int32 { unsafe sqlite3_bind_double(statement, index, real) }
+    package func setNull() -> Int32 { unsafe sqlite3_bind_null(statement, index) }
+    package func set(integer: Int64) -> Int32 { unsafe sqlite3_bind_int64(statement, index, integer) }
+    package func set(real: Double) -> Int32 { unsafe sqlite3_bind_double(statement, index, real) }
 
     // SAFETY: the statement is stepped, or gets new values, before bytes that aren't passing are freed.
-    package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func set(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_bind_text(
             statement, index, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil
         )
     }
 
-    package func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func set(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_bind_blob(statement, index, blob, byteCount, isPassing ? csqlite_transient() : nil)
     }
 }
 
 /// The result of a column of the virtual table, which is null unless a cell sets it.
 @unsafe
-package struct ResultTaker: CellTaker {
+package struct ResultDestination: CellDestination {
     let context: OpaquePointer
 
     package init(context: OpaquePointer) { unsafe self.context = unsafe context }
 
-    package func takeNull() -> Int32 { SQLITE_OK }
+    package func setNull() -> Int32 { SQLITE_OK }
 
-    package func take(integer: Int64) -> Int32 {
+    package func set(integer: Int64) -> Int32 {
         unsafe sqlite3_result_int64(context, integer)
         return SQLITE_OK
     }
 
-    package func take(real: Double) -> Int32 {
+    package func set(real: Double) -> Int32 {
         unsafe sqlite3_result_double(context, real)
         return SQLITE_OK
     }
 
     // SAFETY: SQLite stores the row before it asks for the next one, so bytes that aren't passing don't have to be copied.
-    package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func set(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_result_text(
             context, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil)
         return SQLITE_OK
     }
 
-    package func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func set(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_result_blob(context, blob, byteCount, isPassing ? csqlite_transient() : nil)
         return SQLITE_OK
     }

@@ -43,12 +43,12 @@ struct RowState {
     /// The number of columns, known from the first row on.
     @usableFromInline var columnCount = 0
     @usableFromInline var columns: UnsafeMutablePointer<Column>
-    /// A Boolean value that indicates whether the sink may lend memory for rows, and one that indicates whether it has.
-    @usableFromInline var mayBorrow = true
-    @usableFromInline var isLent = false
-    /// The part of a row that is left after storing it in lent memory.
+    /// A Boolean value that indicates whether the sink may provide a record buffer, and one that indicates whether it has.
+    @usableFromInline var mayUseRecordBuffer = true
+    @usableFromInline var hasRecordBuffer = false
+    /// The part of a row that is left after storing it in a record buffer.
     @usableFromInline var rest = RowCursor.untried
-    var loan = unsafe RowLoan()
+    var recordBuffer = unsafe RowRecordBuffer()
 }
 
 /// The rows of a statement, read one after another.
@@ -81,7 +81,7 @@ final class RowCursor {
     deinit {
         for index in unsafe 0..<state.pointee.columnCount { unsafe state.pointee.columns[index].key.deallocate() }
         unsafe state.pointee.columns.deallocate()
-        unsafe state.pointee.loan.deallocate()
+        unsafe state.pointee.recordBuffer.deallocate()
         unsafe state.deallocate()
     }
 
@@ -195,23 +195,23 @@ final class RowCursor {
     }
 
     // PERF: SQLite/reading; inlinable, so that it is specialized for sinks of other modules.
-    /// Sends the row as a dictionary, or stores it in memory that the sink lends.
+    /// Sends the row as a dictionary, or stores it in the record buffer of the sink.
     ///
-    /// `endLoan` returns the memory after the last row.
+    /// `endRecordBuffer` returns the memory after the last row.
     @inlinable @inline(__always)
     func sendRow<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         var first = 0
-        if unsafe state.pointee.mayBorrow && !state.pointee.isLent {
-            if let port = try unsafe sink.beginLoan(of: .records) {
-                unsafe borrow(port)
+        if unsafe state.pointee.mayUseRecordBuffer && !state.pointee.hasRecordBuffer {
+            if let port = try unsafe sink.beginRecordBuffer(of: .records) {
+                unsafe useRecordBuffer(port)
             } else {
-                unsafe state.pointee.mayBorrow = false
+                unsafe state.pointee.mayUseRecordBuffer = false
             }
         }
-        if unsafe state.pointee.isLent {
+        if unsafe state.pointee.hasRecordBuffer {
             if unsafe state.pointee.rest == Self.untried && fillRow() { return }
             first = unsafe state.pointee.rest
-            try endLoan(of: &sink)
+            try endRecordBuffer(of: &sink)
             if first == Self.done { return }
         } else {
             try sink.beginDictionary()

@@ -156,7 +156,7 @@ extension RowScan: SelfTesting {
             let built = filled(type) {
                 var builder = try ObjectBuilder<[Row]>()
                 do throws(StreamError) {
-                    try RowCursorLoanTests.sendMessages(sql, connection, reading, to: &builder)
+                    try RowCursorRecordBufferTests.sendMessages(sql, connection, reading, to: &builder)
                     return try builder.takeResult()
                 } catch {
                     throw SQLiteError(error)
@@ -194,7 +194,7 @@ extension RowScan: SelfTesting {
         )
         var expected: [Plain] = []
         for count in 0...500 {
-            // The ends of lent memory, and all small counts.
+            // The ends of record buffers, and all small counts.
             if count < 5 || [63, 64, 65, 191, 192, 193, 255, 256, 257, 447, 448, 449, 500].contains(count) {
                 expectEqual(try connection.fetchAll("SELECT * FROM t", as: Plain.self), expected, "\(count) rows")
                 expectEqual(

@@ -127,13 +127,13 @@ final class RowScan {
 
     /// Receives a row whose cells SQLite passes. Returns whether more rows may follow.
     @inline(__always)  // PERF: SQLite/reading; once a row.
-    func take(_ values: UnsafeMutablePointer<OpaquePointer?>, _ count: Int32) -> Bool {
+    func receive(_ values: UnsafeMutablePointer<OpaquePointer?>, _ count: Int32) -> Bool {
         // Before the first row, so that the statement is stepped instead.
         if unsafe cursor.state.pointee.row < 0 && !isCurrent() { return false }
         guard unsafe Int(count) == cursor.state.pointee.columnCount else { return false }
         unsafe cursor.take(values)
-        // PERF: SQLite/reading; calling the closure takes 100 instructions per row, and isn't needed for lent memory.
-        if unsafe cursor.state.pointee.isLent, cursor.fillRow() { return true }
+        // PERF: SQLite/reading; calling the closure takes 100 instructions per row, and isn't needed for record buffers.
+        if unsafe cursor.state.pointee.hasRecordBuffer, cursor.fillRow() { return true }
         do throws(StreamError) {
             try body?()
             return true
@@ -171,11 +171,11 @@ final class RowScan {
                 try sink.expectColumns(cursor.keys)
                 try sink.beginArray()
             }
-            try cursor.endLoan(of: &sink)
+            try cursor.endRecordBuffer(of: &sink)
             try sink.endArray()
             return true
         } catch {
-            try? cursor.endLoan(of: &sink)
+            try? cursor.endRecordBuffer(of: &sink)
             sink.cancel(with: error)
             throw error
         }

@@ -158,7 +158,7 @@ extension SQLiteRows: AsyncSequence {
 
     private func nextUnlessCancelled() throws(SQLiteError) -> Row? {
         guard Task.isCancelled, failure == nil, cursor != nil else { return try next() }
-        throw fail(SQLiteError(.interrupt, TaskCancellation.words))
+        throw fail(SQLiteError(.interrupt, TaskCancellation.cancelledMessage))
     }
 }
 

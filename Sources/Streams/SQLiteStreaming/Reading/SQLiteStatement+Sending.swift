@@ -27,10 +27,10 @@ extension SQLiteStatement {
                 try cursor.sendRow(to: &sink)
                 isRow = try cursor.next()
             }
-            try cursor.endLoan(of: &sink)
+            try cursor.endRecordBuffer(of: &sink)
             try sink.endArray()
         } catch {
-            try? cursor.endLoan(of: &sink)
+            try? cursor.endRecordBuffer(of: &sink)
             sink.cancel(with: error)
             throw error
         }

@@ -277,8 +277,8 @@ extension InsertTarget: SelfTesting {
         let name = try requireNotNil(try InsertTarget(connection, "t")?.comparedNames(["a"]).first, "a name")
         let plan = try connection.prepare("EXPLAIN QUERY PLAN SELECT * FROM t WHERE \(name) = ?")
         expectTrue(try plan.step(), "a plan")
-        let words = try plan.text(at: 3) ?? ""
-        expectTrue(words.hasPrefix("SEARCH"), "the plan \(words)")
+        let detail = try plan.text(at: 3) ?? ""
+        expectTrue(detail.hasPrefix("SEARCH"), "the plan \(detail)")
     }
 
     // A transaction that has read can't write if others have written meanwhile.
@@ -347,12 +347,12 @@ extension InsertTarget: SelfTesting {
             "CREATE TEMP TRIGGER i AFTER INSERT ON o.s BEGIN SELECT 1; END", "CREATE TABLE o.t (a REFERENCES s)",
             "ALTER TABLE o.s ADD COLUMN b REFERENCES s", "DROP TABLE o.s; CREATE TABLE o.s (id INT)",
         ]
-        let ways = [
+        let transactions = [
             ("BEGIN", "ROLLBACK"), ("SAVEPOINT a", "ROLLBACK TO a"), ("BEGIN; SAVEPOINT a", "ROLLBACK TO a; COMMIT"),
             ("SAVEPOINT a", "ROLLBACK TO a; RELEASE a"),
             ("DETACH o; ATTACH ':memory:' AS o; CREATE TABLE o.s (a)", "DETACH o; ATTACH ':memory:' AS o"),
         ]
-        for (start, end) in ways {
+        for (start, end) in transactions {
             for first in changes {
                 for second in changes where second != first {
                     let connection = try SQLiteConnection.inMemory()

@@ -27,8 +27,8 @@ package enum SQLiteName {
 
     /// Returns a name with 128 random bits, which neither a database nor its author can know.
     package static func random(_ prefix: String) -> String {
-        let words = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
-        return prefix + words.joined(separator: "_")
+        let numbers = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
+        return prefix + numbers.joined(separator: "_")
     }
 
     /// A name as SQLite compares it: by its bytes, with ASCII letters in lower case.

@@ -134,9 +134,9 @@ extension SQLiteStatement {
     public func withText(at column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
         let index = cell(column)
         // For a blob that is being read, SQLite would create the text in other memory.
-        if lentColumns.contains(column), type(at: column) == .blob { return try withLentBlobAsText(column, body) }
+        if columnsInUse.contains(column), type(at: column) == .blob { return try withBlobInUseAsText(column, body) }
         // SAFETY: SQLite keeps the text until the next step, reset or conversion of the cell. The span stays in the closure,
-        // and the cell is lent meanwhile.
+        // and the cell is in use meanwhile.
         let address = unsafe sqlite3_column_text(handle, index)
         let count = unsafe Int(sqlite3_column_bytes(handle, index))
         guard let address = unsafe address else {
@@ -147,10 +147,10 @@ extension SQLiteStatement {
         guard unsafe TextCheck.isUTF8(bytes) else {
             throw SQLiteError(.mismatch, "the text in column \(columnName(at: column)) is not valid UTF-8", sql: sql)
         }
-        try lend(column) { () throws(SQLiteError) in try unsafe body(bytes.bytes) }
+        try withColumnInUse(column) { () throws(SQLiteError) in try unsafe body(bytes.bytes) }
     }
 
-    private func withLentBlobAsText(
+    private func withBlobInUseAsText(
         _ column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void
     ) throws(SQLiteError) {
         try withBlob(at: column) { (span) throws(SQLiteError) in
@@ -178,7 +178,7 @@ extension SQLiteStatement {
             if count > 0 { throw makeError(SQLITE_NOMEM) }
             return try withEmptySpan(body)
         }
-        try lend(column) { () throws(SQLiteError) in
+        try withColumnInUse(column) { () throws(SQLiteError) in
             try unsafe body(UnsafeRawBufferPointer(start: address, count: count).bytes)
         }
     }

@@ -30,7 +30,7 @@ public final class SQLiteStatement {
     private var isSending = false
     /// The cells that closures are reading. Their memory stays valid until the closures return. A cell can occur more than
     /// once.
-    private(set) var lentColumns: [Int] = []
+    private(set) var columnsInUse: [Int] = []
 
     init(
         _ connection: SQLiteConnection, _ handle: OpaquePointer, sql: String, isKept: Bool, baseOffset: Int = 0
@@ -114,20 +114,20 @@ public final class SQLiteStatement {
     @inline(__always)  // PERF: SQLite/reading; once a row.
     private func checkMayMove() {
         precondition(!isSending, "the statement is sending its rows")
-        precondition(lentColumns.isEmpty, "a cell of the statement is being read in a closure")
+        precondition(columnsInUse.isEmpty, "a cell of the statement is being read in a closure")
     }
 
     /// Calls a closure that reads the memory of a cell. Meanwhile the statement must stay on the row.
-    func lend(_ column: Int, _ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        lentColumns.append(column)
-        defer { lentColumns.removeLast() }
+    func withColumnInUse(_ column: Int, _ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        columnsInUse.append(column)
+        defer { columnsInUse.removeLast() }
         try body()
     }
 
     /// Begins to read the rows for `send`.
     func beginSending() throws(SQLiteError) {
         guard !isSending else { throw SQLiteError(.misuse, "the statement is sending its rows already", sql: sql) }
-        guard lentColumns.isEmpty else {
+        guard columnsInUse.isEmpty else {
             throw SQLiteError(.misuse, "a cell of the statement is being read in a closure", sql: sql)
         }
         try connection.checkIsRolledBack()

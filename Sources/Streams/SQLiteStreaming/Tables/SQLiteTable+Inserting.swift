@@ -4,7 +4,7 @@ import PlistBuilding
 import PlistStreaming
 
 extension SQLiteTable {
-    // MARK: Rows in
+    // MARK: Inserting rows
 
     /// Makes a sink that inserts dictionaries sent by a reader, a query or any other sender.
     ///

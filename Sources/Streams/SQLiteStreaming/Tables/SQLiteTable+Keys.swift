@@ -280,9 +280,9 @@ extension SQLiteTableKeyTests: SelfTesting {
             ({ () throws(SQLiteError) in try others.fetch() != nil }, "(person, group) of memberships, found 0"),
             ({ () throws(SQLiteError) in try others.fetch(key: 1, "a", 1) != nil }, "of memberships, found 3"),
         ]
-        for (number, (fetch, words)) in rows.enumerated() {
+        for (number, (fetch, message)) in rows.enumerated() {
             let error = expectThrows(SQLiteError.self, "key \(number)") { _ = try fetch() }
-            expectTrue(error?.message.hasSuffix(words) ?? false, "\(number): \(error as Any)")
+            expectTrue(error?.message.hasSuffix(message) ?? false, "\(number): \(error as Any)")
         }
         let keyless = try SQLiteTable<Membership>(table.connection, "keyless")
         for work in [{ _ = try keyless.fetch(key: 1) }, { _ = try keyless.save(Membership()) }] as [() throws -> Void] {

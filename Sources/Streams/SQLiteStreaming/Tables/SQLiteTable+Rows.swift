@@ -4,7 +4,7 @@ import PlistBuilding
 import PlistStreaming
 
 extension SQLiteTable {
-    // MARK: Rows out
+    // MARK: Reading rows
 
     // PERF: SQLite/reading; inlinable, so that structures are moved into their array without reading their metadata.
     /// Returns the rows that satisfy a condition, or all rows without one.

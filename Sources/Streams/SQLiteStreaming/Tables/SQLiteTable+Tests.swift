@@ -1,4 +1,4 @@
-// The in-class tests of `SQLiteTable`: schema, all ways of inserting, errors. Changes are in `+ChangeTests`.
+// The in-class tests of `SQLiteTable`: schema, all paths of inserting, errors. Changes are in `+ChangeTests`.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
@@ -169,7 +169,7 @@ extension SQLiteTableTests: SelfTesting {
         }
     }
 
-    // MARK: Rows in
+    // MARK: Inserting rows
 
     private static func testEveryPathInsertsSameRows() throws {
         for count in [0, 1, 7, 8, 99, 100, 101, 2_500] {
@@ -217,7 +217,7 @@ extension SQLiteTableTests: SelfTesting {
         (rows[0].id, rows[1].id, rows[2].id, rows[3].id) = (nil, 50, nil, 7)
         let report = try table.insert(&rows)
         expectEqual(rows.map(\.id), [1, 50, 51, 7], "ids")
-        expectEqual(report.path, .bindAndStep, "way")
+        expectEqual(report.path, .bindAndStep, "path")
         expectEqual(try table.fetchAll(orderedBy: .ascending(\.id)).map(\.id), [1, 7, 50, 51], "stored ids")
         var failing = [Task(title: "new"), Task(id: 7, title: "a duplicate")]
         let error = expectThrows(SQLiteError.self, "a duplicate") { try table.insert(&failing) }

@@ -78,9 +78,10 @@ public struct SQLiteTable<Row: StreamObject> {
         _ options: SQLiteTableOptions, _ members: MemberColumns
     ) throws(SQLiteError) -> [String] {
         for column in members.columns {
-            if case .container(let words) = column.kind {
+            if case .container(let description) = column.kind {
                 throw SQLiteError(
-                    .misuse, "\(Row.self).\(column.name) is \(words), which no column holds; convert it or leave it out"
+                    .misuse,
+                    "\(Row.self).\(column.name) is \(description), which no column holds; convert it or leave it out"
                 )
             }
         }

@@ -140,13 +140,13 @@ extension SQLiteDateTests: SelfTesting {
                 ("2020-03-07 12:00:00", 605_275_200), ("2020-03-07T12:00:00.5Z", 605_275_200.5),
             ] as [(SQLiteValue, Double)] {
                 let connection = try visits(declaredType, value)
-                for (options, words) in [
+                for (options, label) in [
                     (SQLiteReadingOptions(), "as they are"), (SQLiteReadingOptions(declaredDates: .text), "text"),
                     (SQLiteReadingOptions(declaredDates: .secondsSince1970), "Unix time"),
                     (SQLiteReadingOptions(mappings: ["at": .stored]), "stored"),
                 ] {
                     for (function, found) in dates(connection, options) {
-                        expectEqual(found, seconds, "\(value) in \(declaredType), dates \(words), by \(function)")
+                        expectEqual(found, seconds, "\(value) in \(declaredType), dates \(label), by \(function)")
                     }
                 }
             }

@@ -33,7 +33,7 @@ struct EncodedInput: ~Copyable {
     var known: XMLEncoding?
     /// Bytes that wait for more bytes, or that precede the bytes of the chunk.
     private var undecoded = KeptStack<UInt8>()
-    private var isHeld = false
+    private var isBuffered = false
     private var offset = 0
     private var end = 0
     private var isClipped = false
@@ -59,7 +59,7 @@ struct EncodedInput: ~Copyable {
     /// Keeps the first bytes of a character for the next piece.
     mutating func hold(_ bytes: RawSpan) {
         undecoded.append(contentsOf: bytes)
-        isHeld = true
+        isBuffered = true
     }
 
     /// Returns whether a declaration may change the encoding from assumed UTF-8 to another one.
@@ -82,7 +82,7 @@ struct EncodedInput: ~Copyable {
             }
             for byte in held { undecoded.append(byte) }
         }
-        isHeld = false
+        isBuffered = false
     }
 
     /// Finds the next piece after the last one was used.
@@ -128,14 +128,14 @@ struct EncodedInput: ~Copyable {
             return Piece(range: offset..<end)
         }
         let count = min(8, end - offset)
-        guard !isHeld || count > 0 || isFinal else { return Piece() }
+        guard !isBuffered || count > 0 || isFinal else { return Piece() }
         decoded.removeAll()
         // SAFETY: they are two different memory areas, here and below.
         decoded.append(contentsOf: unsafe undecoded.unscopedBytes)
         decoded.append(contentsOf: chunk.part(offset, count))
         undecoded.removeAll()
         offset += count
-        isHeld = false
+        isBuffered = false
         isChunk = false
         return Piece(range: 0..<decoded.count)
     }

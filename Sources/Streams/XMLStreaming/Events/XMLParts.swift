@@ -1,4 +1,4 @@
-// The parts of a document other than tags, as values that are lent to a sink.
+// The parts of a document other than tags, as values that a sink borrows.
 
 /// The position of a part in a document.
 public struct XMLSourceRange: Sendable, Hashable, BitwiseCopyable {

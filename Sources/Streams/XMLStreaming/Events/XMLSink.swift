@@ -22,7 +22,7 @@ public enum XMLInterest: Sendable, Hashable {
 /// `content` is absent if ``startElement(_:)`` returned ``XMLInterest/skipChildren``. Text is sent in any number of pieces
 /// that aren't empty. White space outside the root element isn't sent. After an error, only ``cancel(with:)`` is called.
 ///
-/// Values that are lent to a message are valid only during the call. All bytes are UTF-8, regardless of the document's
+/// Borrowed values in a message are valid only during the call. All bytes are UTF-8, regardless of the document's
 /// encoding.
 public protocol XMLSink: ~Copyable {
     /// Receives the XML declaration.

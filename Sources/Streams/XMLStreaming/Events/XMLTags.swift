@@ -1,12 +1,12 @@
-// Start tags and end tags with their names, namespaces and attributes, lent from the memory of the sender.
+// Start tags and end tags with their names, namespaces and attributes, borrowed from the memory of the sender.
 
-// PERF: access to lent values is inlinable, because sinks of other packages read each name and attribute.
+// PERF: access to borrowed values is inlinable, because sinks of other packages read each name and attribute.
 
 import PlistStreaming
 
 /// The name of an element or of an attribute.
 public struct XMLName: ~Escapable, BitwiseCopyable {
-    @usableFromInline let parts: LentName
+    @usableFromInline let parts: BorrowedName
 
     /// The qualified name.
     public var qualified: RawSpan {
@@ -24,11 +24,11 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
     @inlinable @inline(__always) @_lifetime(copy qualified, copy namespace)
     public init(_ qualified: RawSpan, prefixCount: Int = 0, namespace: RawSpan = RawSpan()) {
         precondition(prefixCount >= 0 && prefixCount < max(1, qualified.byteCount), "a prefix is within a name")
-        parts = LentName(qualified, prefixCount, namespace)
+        parts = BorrowedName(qualified, prefixCount, namespace)
     }
 
     @inlinable @inline(__always) @unsafe @_lifetime(immortal)
-    init(_ parts: LentName) { self.parts = parts }
+    init(_ parts: BorrowedName) { self.parts = parts }
 
     /// The prefix, or empty if the name has no prefix.
     public var prefix: RawSpan {
@@ -54,7 +54,7 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
 
 /// An attribute of a start tag.
 public struct XMLAttribute: ~Escapable, BitwiseCopyable {
-    @usableFromInline let parts: LentAttribute
+    @usableFromInline let parts: BorrowedAttribute
 
     /// The name. Attributes without a prefix have no namespace.
     public var name: XMLName {
@@ -73,8 +73,8 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
 
     @inlinable @_lifetime(copy name, copy value)
     init(name: consuming XMLName, value: RawSpan, isDefaulted: Bool, hasSkippedEntity: Bool) {
-        parts = LentAttribute(
-            name: name.parts, value: LentBytes(value), isDefaulted: isDefaulted, hasSkippedEntity: hasSkippedEntity)
+        parts = BorrowedAttribute(
+            name: name.parts, value: BorrowedBytes(value), isDefaulted: isDefaulted, hasSkippedEntity: hasSkippedEntity)
     }
 
     /// The error for a value with a skipped entity, for receivers that must not lose data.
@@ -86,10 +86,10 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
 
 /// The attributes of a start tag, or its namespace declarations, in order. Defaults come last.
 public struct XMLAttributes: ~Escapable, BitwiseCopyable {
-    @usableFromInline let parts: LentAttributes
+    @usableFromInline let parts: BorrowedAttributes
 
     @inlinable @inline(__always) @unsafe @_lifetime(immortal)
-    init(_ parts: LentAttributes) { self.parts = parts }
+    init(_ parts: BorrowedAttributes) { self.parts = parts }
 
     /// The number of attributes.
     @inlinable public var count: Int { parts.records.count }
@@ -136,7 +136,7 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
 
 /// A start tag, or an empty-element tag.
 public struct XMLStartTag: ~Escapable, BitwiseCopyable {
-    @usableFromInline let parts: LentStartTag
+    @usableFromInline let parts: BorrowedStartTag
 
     /// A Boolean value that indicates whether this is an empty-element tag. Its end is sent as a separate message.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
@@ -148,9 +148,9 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
         memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
         declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLSourceRange
     ) {
-        parts = LentStartTag(
-            memory: LentTag(memory), name: name, attributes: LentRecords(attributes),
-            declarations: LentRecords(declarations), isEmptyElement: isEmptyElement, place: place)
+        parts = BorrowedStartTag(
+            memory: BorrowedTag(memory), name: name, attributes: BorrowedRecords(attributes),
+            declarations: BorrowedRecords(declarations), isEmptyElement: isEmptyElement, place: place)
     }
 
     /// The name of the element.
@@ -165,7 +165,7 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     public var attributes: XMLAttributes {
         @inlinable @inline(__always) @_lifetime(copy self) get {
             unsafe _overrideLifetime(
-                XMLAttributes(LentAttributes(memory: parts.memory, records: parts.attributes)), copying: self)
+                XMLAttributes(BorrowedAttributes(memory: parts.memory, records: parts.attributes)), copying: self)
         }
     }
 
@@ -174,14 +174,14 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     public var declarations: XMLAttributes {
         @inlinable @_lifetime(copy self) get {
             unsafe _overrideLifetime(
-                XMLAttributes(LentAttributes(memory: parts.memory, records: parts.declarations)), copying: self)
+                XMLAttributes(BorrowedAttributes(memory: parts.memory, records: parts.declarations)), copying: self)
         }
     }
 }
 
 /// An end tag, or the end of an empty-element tag.
 public struct XMLEndTag: ~Escapable, BitwiseCopyable {
-    @usableFromInline let parts: LentEndTag
+    @usableFromInline let parts: BorrowedEndTag
 
     /// The name of the element.
     public var name: XMLName {
@@ -198,6 +198,6 @@ public struct XMLEndTag: ~Escapable, BitwiseCopyable {
     /// Creates an end tag.
     @inlinable @_lifetime(copy name)
     public init(name: consuming XMLName, isEmptyElement: Bool = false, place: XMLSourceRange = .none) {
-        parts = LentEndTag(name: name.parts, isEmptyElement: isEmptyElement, place: place)
+        parts = BorrowedEndTag(name: name.parts, isEmptyElement: isEmptyElement, place: place)
     }
 }

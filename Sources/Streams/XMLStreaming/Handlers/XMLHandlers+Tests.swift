@@ -118,7 +118,7 @@ extension XMLHandlersTests: SelfTesting {
                 phone: try person.values("phone", as: Int.self).map { "\($0)" })
         }
         try handlers.collectElement("people") { people in
-            expectNil(try people.value("nobody", as: Int.self), "a value that is not there")
+            expectNil(try people.value("sink", as: Int.self), "a value that is not there")
             expectThrows(StreamError.self, "a value of another type") { _ = try people.value("person", as: Int.self) }
             return try people.values("person", as: Person.self)
         }

@@ -185,7 +185,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
             contents[contentCount].begin(tag)
             contentByteCount += contents[contentCount].byteCount
             contentCount += 1
-            try checkHeld()
+            try checkBuffered()
         }
         for index in receivers.indices {
             do throws(StreamError) { try receivers[index].receiver.start(tag) } catch {
@@ -222,7 +222,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         return wantsContent
     }
 
-    private func checkHeld() throws(StreamError) {
+    private func checkBuffered() throws(StreamError) {
         guard contentByteCount <= maxBufferedBytes else {
             throw located(
                 StreamError(
@@ -236,7 +236,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         if level.content >= 0 {
             contents[level.content].append(text: text.utf8)
             contentByteCount += text.utf8.byteCount
-            try checkHeld()
+            try checkBuffered()
         }
         for index in receivers.indices {
             do throws(StreamError) { try receivers[index].receiver.text(text) } catch {

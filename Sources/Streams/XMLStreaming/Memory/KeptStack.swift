@@ -1,4 +1,4 @@
-// A growing stack whose memory is used again by a reader, and whose elements are lent as spans.
+// A growing stack whose memory is used again by a reader, and whose elements are borrowed as spans.
 //
 // `GrowingMemory` of PlistBuilding has no owner: its user frees it, and it moves large areas by remapping their pages. The
 // memory here is small, belongs to the reader and is freed with it, so that its users need no `unsafe`.

@@ -73,14 +73,14 @@ struct TagSpans: ~Escapable, BitwiseCopyable {
     }
 }
 
-// PERF: XML/events; lent values store pointers, in one structure that may escape. As several properties with more than six
+// PERF: XML/events; borrowed values store pointers, in one structure that may escape. As several properties with more than six
 // words, the structure would not be trivial to Swift 6.3, which would write it to memory and destroy it by a call, for each
 // tag.
 
 /// A pointer to bytes. Its users must not outlive the memory.
 @safe
 @usableFromInline
-struct LentBytes: BitwiseCopyable {
+struct BorrowedBytes: BitwiseCopyable {
     // SAFETY: the pointer and count are from a span; the sender defines how long the bytes may be read.
     @usableFromInline let start: UnsafeRawPointer?
     @usableFromInline let count: Int
@@ -104,7 +104,7 @@ struct LentBytes: BitwiseCopyable {
 /// A pointer to records. Its users must not outlive the memory.
 @safe
 @usableFromInline
-struct LentRecords: BitwiseCopyable {
+struct BorrowedRecords: BitwiseCopyable {
     // SAFETY: the pointer and count are from a span, as above.
     @usableFromInline let start: UnsafePointer<AttributeRecord>?
     @usableFromInline let count: Int
@@ -120,38 +120,38 @@ struct LentRecords: BitwiseCopyable {
         guard index >= 0, index < count, let start = unsafe start else {
             preconditionFailure("there is no such attribute")
         }
-        // SAFETY: the index is below the count, and the structure that has this one is lent.
+        // SAFETY: the index is below the count, and the structure that has this one is borrowed.
         return unsafe start[index]
     }
 }
 
 /// The parts of a name.
 @usableFromInline
-struct LentName: BitwiseCopyable {
-    @usableFromInline let qualified: LentBytes
+struct BorrowedName: BitwiseCopyable {
+    @usableFromInline let qualified: BorrowedBytes
     @usableFromInline let prefixCount: Int
-    @usableFromInline let namespace: LentBytes
+    @usableFromInline let namespace: BorrowedBytes
 
     @inlinable @inline(__always)
     init(_ qualified: RawSpan, _ prefixCount: Int, _ namespace: RawSpan) {
-        self.qualified = LentBytes(qualified)
+        self.qualified = BorrowedBytes(qualified)
         self.prefixCount = prefixCount
-        self.namespace = LentBytes(namespace)
+        self.namespace = BorrowedBytes(namespace)
     }
 }
 
 /// The three memory areas of a tag.
 @usableFromInline
-struct LentTag: BitwiseCopyable {
-    @usableFromInline let text: LentBytes
-    @usableFromInline let copies: LentBytes
-    @usableFromInline let namespaces: LentBytes
+struct BorrowedTag: BitwiseCopyable {
+    @usableFromInline let text: BorrowedBytes
+    @usableFromInline let copies: BorrowedBytes
+    @usableFromInline let namespaces: BorrowedBytes
 
     @inlinable @inline(__always)
     init(_ memory: borrowing TagSpans) {
-        text = LentBytes(memory.text)
-        copies = LentBytes(memory.copies)
-        namespaces = LentBytes(memory.namespaces)
+        text = BorrowedBytes(memory.text)
+        copies = BorrowedBytes(memory.copies)
+        namespaces = BorrowedBytes(memory.namespaces)
     }
 
     /// The memory areas. The caller has to define their lifetime.
@@ -164,14 +164,14 @@ struct LentTag: BitwiseCopyable {
 
 /// The parts of an attribute.
 @usableFromInline
-struct LentAttribute: BitwiseCopyable {
-    @usableFromInline let name: LentName
-    @usableFromInline let value: LentBytes
+struct BorrowedAttribute: BitwiseCopyable {
+    @usableFromInline let name: BorrowedName
+    @usableFromInline let value: BorrowedBytes
     @usableFromInline let isDefaulted: Bool
     @usableFromInline let hasSkippedEntity: Bool
 
     @inlinable @inline(__always)
-    init(name: LentName, value: LentBytes, isDefaulted: Bool, hasSkippedEntity: Bool) {
+    init(name: BorrowedName, value: BorrowedBytes, isDefaulted: Bool, hasSkippedEntity: Bool) {
         self.name = name
         self.value = value
         self.isDefaulted = isDefaulted
@@ -181,12 +181,12 @@ struct LentAttribute: BitwiseCopyable {
 
 /// A list of attributes.
 @usableFromInline
-struct LentAttributes: BitwiseCopyable {
-    @usableFromInline let memory: LentTag
-    @usableFromInline let records: LentRecords
+struct BorrowedAttributes: BitwiseCopyable {
+    @usableFromInline let memory: BorrowedTag
+    @usableFromInline let records: BorrowedRecords
 
     @inlinable @inline(__always)
-    init(memory: LentTag, records: LentRecords) {
+    init(memory: BorrowedTag, records: BorrowedRecords) {
         self.memory = memory
         self.records = records
     }
@@ -194,17 +194,18 @@ struct LentAttributes: BitwiseCopyable {
 
 /// The parts of a start tag.
 @usableFromInline
-struct LentStartTag: BitwiseCopyable {
-    @usableFromInline let memory: LentTag
+struct BorrowedStartTag: BitwiseCopyable {
+    @usableFromInline let memory: BorrowedTag
     @usableFromInline let name: NameRecord
-    @usableFromInline let attributes: LentRecords
-    @usableFromInline let declarations: LentRecords
+    @usableFromInline let attributes: BorrowedRecords
+    @usableFromInline let declarations: BorrowedRecords
     @usableFromInline let isEmptyElement: Bool
     @usableFromInline let place: XMLSourceRange
 
     @inlinable @inline(__always)
     init(
-        memory: LentTag, name: NameRecord, attributes: LentRecords, declarations: LentRecords, isEmptyElement: Bool,
+        memory: BorrowedTag, name: NameRecord, attributes: BorrowedRecords, declarations: BorrowedRecords,
+        isEmptyElement: Bool,
         place: XMLSourceRange
     ) {
         self.memory = memory
@@ -218,13 +219,13 @@ struct LentStartTag: BitwiseCopyable {
 
 /// The parts of an end tag.
 @usableFromInline
-struct LentEndTag: BitwiseCopyable {
-    @usableFromInline let name: LentName
+struct BorrowedEndTag: BitwiseCopyable {
+    @usableFromInline let name: BorrowedName
     @usableFromInline let isEmptyElement: Bool
     @usableFromInline let place: XMLSourceRange
 
     @inlinable @inline(__always)
-    init(name: LentName, isEmptyElement: Bool, place: XMLSourceRange) {
+    init(name: BorrowedName, isEmptyElement: Bool, place: XMLSourceRange) {
         self.name = name
         self.isEmptyElement = isEmptyElement
         self.place = place

@@ -114,13 +114,13 @@ struct Namespaces: ~Copyable {
             Binding(
                 prefix: Int32(index), previous: bound[index], addsPrefix: knownPrefix == nil, addsURI: known == nil))
         bound[index] = Int32(uriIndex)
-        forgetSlices()
+        discardSlices()
         return nil
     }
 
     /// Removes all declarations except a number of the first ones.
     mutating func endScope(_ count: Int) {
-        defer { forgetSlices() }
+        defer { discardSlices() }
         while bindings.count > count {
             let binding = bindings.removeLast()
             bound[Int(binding.prefix)] = binding.previous
@@ -132,7 +132,7 @@ struct Namespaces: ~Copyable {
         }
     }
 
-    private mutating func forgetSlices() {
+    private mutating func discardSlices() {
         defaultSlice = slice(defaultURI)
         (known.0.prefix, known.1.prefix) = (0, 0)
     }

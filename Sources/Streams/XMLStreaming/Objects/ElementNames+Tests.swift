@@ -42,17 +42,17 @@ extension ElementNamesTests: SelfTesting {
         _ type: Value.Type, _ text: String, _ options: XMLObjectOptions = XMLObjectOptions(),
         _ builderOptions: BuilderOptions = BuilderOptions()
     ) -> String {
-        func words(_ body: () throws -> Void) -> String {
+        func result(_ body: () throws -> Void) -> String {
             do { try body(); return "taken" } catch { return "\(error)" }
         }
-        let whole = words {
+        let whole = result {
             var builder = try ObjectBuilder<Value>(options: builderOptions)
             try builder.readXML(text, objectOptions: options)
             _ = try builder.takeResult()
         }
         let bytes = Array(text.utf8)
         for split in bytes.indices {
-            let pushed = words {
+            let pushed = result {
                 let messages = XMLRecordAdapter(try ObjectBuilder<Value>(options: builderOptions), options: options)
                 var reader = XMLReader(sink: messages)
                 try reader.feed(Array(bytes[..<split]))

@@ -31,7 +31,7 @@ enum ElementScalar {
         try sink.writeString(text)
     }
 
-    /// Sends a number by the first message that can hold it.
+    /// Sends a number by the first message that can represent it.
     ///
     /// - Returns: `false` if the text isn't a number.
     private static func sendNumber<Sink: PlistSink & ~Copyable>(

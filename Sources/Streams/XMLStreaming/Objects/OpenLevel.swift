@@ -16,9 +16,9 @@ struct OpenLevel {
         case none
         /// The array of the children with one name is open.
         case array
-        /// A child is held until it is known whether another child with its name follows. Used for members that take any
+        /// A child is buffered until it is known whether another child with its name follows. Used for members that take any
         /// value.
-        case held
+        case buffered
         /// No other child with this name is possible.
         case single
     }
@@ -31,11 +31,11 @@ struct OpenLevel {
     var runCount = 0
     /// The namespace of the names of the run.
     var runNamespace: Int32 = -1
-    /// A Boolean value that indicates whether children are held until the end. They are if the sink can take each key only
+    /// A Boolean value that indicates whether children are buffered until the end. They are if the sink can take each key only
     /// once and more children with their names may follow.
-    var isHolding = false
-    /// The name of the last child that is held until the end.
-    var heldName: Int32 = -1
+    var isBuffering = false
+    /// The name of the last child that is buffered until the end.
+    var bufferedName: Int32 = -1
     /// A name that a value was sent for.
     struct SentName {
         let namespace: Int32

@@ -5,7 +5,7 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-/// A sink that forwards messages but doesn't lend memory, so that its receiver gets everything as messages.
+/// A sink that forwards messages but has no record buffers, so that its receiver gets everything as messages.
 private struct MessagesOnly<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     var sink: Sink
 
@@ -30,7 +30,8 @@ private struct MessagesOnly<Sink: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     static var memoryPort: MemoryPort? {
         // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
         unsafe MemoryPort(
-            lendingOf: Self.self, begin: { (_, _) throws(StreamError) in nil }, end: { (_) throws(StreamError) in },
+            recordBuffersOf: Self.self, begin: { (_, _) throws(StreamError) in nil },
+            end: { (_) throws(StreamError) in },
             expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.sink.expectedValue() },
             checkHeader: { _, _ in nil },
             watchNames: { sink, names in
@@ -95,7 +96,7 @@ enum RecordFillTests {
         "<shared><name>s</name><points x='1'/><points x='2' y='1'/></shared>", "<shared><points y='?'/></shared>",
         "<track x='1'/><track x='2'/>", "<track x='1'/>t", "<more name='m'/><more/>",
         "<more name='m'/><more points='1'/>",
-        "<table><a>1</a><b>2</b></table>", "<nobody><id>9</id></nobody>", "<nobody>1</nobody><nobody/>", "text",
+        "<table><a>1</a><b>2</b></table>", "<sink><id>9</id></sink>", "<sink>1</sink><sink/>", "text",
         "<inner id='1'><inner id='2'><tag>deep</tag></inner></inner>",
         "<inner id='1'><inner id='2'><age>300</age></inner></inner>",
         "<track x='1'/>" + String(repeating: "<track x='2' y='3'/>", count: 300),
@@ -113,7 +114,7 @@ extension RecordFillTests: SelfTesting {
         ]
     }
 
-    /// Returns the value of a document, or the error. The value is stored in lent memory or built from messages only.
+    /// Returns the value of a document, or the error. The value is stored in a record buffer or built from messages only.
     private static func built<Value: StreamObject>(
         _ type: Value.Type, _ text: String, _ options: BuilderOptions, byMessages: Bool
     ) throws -> (value: [Value], error: StreamError?) {

@@ -1,4 +1,4 @@
-// Stores held elements directly in the memory that a builder lends. A child that fits its member is stored there. From the
+// Stores buffered elements directly in the record buffer of a builder. A child that fits its member is stored there. From the
 // first child that doesn't fit, the rest is sent as messages, with the same results and errors. This file reports no errors.
 
 import PlistBuilding
@@ -13,7 +13,8 @@ enum RecordFill {
     ///
     /// - Returns: The first child or attribute that isn't stored, -1 if required members are missing, or ``complete``.
     static func fill(
-        _ state: UnsafeMutablePointer<RecordState>, _ element: HeldElements.Node, _ record: borrowing HeldRecord,
+        _ state: UnsafeMutablePointer<RecordState>, _ element: BufferedElements.Node,
+        _ record: borrowing BufferedRecord,
         _ names: borrowing NameTable, _ marks: [UInt8]
     ) -> Int32 {
         // SAFETY: the builder has made the state for records in its own memory. This code relies on two facts: each member
@@ -89,7 +90,7 @@ enum RecordFill {
     /// Stores a child, or all children with its name, as a member. Returns false if it has to be sent as messages.
     @inline(__always)
     private static func store(
-        _ index: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ index: Int32, _ record: borrowing BufferedRecord, _ names: borrowing NameTable,
         _ member: UnsafeMutablePointer<RecordMember>, to place: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Bool {
@@ -159,7 +160,7 @@ enum RecordFill {
     /// Stores a child, or all children with its name, in uninitialized memory. If it returns false, the memory is still
     /// uninitialized.
     private static func storeMember(
-        _ index: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ index: Int32, _ record: borrowing BufferedRecord, _ names: borrowing NameTable,
         _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Bool {
@@ -186,7 +187,7 @@ enum RecordFill {
     /// Stores one child in uninitialized memory. If it returns false, the memory is still uninitialized.
     @inline(__always)
     private static func storeValue(
-        _ node: HeldElements.Node, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ node: BufferedElements.Node, _ record: borrowing BufferedRecord, _ names: borrowing NameTable,
         _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Bool {
@@ -239,12 +240,12 @@ enum RecordFill {
 
     /// Stores an object; recursion is bounded by `RecordState.enter`.
     private static func storeObject(
-        _ node: HeldElements.Node, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ node: BufferedElements.Node, _ record: borrowing BufferedRecord, _ names: borrowing NameTable,
         _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Bool {
         guard node.textCount == 0, !node.isMixed, let inner = unsafe state.pointee.enter(0, last: 0),
-            unsafe inner.pointee.lend(shape, at: place, room: 1) > 0
+            unsafe inner.pointee.provide(shape, at: place, capacity: 1) > 0
         else { return false }
         unsafe (inner.pointee.delivers, inner.pointee.doneCount) = (false, 0)
         if unsafe fill(inner, node, record, names, []) == complete { return true }
@@ -254,22 +255,22 @@ enum RecordFill {
 
     /// Stores children with the same name as an array. If it returns false, the memory is still uninitialized.
     private static func storeArray(
-        _ first: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ first: Int32, _ record: borrowing BufferedRecord, _ names: borrowing NameTable,
         _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Bool {
         let node = record[first]
         guard !node.isAttribute, let element = unsafe shape.pointee.element, unsafe element.pointee.fast != .uint8,
-            unsafe element.pointee.room > 0, let inner = unsafe state.pointee.enter(0, last: 0)
+            unsafe element.pointee.capacity > 0, let inner = unsafe state.pointee.enter(0, last: 0)
         else { return false }
-        let (room, stride) = unsafe (element.pointee.room, element.pointee.stride)
+        let (capacity, stride) = unsafe (element.pointee.capacity, element.pointee.stride)
         let memory = unsafe RecordState.elementMemory(inner)
         // Elements are first completed in separate memory and then moved to the array together. Most arrays need only one
         // such move.
         var (index, count, isMade) = (first, 0, false)
         while index >= 0 {
             let next = record[index]
-            if count == room {
+            if count == capacity {
                 unsafe element.pointee.move(memory, count, to: place, isMade: isMade)
                 (count, isMade) = (0, true)
             }

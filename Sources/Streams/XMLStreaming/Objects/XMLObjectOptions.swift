@@ -26,7 +26,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
     public enum Arrays: Sendable, Hashable {
         /// Repeated elements become arrays.
         ///
-        /// The end of the root shows which elements are repeated. Until then, the children of the root are held in memory,
+        /// The end of the root shows which elements are repeated. Until then, the children of the root are buffered in memory,
         /// except the children with the same name as the first child.
         case repeated
         /// Repeated elements become arrays, and so do all children of the root, even if there is only one.
@@ -36,8 +36,8 @@ public struct XMLObjectOptions: Sendable, Hashable {
         /// Elements with these keys become arrays, even if there is only one. It is an error if any other element is
         /// repeated.
         ///
-        /// No elements are held in memory to detect repetitions. In elements around records, elements with the same name have
-        /// to be adjacent.
+        /// No elements are buffered in memory to detect repetitions. In elements around records, elements with the same name
+        /// have to be adjacent.
         case named(Set<String>)
     }
 
@@ -59,7 +59,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
     /// Without the attributes, a sink that takes only records, such as the rows of a table, can receive the rest of the
     /// document.
     public var keepsRootAttributes: Bool
-    /// The approximate maximum size, in bytes, of the elements held at a time and of all different names in the document.
+    /// The approximate maximum size, in bytes, of the elements buffered at a time and of all different names in the document.
     ///
     /// A record has to fit within this limit. Children of the root that aren't adjacent have to fit too, including all
     /// elements between them.
@@ -68,7 +68,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
     /// Creates options.
     ///
     /// If the prefix for attributes is empty, an attribute and a child with the same key are an error. By default, up to 64
-    /// MiB of elements are held.
+    /// MiB of elements are buffered.
     public init(
         names: Names = .local, root: Root = .value, arrays: Arrays = .repeated, wrappedArrays: Set<String> = [],
         attributePrefix: String = "", textKey: String = "#text", keepsRootAttributes: Bool = true,

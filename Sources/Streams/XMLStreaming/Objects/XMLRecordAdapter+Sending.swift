@@ -1,10 +1,10 @@
-// Sends held elements as messages. Children are sent by name, in the order of the first child with each name, and repeated
+// Sends buffered elements as messages. Children are sent by name, in the order of the first child with each name, and repeated
 // children are sent as an array.
 
 import PlistBuilding
 import PlistStreaming
 
-/// A step that remains to be done to send held elements. The last step in the list is done first.
+/// A step that remains to be done to send buffered elements. The last step in the list is done first.
 enum SendingStep {
     /// A value, by the index of its node.
     case value(Int32)
@@ -28,16 +28,16 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         try names.withName(name) { (name) throws(StreamError) in try sink.writeKey(name) }
     }
 
-    /// Sends the held element and then removes it.
-    mutating func sendHeld() throws(StreamError) {
-        guard !held.isEmpty else { return }
-        // SAFETY: no other element is held while it is sent.
-        try send(.value(0), unsafe HeldRecord(unscoped: held))
-        held.removeAll()
+    /// Sends the buffered element and then removes it.
+    mutating func sendBuffered() throws(StreamError) {
+        guard !buffered.isEmpty else { return }
+        // SAFETY: no other element is buffered while it is sent.
+        try send(.value(0), unsafe BufferedRecord(unscoped: buffered))
+        buffered.removeAll()
     }
 
     /// - Complexity: O(*n*) in the nodes and their text.
-    mutating func send(_ step: SendingStep, _ record: borrowing HeldRecord) throws(StreamError) {
+    mutating func send(_ step: SendingStep, _ record: borrowing BufferedRecord) throws(StreamError) {
         steps.removeAll(keepingCapacity: true)
         steps.append(step)
         while let step = steps.popLast() {
@@ -68,7 +68,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     }
 
     private mutating func sendText(
-        _ node: HeldElements.Node, _ record: borrowing HeldRecord
+        _ node: BufferedElements.Node, _ record: borrowing BufferedRecord
     ) throws(StreamError) {
         let expected = sink.expectedValue()
         if node.isMixed { return try sendJoinedText(node, expected) }
@@ -76,13 +76,13 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     }
 
     @inline(never)
-    private mutating func sendJoinedText(_ node: HeldElements.Node, _ expected: ExpectedValue) throws(StreamError) {
-        try held.joinedText(of: node).withRawSpan { (text) throws(StreamError) in
+    private mutating func sendJoinedText(_ node: BufferedElements.Node, _ expected: ExpectedValue) throws(StreamError) {
+        try buffered.joinedText(of: node).withRawSpan { (text) throws(StreamError) in
             try ElementScalar.send(text, as: expected, to: &sink)
         }
     }
 
-    private mutating func sendValue(_ index: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
+    private mutating func sendValue(_ index: Int32, _ record: borrowing BufferedRecord) throws(StreamError) {
         let node = record[index]
         let expected = sink.expectedValue().kind
         let hasMembers = node.firstChild >= 0
@@ -110,14 +110,14 @@ extension XMLRecordAdapter where Sink: ~Copyable {
         if hasMembers { steps.append(.members(node.firstChild)) }
     }
 
-    /// Stores the members of a dictionary in memory that the sink lends, if it lends any. Members that can't be stored are
-    /// left to messages.
+    /// Stores the members of a dictionary in the record buffer of the sink, if it provides one. Members that can't be stored
+    /// are left to messages.
     private mutating func store(
-        _ node: HeldElements.Node, _ record: borrowing HeldRecord
+        _ node: BufferedElements.Node, _ record: borrowing BufferedRecord
     ) throws(StreamError) -> Bool {
-        guard let port = try unsafe sink.beginLoan(of: .records) else { return false }
+        guard let port = try unsafe sink.beginRecordBuffer(of: .records) else { return false }
         let rest = unsafe RecordFill.fill(port.records, node, record, names, marks)
-        try sink.endLoan()
+        try sink.endRecordBuffer()
         if rest == RecordFill.complete { return true }
         steps.append(.endDictionary(hasOnlyAttributes: !node.hasElements))
         if rest >= 0 { steps.append(.members(rest)) }
@@ -125,7 +125,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     }
 
     /// Throws an error if an element has text and a child or an attribute with the key of the text.
-    private func checkTextKey(_ node: HeldElements.Node, _ record: borrowing HeldRecord) throws(StreamError) {
+    private func checkTextKey(_ node: BufferedElements.Node, _ record: borrowing BufferedRecord) throws(StreamError) {
         var child = node.firstChild
         while child >= 0 {
             if record[child].name == textName { throw textClash() }
@@ -134,7 +134,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     }
 
     /// Sends the first member, starting with a node, that wasn't already sent with another member of the same name.
-    private mutating func sendMember(_ start: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
+    private mutating func sendMember(_ start: Int32, _ record: borrowing BufferedRecord) throws(StreamError) {
         var index = start
         while index >= 0, record[index].isRepeat { index = record[index].next }
         guard index >= 0 else { return }
@@ -165,7 +165,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     }
 
     /// Throws an error if nodes with the same key have different names.
-    func checkNames(_ first: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
+    func checkNames(_ first: Int32, _ record: borrowing BufferedRecord) throws(StreamError) {
         let node = record[first]
         var next = node.nextSame
         while next >= 0 {
@@ -180,14 +180,15 @@ extension XMLRecordAdapter where Sink: ~Copyable {
 
     // MARK: Errors
 
-    func heldTooMuch() -> StreamError {
+    func bufferedTooMuch() -> StreamError {
         failure(
             .limitExceeded,
             "a record, the text of an element, or all different names have more than \(options.maxBufferedBytes) bytes "
                 + "(maxBufferedBytes)")
     }
 
-    /// Returns an error for elements with the same name that are so far apart that the elements between them can't be held.
+    /// Returns an error for elements with the same name that are so far apart that the elements between them can't be
+    /// buffered.
     func tooFarApart(_ name: Int32) -> StreamError {
         failure(
             .limitExceeded,

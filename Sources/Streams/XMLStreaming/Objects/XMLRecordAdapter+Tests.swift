@@ -352,7 +352,7 @@ extension XMLRecordAdapterTests: SelfTesting {
         }
         // Elements of one array may be as far apart as the limit allows. The first name may come any number of times.
         let near = "<a>" + String(repeating: x + x + y, count: 4) + "</a>"
-        expectEqual(try trace(near).components(of: "key \"x\""), 1, "held together")
+        expectEqual(try trace(near).components(of: "key \"x\""), 1, "buffered together")
         for (text, path) in [
             ("<a>" + String(repeating: x + y, count: 40) + "</a>", "$.y"),
             ("<a>" + String(repeating: x, count: 40) + String(repeating: y, count: 40) + x + "</a>", "$.x"),

@@ -1,5 +1,5 @@
 // Turns elements and attributes into property-list messages. This file sends the elements around records as they are read.
-// The elements within a record are held until the record is complete; see XMLRecordAdapter+Sending.
+// The elements within a record are buffered until the record is complete; see XMLRecordAdapter+Sending.
 
 public import PlistStreaming
 
@@ -16,12 +16,12 @@ public import PlistStreaming
 /// ```
 ///
 /// If the sink expects an array as the document, the children of the root become its elements. Records, which are the
-/// elements of arrays, are held one at a time, and their children may come in any order.
+/// elements of arrays, are buffered one at a time, and their children may come in any order.
 ///
 /// The children of the root may come in any order too. If a name comes again, builders of types add to its array. For other
-/// sinks, the children with the same name as the first one are sent as they come, and other children are held until the root
-/// ends. If the held children exceed ``XMLObjectOptions/maxBufferedBytes``, they are sent earlier, and a name that comes
-/// again after that is an error.
+/// sinks, the children with the same name as the first one are sent as they come, and other children are buffered until the
+/// root ends. If the buffered children exceed ``XMLObjectOptions/maxBufferedBytes``, they are sent earlier, and a name that
+/// comes again after that is an error.
 ///
 /// Only content that property-list messages can't express is dropped without an error:
 ///
@@ -54,7 +54,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     var marks: [UInt8] = []
     /// The number of the key for text.
     let textName: Int32
-    var held: HeldElements
+    var buffered: BufferedElements
     private var levels: [OpenLevel] = []
     /// A Boolean value that indicates whether the content of an ignored element is skipped.
     private var isSkipping = false
@@ -64,18 +64,18 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     /// position.
     package var movedCount: Int {
         // PERF: convert; a plain getter would copy the whole adapter.
-        mutating get { held.movedCount + movedTextCount }
+        mutating get { buffered.movedCount + movedTextCount }
     }
     /// The key that is being assembled.
     private var key: [UInt8] = []
-    /// The steps that remain to send the held elements.
+    /// The steps that remain to send the buffered elements.
     var steps: [SendingStep] = []
 
     /// Creates a sink that forwards to another sink.
     public init(_ sink: consuming Sink, options: XMLObjectOptions = XMLObjectOptions()) {
         self.sink = sink
         self.options = options
-        held = HeldElements(attributePrefixCount: options.attributePrefix.utf8.count)
+        buffered = BufferedElements(attributePrefixCount: options.attributePrefix.utf8.count)
         (isQualified, hasAttributePrefix) = (options.names == .qualified, !options.attributePrefix.isEmpty)
         var names = NameTable()
         var marked: [(String, UInt8)] = options.wrappedArrays.map { ($0, 2) }
@@ -156,10 +156,10 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
 
     // MARK: Messages of the reader
 
-    /// Sends the beginning of the element's value, or starts to hold the element.
+    /// Sends the beginning of the element's value, or starts to buffer the element.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
-        guard held.isOpen else { return try startOutsideRecord(tag) }
-        try hold(tag)
+        guard buffered.isOpen else { return try startOutsideRecord(tag) }
+        try buffer(tag)
         return .content
     }
 
@@ -172,14 +172,14 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if try endTextRun() { movedTextCount += 1 }
         if levels[last].kind == .array {
             levels[last].runCount += 1
-            try hold(tag)
+            try buffer(tag)
             return .content
         }
         try decideForDictionary()
         let name = childNumber(tag.name)
         if isAroundAnyRecords {
             if mark(name) & 2 == 0 { return try startRecord(tag, name) }
-            try sendHeldRecords()
+            try sendBufferedRecords()
         }
         let isUnwanted = levels[last].unwanted.contains(name)
         if levels[last].runName == name, !isUnwanted { return try continueRun(tag) }
@@ -208,7 +208,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         case .dictionary where !isNil(tag), .any where !isNil(tag):
             try openLevel(tag, expected)
         default:
-            try hold(tag)
+            try buffer(tag)
         }
         return .content
     }
@@ -225,7 +225,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         levels[last].runName = name
         levels[last].runNamespace = namespace
         levels[last].runCount = 1
-        if names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
+        if names.byteCount > options.maxBufferedBytes { throw bufferedTooMuch() }
         if let earlier {
             if earlier.isAttribute != isAttribute { throw attributeClash(name) }
             if options.names == .local, earlier.namespace != namespace { throw namespaceClash(name) }
@@ -255,7 +255,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             switch options.arrays {
             case .repeated, .records:
                 isArray = options.arrays == .records && levels.count == levelsAroundRecords
-                levels[last].run = levels.count < levelsAroundRecords ? .single : .held
+                levels[last].run = levels.count < levelsAroundRecords ? .single : .buffered
             case .named:
                 isArray = mark(name) & 1 != 0
             }
@@ -263,20 +263,20 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if isArray {
             levels[last].run = .array
             try sink.beginArray()
-            try hold(tag)
+            try buffer(tag)
         } else if expected.kind == .nothing {
             levels[last].unwanted.insert(name)
             try sink.writeNull()
             isSkipping = true
             return .skipChildren
         } else if isNil(tag) {
-            try hold(tag)
+            try buffer(tag)
         } else if isWrapped {
             try beginArrayOfChildren(tag, expected)
         } else if expected.kind == .dictionary || expected.kind == .any && levels[last].run == .single {
             try openLevel(tag, expected)
         } else {
-            try hold(tag)
+            try buffer(tag)
         }
         return .content
     }
@@ -290,12 +290,12 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         }
         switch levels[last].run {
         case .array:
-            try hold(tag)
-        case .held:
+            try buffer(tag)
+        case .buffered:
             try sink.beginArray()
             levels[last].run = .array
-            try sendHeld()
-            try hold(tag)
+            try sendBuffered()
+            try buffer(tag)
         case .single, .none:
             let name = levels[last].runName
             throw levels[last].seen[name]?.isAttribute == true ? attributeClash(name) : repeatedElement(name)
@@ -306,20 +306,20 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     /// Ends the group of adjacent children with the same name.
     private mutating func endRun() throws(StreamError) {
         let last = levels.count - 1
-        if levels[last].run == .held { try sendHeld() }
+        if levels[last].run == .buffered { try sendBuffered() }
         if levels[last].run == .array { try sink.endArray() }
         levels[last].run = .none
     }
 
     /// Adds a piece of text to the innermost element.
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
-        if held.isOpen {
-            held.append(text.utf8)
-            if held.byteCount > options.maxBufferedBytes { try holdLess() }
+        if buffered.isOpen {
+            buffered.append(text.utf8)
+            if buffered.byteCount > options.maxBufferedBytes { try shrinkBuffer() }
         } else if let last = levels.indices.last {
             // SAFETY: the bytes are copied within the closure.
             unsafe text.utf8.withUnsafeBytes { unsafe levels[last].text.append(contentsOf: $0) }
-            if levels[last].text.count > options.maxBufferedBytes { throw heldTooMuch() }
+            if levels[last].text.count > options.maxBufferedBytes { throw bufferedTooMuch() }
         }
     }
 
@@ -338,10 +338,10 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             isSkipping = false
             return
         }
-        if held.isOpen {
+        if buffered.isOpen {
             // Checked at the end tag, whose position doesn't depend on the division of the text.
-            if held.isInNil, held.hasText { throw contentOfNil() }
-            if held.end(&names) { try endRecord() }
+            if buffered.isInNil, buffered.hasText { throw contentOfNil() }
+            if buffered.end(&names) { try endRecord() }
         } else {
             try endLevel()
         }
@@ -350,8 +350,8 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     @inline(never)
     private mutating func endRecord() throws(StreamError) {
         let last = levels.count - 1
-        if last >= 0, levels[last].isHolding || levels[last].run == .held { return }
-        try sendHeld()
+        if last >= 0, levels[last].isBuffering || levels[last].run == .buffered { return }
+        try sendBuffered()
     }
 
     /// Ends the dictionary around the root, if the options have added it.
@@ -363,10 +363,10 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         try sink.endDictionary()
     }
 
-    /// Removes the held elements and forwards the cancellation.
+    /// Removes the buffered elements and forwards the cancellation.
     public mutating func cancel(with error: StreamError) {
         levels.removeAll()
-        held.removeAll()
+        buffered.removeAll()
         isSkipping = false
         sink.watchNames(.none)
         sink.cancel(with: error)
@@ -436,7 +436,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         guard last >= 0 else { throw StreamError(.misuse, "got the end of an element that is not open") }
         if levels[last].kind != .undecided {
             _ = try endTextRun()
-            if levels[last].isHolding { try sendHeldRecords() }
+            if levels[last].isBuffering { try sendBufferedRecords() }
             try endRun()
         }
         let level = levels.removeLast()
@@ -461,7 +461,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         }
     }
 
-    // MARK: Records of different names
+    // MARK: Records with different names
 
     /// A Boolean value that indicates whether the children of the innermost open element are records for a sink that takes
     /// values of any type.
@@ -472,36 +472,36 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     }
 
     /// Begins a record. Records with the first name are sent as they come, starting with the second one. Other records are
-    /// held until the end, because more records with their names may follow.
+    /// buffered until the end, because more records with their names may follow.
     @inline(never)
     private mutating func startRecord(_ tag: borrowing XMLStartTag, _ name: Int32) throws(StreamError) -> XMLInterest {
         let last = levels.count - 1
-        let isSecond = levels[last].isHolding && held.rootCount == 1 && levels[last].heldName == name
-        if isSecond, levels[last].run != .array, held.nodes[0].namespace == namespaceNumber(tag.name) {
-            try sendHeldRecords(beforeMoreOf: name)
+        let isSecond = levels[last].isBuffering && buffered.rootCount == 1 && levels[last].bufferedName == name
+        if isSecond, levels[last].run != .array, buffered.nodes[0].namespace == namespaceNumber(tag.name) {
+            try sendBufferedRecords(beforeMoreOf: name)
         }
         let isInRun = levels[last].run == .array && levels[last].runName == name
-        if isInRun, !levels[last].isHolding { return try continueRun(tag) }
-        levels[last].isHolding = true
-        levels[last].heldName = name
+        if isInRun, !levels[last].isBuffering { return try continueRun(tag) }
+        levels[last].isBuffering = true
+        levels[last].bufferedName = name
         if !isInRun, let earlier = levels[last].seen[name] {
             throw earlier.isAttribute ? attributeClash(name) : tooFarApart(name)
         }
-        try hold(tag, as: name)
+        try buffer(tag, as: name)
         return .content
     }
 
-    /// Sends the held records by name, starting with the names of the open array.
+    /// Sends the buffered records by name, starting with the names of the open array.
     ///
     /// - Parameter next: The name of the records that follow. If the last record has the same name, its array stays open.
     @inline(never)
-    private mutating func sendHeldRecords(beforeMoreOf next: Int32 = -1) throws(StreamError) {
+    private mutating func sendBufferedRecords(beforeMoreOf next: Int32 = -1) throws(StreamError) {
         let last = levels.count - 1
-        levels[last].isHolding = false
-        held.linkRoots(&names)
-        // SAFETY: nothing else is held while they are sent.
-        let record = unsafe HeldRecord(unscoped: held)
-        let first: Int32 = held.isEmpty ? -1 : 0
+        levels[last].isBuffering = false
+        buffered.linkRoots(&names)
+        // SAFETY: nothing else is buffered while they are sent.
+        let record = unsafe BufferedRecord(unscoped: buffered)
+        let first: Int32 = buffered.isEmpty ? -1 : 0
         let sent = levels[last].run == .array ? levels[last].runName : -1
         var index = first
         while index >= 0, record[index].name != sent { index = record[index].next }
@@ -523,12 +523,12 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             }
             index = node.next
         }
-        if !held.isOpen { held.removeAll() }
+        if !buffered.isOpen { buffered.removeAll() }
     }
 
     /// Sends the records with a name.
     private mutating func sendRecords(
-        _ index: Int32, _ record: borrowing HeldRecord, staysOpen: Bool
+        _ index: Int32, _ record: borrowing BufferedRecord, staysOpen: Bool
     ) throws(StreamError) {
         let (last, node) = (levels.count - 1, record[index])
         _ = try beginRun(node.name, node.namespace)
@@ -544,23 +544,23 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if !staysOpen { try endRun() }
     }
 
-    /// Reduces the held elements if they exceed the limit, by sending complete records. Records with the same name have to be
-    /// adjacent.
+    /// Reduces the buffered elements if they exceed the limit, by sending complete records. Records with the same name have to
+    /// be adjacent.
     @inline(never)
-    private mutating func holdLess() throws(StreamError) {
-        if let last = levels.indices.last, levels[last].isHolding, held.rootCount > 1 {
-            let (name, open) = (levels[last].heldName, levels[last].run == .array ? levels[last].runName : -1)
-            if let name = held.interleavedName(after: open) { throw tooFarApart(name) }
-            try sendHeldRecords(beforeMoreOf: name)
-            held.removeCompleteRoots()
-            levels[last].isHolding =
+    private mutating func shrinkBuffer() throws(StreamError) {
+        if let last = levels.indices.last, levels[last].isBuffering, buffered.rootCount > 1 {
+            let (name, open) = (levels[last].bufferedName, levels[last].run == .array ? levels[last].runName : -1)
+            if let name = buffered.interleavedName(after: open) { throw tooFarApart(name) }
+            try sendBufferedRecords(beforeMoreOf: name)
+            buffered.removeCompleteRoots()
+            levels[last].isBuffering =
                 levels[last].run != .array || levels[last].runName != name
-                || held.nodes[0].namespace != levels[last].runNamespace
+                || buffered.nodes[0].namespace != levels[last].runNamespace
         }
-        if held.byteCount + names.byteCount > options.maxBufferedBytes { throw heldTooMuch() }
+        if buffered.byteCount + names.byteCount > options.maxBufferedBytes { throw bufferedTooMuch() }
     }
 
-    // MARK: Holding
+    // MARK: Buffering elements
 
     // SPEC: XML Schema Part 1, section 2.6.2; a Boolean may have white space around it.
     /// Returns whether an attribute marks its element as having no value.
@@ -579,26 +579,26 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         return false
     }
 
-    private mutating func hold(_ tag: borrowing XMLStartTag, as number: Int32 = -1) throws(StreamError) {
-        if held.isInNil { throw contentOfNil() }
+    private mutating func buffer(_ tag: borrowing XMLStartTag, as number: Int32 = -1) throws(StreamError) {
+        if buffered.isInNil { throw contentOfNil() }
         let name = tag.name
-        held.begin(
+        buffered.begin(
             number < 0 ? keyNumber(name, isAttribute: false) : number, namespace: namespaceNumber(name),
             prefix: prefixNumber(name))
         let attributes = tag.attributes
         for index in 0..<attributes.count {
             let attribute = attributes[index]
             if Self.isNil(attribute) {
-                held.setNil()
+                buffered.setNil()
             } else {
                 if attribute.hasSkippedEntity { throw lack(of: attribute) }
                 let name = attribute.name
-                held.addAttribute(
+                buffered.addAttribute(
                     keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), prefix: prefixNumber(name),
                     value: attribute.value)
             }
         }
-        if held.byteCount + names.byteCount > options.maxBufferedBytes { try holdLess() }
+        if buffered.byteCount + names.byteCount > options.maxBufferedBytes { try shrinkBuffer() }
     }
 
     @inline(never)
@@ -615,9 +615,9 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     func failure(_ kind: StreamError.Kind, _ message: String) -> StreamError {
         var path = StreamPath()
         for level in levels {
-            let name = level.isHolding ? level.heldName : level.runName
+            let name = level.isBuffering ? level.bufferedName : level.runName
             if name >= 0, level.kind != .array { path = path.member(names.string(name)) }
-            if level.run == .array && !level.isHolding || level.kind == .array, level.runCount > 0 {
+            if level.run == .array && !level.isBuffering || level.kind == .array, level.runCount > 0 {
                 path = path.element(level.runCount - 1)
             }
         }

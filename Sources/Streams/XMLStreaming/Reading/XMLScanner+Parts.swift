@@ -1,4 +1,4 @@
-// Makes the values that are lent to a sink for the last part.
+// Makes the values that a sink borrows for the last part.
 
 import PlistStreaming
 
@@ -15,7 +15,7 @@ extension XMLScanner {
     mutating func startTag(in chunk: RawSpan) -> XMLStartTag {
         let place = place
         let text = unscopedText(of: chunk).extracting(tokenizer.tokenStart..<tokenizer.offset)
-        // SAFETY: the memory is valid and unchanged while self is lent.
+        // SAFETY: the memory is valid and unchanged while self is borrowed.
         let memory = unsafe TagSpans(
             text: text, copies: tokenizer.copies.unscopedBytes, namespaces: tokenizer.namespaces.unscopedURIBytes)
         return unsafe XMLStartTag(
@@ -29,7 +29,7 @@ extension XMLScanner {
         @_lifetime(&self) mutating get {
             let place = place
             let element = tokenizer.openElements[tokenizer.openElements.count &- 1]
-            // SAFETY: the memory is valid and unchanged while self is lent.
+            // SAFETY: the memory is valid and unchanged while self is borrowed.
             let qualified = unsafe tokenizer.openNames.unscopedBytes.part(element.nameStart, Int(element.nameCount))
             let namespace = unsafe tokenizer.namespaces.unscopedURIBytes.part(
                 Int(element.namespaceStart), Int(element.namespaceCount))
@@ -84,10 +84,10 @@ extension XMLScanner {
             internalSubset: text.extracting(parts.internalSubset ?? 0..<0), place: place)
     }
 
-    /// Returns the text of the last part, which is lent to the sink. Each function above declares the lifetime of its result.
+    /// Returns the text of the last part, which the sink borrows. Each function above declares the lifetime of its result.
     @inline(__always) @_lifetime(copy chunk)
     private mutating func piece(of chunk: RawSpan) -> RawSpan {
-        // SAFETY: the copies live as long as self, and the lent values depend on self.
+        // SAFETY: the copies live as long as self, and the borrowed values depend on self.
         let source = tokenizer.isPieceCopied ? unsafe tokenizer.copies.unscopedBytes : unscopedText(of: chunk)
         return source.extracting(tokenizer.piece)
     }

@@ -64,11 +64,11 @@ extension XMLScanner {
     /// Skips plain parts without sending them.
     @usableFromInline
     mutating func skipPlainParts(of chunk: RawSpan) throws(StreamError) {
-        var nobody = Nobody()
-        try sendPlainParts(of: chunk, to: &nobody)
+        var sink = SkippingSink()
+        try sendPlainParts(of: chunk, to: &sink)
     }
 
-    private struct Nobody: XMLSink {
+    private struct SkippingSink: XMLSink {
         /// The same value as in `NullSink`.
         let hasSize = true
 
@@ -182,7 +182,7 @@ extension XMLScanner {
     /// Returns the start tag with this text.
     @inlinable @inline(__always) @_lifetime(copy bytes)
     mutating func plainStart(_ bytes: RawSpan) -> XMLStartTag {
-        // SAFETY: the memory is valid and unchanged while the tag is lent, which is during a call of the sink.
+        // SAFETY: the memory is valid and unchanged while the tag is borrowed, which is during a call of the sink.
         let memory = unsafe TagSpans(
             text: bytes, copies: RawSpan(), namespaces: tokenizer.namespaces.unscopedURIBytes)
         return unsafe XMLStartTag(
@@ -200,7 +200,7 @@ extension XMLScanner {
     mutating func plainEnd(_ start: Int, in text: RawSpan) -> XMLEndTag {
         let element = innermost
         let qualified = text.uncheckedPart(start, Int(element.nameCount))
-        // SAFETY: the URI of an open element is in scope, and the memory is unchanged while the tag is lent.
+        // SAFETY: the URI of an open element is in scope, and the memory is unchanged while the tag is borrowed.
         let namespace = unsafe tokenizer.namespaces.unscopedURIBytes.uncheckedPart(
             Int(element.namespaceStart), Int(element.namespaceCount))
         let name = XMLName(qualified, prefixCount: Int(element.prefixCount), namespace: namespace)

@@ -361,7 +361,7 @@ struct XMLScanner: ~Copyable {
         setWindow(isCarry: true, at: base, 0)
     }
 
-    // MARK: The end
+    // MARK: End of input
 
     /// Throws an error for the missing parts if the input ends here.
     @usableFromInline

@@ -131,7 +131,7 @@ struct MarkupStops: ~Copyable {
         return count
     }
 
-    // MARK: Looking
+    // MARK: Lookup
 
     /// Returns the next stop at or after an offset of the piece. At the end of the window, returns that end. If the stops
     /// aren't known, returns the offset itself.

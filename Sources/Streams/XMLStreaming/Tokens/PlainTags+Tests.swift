@@ -128,7 +128,7 @@ extension PlainTagsTests: SelfTesting {
     }
 
     /// A sink that stops after a number of messages.
-    private struct Patience: XMLSink {
+    private struct LimitedSink: XMLSink {
         var count: Int
 
         mutating func wait() throws(StreamError) {
@@ -147,7 +147,7 @@ extension PlainTagsTests: SelfTesting {
         let text = document("<b x='1'>y\r\n&amp;<d/><skipped><d>\n</d>]]<e/></skipped></b>")
         for count in 0..<80 {
             func error(_ options: XMLReaderOptions) -> StreamError? {
-                var sink = Patience(count: count)
+                var sink = LimitedSink(count: count)
                 do throws(StreamError) { try sink.readXML(text, options: options) } catch { return error }
                 return nil
             }

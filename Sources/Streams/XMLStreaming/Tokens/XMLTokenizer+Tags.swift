@@ -212,7 +212,7 @@ extension XMLTokenizer {
         return reference.end
     }
 
-    // MARK: The whole tag
+    // MARK: Complete tags
 
     private mutating func finishStartTag(in text: RawSpan, _ end: Int) throws(StreamError) -> XMLToken {
         guard openElements.count < options.limits.depth else {
@@ -287,9 +287,9 @@ extension XMLTokenizer {
         let found = text.extracting(start..<extent.end)
         let name = [UInt8](copying: openNames.bytes.part(element.nameStart, Int(element.nameCount)))
         guard [UInt8](copying: found) == name else {
-            let words = extent.end > start ? "'</\(ShownText.shortened(found))>'" : describe(text, at: start)
+            let foundText = extent.end > start ? "'</\(ShownText.shortened(found))>'" : describe(text, at: start)
             throw fail(
-                .invalidSyntax, "expected '</\(ShownText.shortened(name))>', found \(words)", at: tokenStart)
+                .invalidSyntax, "expected '</\(ShownText.shortened(name))>', found \(foundText)", at: tokenStart)
         }
         let end = NameBytes.endOfSpace(in: text, from: extent.end)
         guard end < text.byteCount else { return try incomplete(text, isLast) }

@@ -67,7 +67,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
     /// Adds a node after the last child of the innermost element.
     @inline(__always)  // PERF: XML/tree; a node has more bytes than are passed in registers.
     private mutating func append(_ node: consuming TreeNode, _ place: XMLSourceRange) throws(StreamError) {
-        try memory.checkRoom()
+        try memory.checkCapacity()
         let range = shifted(place)
         (node.start, node.end) = (UInt32(range.lowerBound), UInt32(range.upperBound))
         if place.isInEntity { node.flags.insert(.hasNoPlace) }
@@ -165,7 +165,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
         let place = shifted(text.place)
         let isPlain = !text.isCDATA && !text.place.isInEntity && isTextInDocument && isInDocument(text.utf8, place)
         if !hasText {
-            try memory.checkRoom()
+            try memory.checkCapacity()
             (hasText, isTextBlank) = (true, true)
             textContent = place.lowerBound..<place.lowerBound
         }

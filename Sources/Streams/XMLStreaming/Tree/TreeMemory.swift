@@ -103,7 +103,7 @@ struct TreeMemory {
 
     /// Throws an error if the indexes can't count any more nodes, attributes or bytes.
     @inline(__always)  // PERF: XML/tree; once a node.
-    func checkRoom() throws(StreamError) {
+    func checkCapacity() throws(StreamError) {
         guard nodes.count < Self.countMax, attributes.count < Self.countMax, copies.count < Int(UInt32.max) else {
             throw StreamError(
                 .limitExceeded, "a tree has at most \(Self.countMax) nodes and attributes, and 4 GiB of text")

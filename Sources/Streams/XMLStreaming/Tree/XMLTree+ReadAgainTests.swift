@@ -184,7 +184,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         }
     }
 
-    // MARK: What is made later
+    // MARK: Deferred nodes
 
     private static func testLazyNodesEqualEagerNodes() throws {
         let subset = "<!ENTITY % p SYSTEM 'p'>%p;<!ENTITY e 'x<c>y</c>'><!ATTLIST b d CDATA 'v'>"

@@ -112,7 +112,7 @@ extension XMLTreeNode {
         guard place != nil || attributes.count < limit else {
             throw StreamError(.limitExceeded, "more than \(limit) attributes")
         }
-        try tree.memory.checkRoom()
+        try tree.memory.checkCapacity()
         let range = try value.withUTF8Span { (value) throws(StreamError) in try tree.memory.copy(value) }
         var made = TreeAttribute(
             name: number, namespace: namespace, valueStart: UInt32(range.lowerBound), valueCount: UInt32(range.count),
@@ -271,7 +271,7 @@ extension XMLTreeNode {
         guard tree.types?.hasAttributes == true else {
             return try insert(try makeNode(.element, name: name, namespace: namespace), before: sibling)
         }
-        try tree.memory.checkRoom()
+        try tree.memory.checkCapacity()
         let new = XMLTreeNode(tree: tree, index: try tree.makeElement(name, in: index))
         return try insert(new, before: sibling)
     }
@@ -311,7 +311,7 @@ extension XMLTreeNode {
         _ kind: TreeNode.Kind, name: String = "", namespace: Int32 = -1, text: String = ""
     ) throws(StreamError) -> XMLTreeNode {
         try Self.check(text, as: kind)
-        try tree.memory.checkRoom()
+        try tree.memory.checkCapacity()
         var node = TreeNode(kind: kind, flags: [.isCopied, .hasNoPlace])
         if !name.isEmpty { node.name = name.withUTF8Span { tree.memory.names.number(of: $0) } }
         node.namespace = namespace

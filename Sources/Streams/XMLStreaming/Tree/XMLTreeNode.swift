@@ -95,7 +95,7 @@ public struct XMLTreeNode: Hashable {
         return false
     }
 
-    // MARK: Around
+    // MARK: Parents and siblings
 
     /// The parent element or the document. It is nil for the document and for removed nodes.
     public var parent: XMLTreeNode? { node(node.parent) }

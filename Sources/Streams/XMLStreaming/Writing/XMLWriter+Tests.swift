@@ -57,7 +57,7 @@ extension XMLWriterTests: SelfTesting {
         let written = try text { writer throws(StreamError) in
             try writer.element("people", ["n": "a<b>&\"'\t"]) { people throws(StreamError) in
                 try people.element("person", ["id": "1"], text: "Ada & <Charles>")
-                try people.element("nobody")
+                try people.element("sink")
                 try people.text("")
                 try people.startElement("größe", attributes: ["x": "é"])
                 try people.text("1 > 0\r\n")
@@ -70,7 +70,7 @@ extension XMLWriterTests: SelfTesting {
         expectEqual(
             written,
             """
-            <people n="a&lt;b&gt;&amp;&quot;'&#9;"><person id="1">Ada &amp; &lt;Charles&gt;</person><nobody/>\
+            <people n="a&lt;b&gt;&amp;&quot;'&#9;"><person id="1">Ada &amp; &lt;Charles&gt;</person><sink/>\
             <größe x="é">1 &gt; 0&#13;\n</größe><!-- - a comment - --><?go on??><?stop?></people>
             """, "text")
     }

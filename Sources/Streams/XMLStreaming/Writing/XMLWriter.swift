@@ -175,7 +175,7 @@ public struct XMLWriter: ~Copyable {
         return names.bytes.part(start, names.count - start).hasSameBytes(as: name)
     }
 
-    // MARK: What comes before a part of the content
+    // MARK: Separators before content
 
     /// Writes the bracket and the white space before an element, a comment or a processing instruction.
     mutating func beginNode() throws(StreamError) {

@@ -129,7 +129,7 @@ private func join(_ feed: TransitFeed) -> Group {
 private enum CSVPythonPeer {
     /// Returns the cases of a library. If Python doesn't have it, prints a message and returns an empty array.
     static func cases(_ library: String, _ feed: TransitFeed) throws -> [Case] {
-        guard let version = try? ask(["has", library]), version != "none" else {
+        guard let version = try? run(["has", library]), version != "none" else {
             print("skipped: \(library); Python does not have it (pip install \(library))")
             return []
         }
@@ -138,7 +138,7 @@ private enum CSVPythonPeer {
             Case(name: "\(library), \(version)") { _ in
                 try Data(feed.stopTimes).write(to: file)
                 defer { try? FileManager.default.removeItem(at: file) }
-                let answer = try ask(["run", library, file.path])
+                let answer = try run(["run", library, file.path])
                 let numbers = answer.split(separator: " ").compactMap { UInt64($0) }
                 guard numbers.count == 3 else { throw DifferentResults(description: "\(library): \(answer)") }
                 return RemoteRun(
@@ -147,7 +147,7 @@ private enum CSVPythonPeer {
         ]
     }
 
-    private static func ask(_ arguments: [String]) throws -> String {
+    private static func run(_ arguments: [String]) throws -> String {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../../Python/csv_peers.py")
         let (process, output) = (Process(), Pipe())

@@ -74,9 +74,9 @@ struct ExpectationPackage {
     /// Runs the test in a configuration and returns the nanoseconds per expectation.
     func nanoseconds(isRelease: Bool) throws -> Double {
         try? FileManager.default.removeItem(at: result)
-        var words = framework.command
+        var arguments = framework.command
         if isRelease {
-            words += ["-c", "release", "-Xswiftc", framework == .inClass ? "-DIN_CLASS_TESTS" : "-enable-testing"]
+            arguments += ["-c", "release", "-Xswiftc", framework == .inClass ? "-DIN_CLASS_TESTS" : "-enable-testing"]
         }
         // Passed tests run again only after their object files change. SwiftPM detects changed files at a resolution of
         // seconds.
@@ -85,7 +85,7 @@ struct ExpectationPackage {
         let text = try String(contentsOf: source, encoding: .utf8)
         let round = text.split(separator: "\n").count
         try Data((text + "public let round\(round) = \(round)\n").utf8).write(to: source)
-        _ = try milliseconds(words, in: folder)
+        _ = try milliseconds(arguments, in: folder)
         return Double(try String(contentsOf: result, encoding: .utf8)) ?? .nan
     }
 }

@@ -76,16 +76,16 @@ struct FrameworkSuite {
         let frameworks = [Framework.inClass, .xcTest]
         let packages = try packages(for: frameworks, fileCount: fileCount, testCount: testCount)
         for (framework, package) in packages {
-            let words = framework == .inClass ? ["swift", "build"] : ["swift", "build", "--build-tests"]
-            _ = try milliseconds(words, in: package.folder)
+            let command = framework == .inClass ? ["swift", "build"] : ["swift", "build", "--build-tests"]
+            _ = try milliseconds(command, in: package.folder)
         }
         return [
             try group("\(fileCount * testCount) passing tests, built already, debug", frameworks) { framework in
                 guard let package = packages[framework] else { return .nan }
-                let words =
+                let command =
                     framework == .inClass
                     ? [try package.testlogger(), "Lib", "--jobs", "1"] : [".build/debug/GeneratedPackageTests.xctest"]
-                return try milliseconds(words, in: package.folder)
+                return try milliseconds(command, in: package.folder)
             }
         ]
     }
@@ -99,8 +99,8 @@ struct FrameworkSuite {
                 .inClass, in: parent, fileCount: 1, testCount: 200, crashingTest: crashingTest)
             let status: Int32 = crashingTest == nil ? 0 : 1
             _ = try milliseconds(["swift", "build"], in: package.folder, status: status)
-            let words = [try package.testlogger(), "Lib", "--jobs", "1"]
-            let times = try (0..<rounds).map { _ in try milliseconds(words, in: package.folder, status: status) }
+            let command = [try package.testlogger(), "Lib", "--jobs", "1"]
+            let times = try (0..<rounds).map { _ in try milliseconds(command, in: package.folder, status: status) }
             result.cases.append(CaseResult(name: name, times: times))
         }
         print(report(result))
@@ -178,10 +178,10 @@ struct FailedCommand: Error, CustomStringConvertible {
 /// Runs a command in a package and returns its time in milliseconds.
 ///
 /// - Throws: `FailedCommand` if the exit status isn't the given one.
-func milliseconds(_ words: [String], in folder: URL, status: Int32 = 0) throws -> Double {
+func milliseconds(_ command: [String], in folder: URL, status: Int32 = 0) throws -> Double {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = words
+    process.arguments = command
     process.currentDirectoryURL = folder
     let log = folder.deletingLastPathComponent().appending(path: "log")
     _ = FileManager.default.createFile(atPath: log.path, contents: nil)
@@ -197,7 +197,7 @@ func milliseconds(_ words: [String], in folder: URL, status: Int32 = 0) throws -
     let elapsed = ContinuousClock.now - start
     guard process.terminationStatus == status else {
         let text = try String(contentsOf: log, encoding: .utf8)
-        throw FailedCommand(description: "\(words.joined(separator: " ")) failed in \(folder.path):\n\(text)")
+        throw FailedCommand(description: "\(command.joined(separator: " ")) failed in \(folder.path):\n\(text)")
     }
     return elapsed / .milliseconds(1)
 }

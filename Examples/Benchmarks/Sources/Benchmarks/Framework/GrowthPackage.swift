@@ -126,10 +126,10 @@ private struct GrowthPackage {
         }
         let tool = try GeneratedPackage.testlogger(in: folder)
         let report = folder.appending(path: "report")
-        let words = [tool, "Lib", "--jobs", "1", "--junit", report.path, "--json", report.path + "-json"]
+        let command = [tool, "Lib", "--jobs", "1", "--junit", report.path, "--json", report.path + "-json"]
         let variables = ["env", "GROWTH=\(growth)", "AMOUNT=\(growth == .source || growth == .types ? 1 : amount)"]
         let start = Self.processorTime()
-        _ = try milliseconds(variables + words, in: folder, status: growth.isRed ? 1 : 0)
+        _ = try milliseconds(variables + command, in: folder, status: growth.isRed ? 1 : 0)
         return Self.processorTime() - start
     }
 

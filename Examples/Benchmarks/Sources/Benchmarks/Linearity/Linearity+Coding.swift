@@ -111,49 +111,49 @@ private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) thro
     _ = try decoder.decode(type, from: bytes)
 }
 
-var decodingDoors: [Door] {
+var decodingEntryPoints: [EntryPoint] {
     let numbered = { LargeText.object($0) { "\($0)" } }
     let quoted = { LargeText.object($0) { "\"\($0)\"" } }
     return [
-        Door("decoder, [String: Int], keys", numbered) { try decode([String: Int].self, $0) },
-        Door("decoder, [String: [String: Int]], keys", { LargeText.object($0) { "{\"a\":\($0)}" } }) {
+        EntryPoint("decoder, [String: Int], keys", numbered) { try decode([String: Int].self, $0) },
+        EntryPoint("decoder, [String: [String: Int]], keys", { LargeText.object($0) { "{\"a\":\($0)}" } }) {
             try decode([String: [String: Int]].self, $0)
         },
-        Door("decoder, all keys", numbered) { try decode(AllKeys.self, $0) },
-        Door("decoder, all keys backwards, of another type", quoted) { try decode(Backwards.self, $0) },
-        Door("decoder, rows", LinearityRow.json) { try decode([LinearityRow].self, $0) },
-        Door(
+        EntryPoint("decoder, all keys", numbered) { try decode(AllKeys.self, $0) },
+        EntryPoint("decoder, all keys backwards, of another type", quoted) { try decode(Backwards.self, $0) },
+        EntryPoint("decoder, rows", LinearityRow.json) { try decode([LinearityRow].self, $0) },
+        EntryPoint(
             "decoder, rows in pieces",
             { (count: Int) -> [[UInt8]] in
                 let text = LinearityRow.json(count)
                 return stride(from: 0, to: text.count, by: 100).map { Array(text[$0..<min(text.count, $0 + 100)]) }
             }
         ) { _ = try JSONStreamDecoder().decode([LinearityRow].self, from: Chunks(chunks: $0)) },
-        Door("decoder, tries that fail", { LargeText.array($0) { "\"\($0)\"" } }) { try decode([Either].self, $0) },
-        Door("decoder, tries of members that fail", quoted) { try decode([String: Either].self, $0) },
-        Door("decoder, any JSON, rows", LinearityRow.json) { try decode([AnyJSON].self, $0) },
-        Door("decoder, any JSON, keys", { LargeText.object($0) { "[\($0)]" } }) { try decode(AnyJSON.self, $0) },
+        EntryPoint("decoder, tries that fail", { LargeText.array($0) { "\"\($0)\"" } }) { try decode([Either].self, $0) },
+        EntryPoint("decoder, tries of members that fail", quoted) { try decode([String: Either].self, $0) },
+        EntryPoint("decoder, any JSON, rows", LinearityRow.json) { try decode([AnyJSON].self, $0) },
+        EntryPoint("decoder, any JSON, keys", { LargeText.object($0) { "[\($0)]" } }) { try decode(AnyJSON.self, $0) },
         // Each error that a failed attempt throws holds its path as an array.
-        Door(
+        EntryPoint(
             "decoder, any JSON, depth", largest: 240, { Data(LargeText.nested($0, "[1,", "2", "]")) },
             beside: { text in for _ in 0..<20 { _ = try JSONDecoder().decode(AnyJSON.self, from: text) } }
         ) { text in for _ in 0..<20 { _ = try JSONStreamDecoder().decode(AnyJSON.self, from: text) } },
-        Door("decoder, lossy arrays", { LargeText.array($0) { $0 % 2 == 0 ? "1" : "{\"a\":[1]}" } }) {
+        EntryPoint("decoder, lossy arrays", { LargeText.array($0) { $0 % 2 == 0 ? "1" : "{\"a\":[1]}" } }) {
             try decode(Lossy.self, $0)
         },
-        Door(
+        EntryPoint(
             "decoder, keys again and again",
             { LargeText.joined($0, "{\"values\":{", "\"z\":{}},\"later\":1}") { "\"a\($0 % 5)\":{\"b\":1,\"b\":2}," } }
         ) { try decode(Holder.self, $0) },
-        Door("decoder, depth", largest: 240, LinearityTree.json) { text in
+        EntryPoint("decoder, depth", largest: 240, LinearityTree.json) { text in
             for _ in 0..<20 { try decode(LinearityTree.self, text) }
         },
-        Door("decoder, unknown members", LinearityRow.jsonWithUnknown) { try decode([LinearityRow].self, $0) },
-        Door("decoder, an error at the end", LinearityRow.jsonWithError) { text in
+        EntryPoint("decoder, unknown members", LinearityRow.jsonWithUnknown) { try decode([LinearityRow].self, $0) },
+        EntryPoint("decoder, an error at the end", LinearityRow.jsonWithError) { text in
             try mustThrow { try decode([LinearityRow].self, text) }
         },
-        Door("decoder, a long string", { LargeText.string($0, "ö\\n") }) { try decode([String].self, $0) },
-        Door("decoder, digits", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) { try decode([Double].self, $0) },
+        EntryPoint("decoder, a long string", { LargeText.string($0, "ö\\n") }) { try decode([String].self, $0) },
+        EntryPoint("decoder, digits", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) { try decode([Double].self, $0) },
     ]
 }
 
@@ -171,20 +171,20 @@ private func numbers(_ count: Int) -> [String: Int] {
     Dictionary(uniqueKeysWithValues: (0..<count).map { ("name \($0)", $0) })
 }
 
-var encodingDoors: [Door] {
+var encodingEntryPoints: [EntryPoint] {
     [
-        Door("encoder, [String: Int], keys", numbers) { try encode($0) },
-        Door("encoder, rows", LinearityRow.many) { try encode($0) },
-        Door("encoder, enumerations", { (0..<$0).map { $0 % 2 == 0 ? Either.number($0) : .text("\($0)") } }) {
+        EntryPoint("encoder, [String: Int], keys", numbers) { try encode($0) },
+        EntryPoint("encoder, rows", LinearityRow.many) { try encode($0) },
+        EntryPoint("encoder, enumerations", { (0..<$0).map { $0 % 2 == 0 ? Either.number($0) : .text("\($0)") } }) {
             try encode($0)
         },
-        Door("encoder, depth", largest: 240, LinearityTree.deep) { tree in for _ in 0..<20 { try encode(tree) } },
-        Door("encoder, a long string", { String(repeating: "\n\"ö\u{1}", count: $0) }) { try encode([$0]) },
-        Door("writer, rows", LinearityRow.many) { try write($0) },
-        Door("writer, depth", largest: 240, LinearityTree.deep) { tree in for _ in 0..<100 { try write(tree) } },
-        Door("writer, escapes", { String(repeating: "\n\"ö\u{1}", count: $0) }) { try write([$0]) },
-        Door("writer, keys", numbers) { try write($0) },
-        Door(
+        EntryPoint("encoder, depth", largest: 240, LinearityTree.deep) { tree in for _ in 0..<20 { try encode(tree) } },
+        EntryPoint("encoder, a long string", { String(repeating: "\n\"ö\u{1}", count: $0) }) { try encode([$0]) },
+        EntryPoint("writer, rows", LinearityRow.many) { try write($0) },
+        EntryPoint("writer, depth", largest: 240, LinearityTree.deep) { tree in for _ in 0..<100 { try write(tree) } },
+        EntryPoint("writer, escapes", { String(repeating: "\n\"ö\u{1}", count: $0) }) { try write([$0]) },
+        EntryPoint("writer, keys", numbers) { try write($0) },
+        EntryPoint(
             "writer, a tree",
             { (count: Int) -> PropertyList in
                 var builder = PropertyListBuilder()

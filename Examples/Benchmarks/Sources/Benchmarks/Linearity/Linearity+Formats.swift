@@ -28,50 +28,50 @@ private func plist(_ count: Int) throws -> [UInt8] {
     return writer.bytes
 }
 
-var formatDoors: [Door] {
+var formatEntryPoints: [EntryPoint] {
     [
-        Door("csv, records", FormatRow.csv) { text in _ = try CSV.decode([FormatRow].self, from: text) },
-        Door("csv, byte by byte within quotes", { repeated($0, "a\n\"", "x\"\"\n,", "\"\n") }) { text in
+        EntryPoint("csv, records", FormatRow.csv) { text in _ = try CSV.decode([FormatRow].self, from: text) },
+        EntryPoint("csv, byte by byte within quotes", { repeated($0, "a\n\"", "x\"\"\n,", "\"\n") }) { text in
             var reader = CSVReader(sink: NullSink())
             for byte in text { try reader.feed([byte]) }
             try reader.finish()
         },
-        Door("csv, columns", largest: 32_000, { LargeText.joined($0, "a", "\n") { ",c\($0)" } }) { header in
+        EntryPoint("csv, columns", largest: 32_000, { LargeText.joined($0, "a", "\n") { ",c\($0)" } }) { header in
             var sink = NullSink()
             try sink.readCSV(header + header, options: CSVReaderOptions(columns: ["a", "c1"]))
             var writer = CSVWriter()
             try writer.readCSV(header + header)
             try writer.finish()
         },
-        Door("binary property list, read", plist) { bytes in
+        EntryPoint("binary property list, read", plist) { bytes in
             var builder = try ObjectBuilder<[FormatRow]>()
             try builder.readBinaryPlist(bytes)
             _ = try builder.takeResult()
         },
-        Door("binary property list, written", { $0 }) { count in _ = try plist(count) },
-        Door("old property list, depth", largest: 500, { repeated($0, "", "(", repeated: ")") }) { text in
+        EntryPoint("binary property list, written", { $0 }) { count in _ = try plist(count) },
+        EntryPoint("old property list, depth", largest: 500, { repeated($0, "", "(", repeated: ")") }) { text in
             var sink = NullSink()
             try sink.readOpenStepPlist(text)
         },
-        Door("xml, records", FormatRow.xml) { text in _ = try XML.decode([FormatRow].self, from: text) },
-        Door("xml, byte by byte within a comment", { repeated($0, "<a><!--", "- >", "--></a>") }) { text in
+        EntryPoint("xml, records", FormatRow.xml) { text in _ = try XML.decode([FormatRow].self, from: text) },
+        EntryPoint("xml, byte by byte within a comment", { repeated($0, "<a><!--", "- >", "--></a>") }) { text in
             var reader = XMLReader(sink: NullXMLSink())
             for byte in text { try reader.feed([byte]) }
             try reader.finish()
         },
-        Door("xml, children of a record", { LargeText.joined($0, "<all><r>", "</r></all>") { "<c\($0 / 2)/>" } }) {
+        EntryPoint("xml, children of a record", { LargeText.joined($0, "<all><r>", "</r></all>") { "<c\($0 / 2)/>" } }) {
             text in
             var sink = NullSink()
             try sink.readXML(text)
         },
-        Door("xml, attributes that are written", largest: 60_000, { $0 }) { count in
+        EntryPoint("xml, attributes that are written", largest: 60_000, { $0 }) { count in
             var writer = XMLWriter()
             let names = (0..<count).map { (key: "xmlns:p\($0)", value: "urn:\($0)") }
             try writer.startElement("a", attributes: names + (0..<count).map { (key: "p\($0):a", value: "") })
             try writer.endElement()
             try writer.finish()
         },
-        Door("xml tree, changes", { repeated($0, "<a>", "<b><c/></b>", "</a>") }) { text in
+        EntryPoint("xml tree, changes", { repeated($0, "<a>", "<b><c/></b>", "</a>") }) { text in
             let tree = try XMLTree(text)
             for node in tree.root.children { try node.first("c")?.setText("x") }
             for node in Array(tree.root.children) {

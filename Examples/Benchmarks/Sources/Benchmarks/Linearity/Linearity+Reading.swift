@@ -127,118 +127,118 @@ private func inPieces(_ bytes: [UInt8], _ size: Int) throws {
     try reader.finish()
 }
 
-var readingDoors: [Door] { keyAndRowDoors + depthDoors + textDoors + errorDoors + streamDoors }
+var readingEntryPoints: [EntryPoint] { keyAndRowEntryPoints + depthEntryPoints + textEntryPoints + errorEntryPoints + streamEntryPoints }
 
-private var keyAndRowDoors: [Door] {
+private var keyAndRowEntryPoints: [EntryPoint] {
     let numbered = { LargeText.object($0) { "\($0)" } }
     return [
-        Door("JSON, dictionary, keys", numbered) { try build([String: Int].self, $0) },
-        Door("JSON, tree, keys", numbered) { try tree($0) },
-        Door("JSON, tree, one key again and again", { LargeText.joined($0, "{", "\"a\":0}") { "\"a\":\($0)," } }) {
+        EntryPoint("JSON, dictionary, keys", numbered) { try build([String: Int].self, $0) },
+        EntryPoint("JSON, tree, keys", numbered) { try tree($0) },
+        EntryPoint("JSON, tree, one key again and again", { LargeText.joined($0, "{", "\"a\":0}") { "\"a\":\($0)," } }) {
             try tree($0)
         },
-        Door(
+        EntryPoint(
             "JSON, tree, keys again and again",
             { LargeText.array($0) { "{\"a\($0 % 1_000)\":1,\"b\":{\"a\($0 % 7)\":2}}" } }
         ) { try tree($0) },
-        Door("JSON, dictionaries of dictionaries", { LargeText.object($0) { "{\"a\($0)\":{\"b\":\($0)}}" } }) {
+        EntryPoint("JSON, dictionaries of dictionaries", { LargeText.object($0) { "{\"a\($0)\":{\"b\":\($0)}}" } }) {
             try build([String: [String: [String: Int]]].self, $0)
         },
-        Door("JSON, structures, rows", LinearityRow.json) { try build([LinearityRow].self, $0) },
-        Door("JSON, objects, rows", LinearityRow.json) { try build([RowObject].self, $0) },
-        Door("JSON, tree, rows", LinearityRow.json) { try tree($0) },
-        Door("JSON, rows by byte", LinearityRow.json) { try inPieces($0, 1) },
-        Door("JSON, nulls treated as missing", { LargeText.array($0) { _ in "{\"id\":null,\"title\":null}" } }) {
+        EntryPoint("JSON, structures, rows", LinearityRow.json) { try build([LinearityRow].self, $0) },
+        EntryPoint("JSON, objects, rows", LinearityRow.json) { try build([RowObject].self, $0) },
+        EntryPoint("JSON, tree, rows", LinearityRow.json) { try tree($0) },
+        EntryPoint("JSON, rows by byte", LinearityRow.json) { try inPieces($0, 1) },
+        EntryPoint("JSON, nulls treated as missing", { LargeText.array($0) { _ in "{\"id\":null,\"title\":null}" } }) {
             try build([LinearityRow].self, $0, BuilderOptions(nulls: .treatAsMissing))
         },
     ]
 }
 
-private var depthDoors: [Door] {
+private var depthEntryPoints: [EntryPoint] {
     [
-        Door("JSON, depth of arrays", { LargeText.nested($0, "[", "", "]") }) { try tree($0) },
-        Door("JSON, depth of objects", { LargeText.nested($0, "{\"a\":", "1", "}") }) { try tree($0) },
-        Door("JSON, depth of structures", largest: 480, LinearityTree.json) { text in
+        EntryPoint("JSON, depth of arrays", { LargeText.nested($0, "[", "", "]") }) { try tree($0) },
+        EntryPoint("JSON, depth of objects", { LargeText.nested($0, "{\"a\":", "1", "}") }) { try tree($0) },
+        EntryPoint("JSON, depth of structures", largest: 480, LinearityTree.json) { text in
             for _ in 0..<100 { try build(LinearityTree.self, text) }
         },
-        Door("JSON, unknown depth", { Array("[{\"x\":".utf8) + LargeText.nested($0, "[", "", "]") + Array("}]".utf8) })
+        EntryPoint("JSON, unknown depth", { Array("[{\"x\":".utf8) + LargeText.nested($0, "[", "", "]") + Array("}]".utf8) })
         {
             try build([LinearityRow].self, $0, BuilderOptions(depthLimit: .max))
         },
     ]
 }
 
-private var textDoors: [Door] {
+private var textEntryPoints: [EntryPoint] {
     [
-        Door("JSON, escapes", { LargeText.string($0, "\\u00e9\\n\\ud83d\\ude00") }) { try build([String].self, $0) },
-        Door("JSON, a long string", { LargeText.string($0, "long and ö ") }) { try build([String].self, $0) },
-        Door("JSON, a long string in pieces of 64 bytes", { LargeText.string($0, "long and ö ") }) {
+        EntryPoint("JSON, escapes", { LargeText.string($0, "\\u00e9\\n\\ud83d\\ude00") }) { try build([String].self, $0) },
+        EntryPoint("JSON, a long string", { LargeText.string($0, "long and ö ") }) { try build([String].self, $0) },
+        EntryPoint("JSON, a long string in pieces of 64 bytes", { LargeText.string($0, "long and ö ") }) {
             try inPieces($0, 64)
         },
-        Door("JSON, a long string with escapes by byte", { LargeText.string($0, "long\\n") }) { try inPieces($0, 1) },
-        Door("JSON, a long unknown string", { LargeText.joined($0, "[{\"x\":\"", "\"}]") { _ in "ö\\n long" } }) {
+        EntryPoint("JSON, a long string with escapes by byte", { LargeText.string($0, "long\\n") }) { try inPieces($0, 1) },
+        EntryPoint("JSON, a long unknown string", { LargeText.joined($0, "[{\"x\":\"", "\"}]") { _ in "ö\\n long" } }) {
             try build([LinearityRow].self, $0)
         },
-        Door("JSON, whitespace in pieces of 64 bytes", { LargeText.joined($0, "[", "]") { _ in " \n\t" } }) {
+        EntryPoint("JSON, whitespace in pieces of 64 bytes", { LargeText.joined($0, "[", "]") { _ in " \n\t" } }) {
             try inPieces($0, 64)
         },
-        Door("JSON, digits of a real", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) {
+        EntryPoint("JSON, digits of a real", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) {
             try build([Double].self, $0)
         },
-        Door("JSON, digits of an integer", { LargeText.joined($0, "[", "]") { _ in "7" } }) { try tree($0) },
-        Door("JSON, digits by byte", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) { try inPieces($0, 1) },
-        Door("JSON, zeros of an exponent", { LargeText.joined($0, "[1e", "1]") { _ in "0" } }) {
+        EntryPoint("JSON, digits of an integer", { LargeText.joined($0, "[", "]") { _ in "7" } }) { try tree($0) },
+        EntryPoint("JSON, digits by byte", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) { try inPieces($0, 1) },
+        EntryPoint("JSON, zeros of an exponent", { LargeText.joined($0, "[1e", "1]") { _ in "0" } }) {
             try build([Double].self, $0)
         },
-        Door(
+        EntryPoint(
             "JSON, numbers of 700 digits", { LargeText.array($0) { "\($0).\(String(repeating: "3", count: 700))1" } }
         ) { try build([Double].self, $0) },
     ]
 }
 
-private var errorDoors: [Door] {
+private var errorEntryPoints: [EntryPoint] {
     let unknown = { LargeText.array($0) { "{\"id\":\($0),\"more\":\"\($0)\"}" } }
     return [
-        Door("JSON, an error at the end", LinearityRow.jsonWithError) { text in
+        EntryPoint("JSON, an error at the end", LinearityRow.jsonWithError) { text in
             try mustThrow { try build([LinearityRow].self, text) }
         },
-        Door("JSON, an error behind lines", { LargeText.joined($0, "[", "x]") { _ in " 1,\n" } }) { text in
+        EntryPoint("JSON, an error behind lines", { LargeText.joined($0, "[", "x]") { _ in " 1,\n" } }) { text in
             try mustThrow { try tree(text) }
         },
-        Door("JSON, an error in the depth", { LargeText.nested($0, "[", "x", "]") }) { text in
+        EntryPoint("JSON, an error in the depth", { LargeText.nested($0, "[", "x", "]") }) { text in
             try mustThrow { try tree(text) }
         },
-        Door("JSON, errors", { $0 }) { count in
+        EntryPoint("JSON, errors", { $0 }) { count in
             let text = Array("[{\"id\":1},{\"title\":7}]".utf8)
             for _ in 0..<count { try mustThrow { try build([LinearityRow].self, text) } }
         },
-        Door("JSON, unknown members of one object", LinearityRow.jsonWithUnknown) {
+        EntryPoint("JSON, unknown members of one object", LinearityRow.jsonWithUnknown) {
             try build([LinearityRow].self, $0)
         },
-        Door("JSON, unknown members of one object, collected", LinearityRow.jsonWithUnknown) {
+        EntryPoint("JSON, unknown members of one object, collected", LinearityRow.jsonWithUnknown) {
             try build([LinearityRow].self, $0, collecting)
         },
-        Door("JSON, unknown members of rows, collected", unknown) { try build([LinearityRow].self, $0, collecting) },
+        EntryPoint("JSON, unknown members of rows, collected", unknown) { try build([LinearityRow].self, $0, collecting) },
     ]
 }
 
-private var streamDoors: [Door] {
+private var streamEntryPoints: [EntryPoint] {
     let unknown = { LargeText.array($0) { "{\"id\":\($0),\"more\":\"\($0)\"}" } }
     return [
-        Door("stream, structures", LinearityRow.json) { try stream(LinearityRow.self, $0) },
-        Door("stream, objects", LinearityRow.json) { try stream(RowObject.self, $0) },
-        Door("stream, unknown members, collected", unknown) { try stream(LinearityRow.self, $0, collecting) },
-        Door("columns, rows", LinearityRow.json) {
+        EntryPoint("stream, structures", LinearityRow.json) { try stream(LinearityRow.self, $0) },
+        EntryPoint("stream, objects", LinearityRow.json) { try stream(RowObject.self, $0) },
+        EntryPoint("stream, unknown members, collected", unknown) { try stream(LinearityRow.self, $0, collecting) },
+        EntryPoint("columns, rows", LinearityRow.json) {
             try columns($0, [("id", .integer), ("title", .string), ("weight", .real), ("note", .string)])
         },
-        Door(
+        EntryPoint(
             "columns, names",
             { (count: Int) -> ([(name: String, type: ColumnType)], [UInt8]) in
                 let names = (0..<count).map { (name: "name \($0)", type: ColumnType.integer) }
                 return (names, Array("[".utf8) + LargeText.object(count) { "\($0)" } + Array("]".utf8))
             }
         ) { names, text in try columns(text, names) },
-        Door(
+        EntryPoint(
             "columns, a value that comes last",
             { LargeText.joined($0, "[", "{\"title\":\"x\"}]") { "{\"id\":\($0)}," } }
         ) {

@@ -36,45 +36,45 @@ private func insert(_ text: [UInt8], _ columns: String) throws {
     try writer.finish()
 }
 
-var rowDoors: [Door] {
+var rowEntryPoints: [EntryPoint] {
     [
-        Door("SQLite, rows in, structures", LinearityRow.many) { try insert($0) },
-        Door("SQLite, rows in, one by one", LinearityRow.many) {
+        EntryPoint("SQLite, rows in, structures", LinearityRow.many) { try insert($0) },
+        EntryPoint("SQLite, rows in, one by one", LinearityRow.many) {
             try insert($0, SQLiteTableOptions(insertPath: .bindAndStep))
         },
-        Door("SQLite, rows in, upserts", LinearityRow.many) {
+        EntryPoint("SQLite, rows in, upserts", LinearityRow.many) {
             try insert($0, SQLiteTableOptions(conflict: .upsert(on: ["id"])))
         },
-        Door("SQLite, rows in, with ids", { (0..<$0).map { Keyed(title: "row \($0)") } }) { rows in
+        EntryPoint("SQLite, rows in, with ids", { (0..<$0).map { Keyed(title: "row \($0)") } }) { rows in
             var rows = rows
             try SQLiteTable<Keyed>(open(), "t").insert(&rows)
         },
-        Door("SQLite, rows in, JSON", LinearityRow.json) {
+        EntryPoint("SQLite, rows in, JSON", LinearityRow.json) {
             try insert($0, "id INTEGER PRIMARY KEY, title, weight, note")
         },
-        Door(
+        EntryPoint(
             "SQLite, rows in, JSON with other members each",
             { LargeText.array($0) { "{\"id\":\($0 + 1),\"\(["title", "weight", "note"][$0 % 3])\":null}" } }
         ) { try insert($0, "id INTEGER PRIMARY KEY, title DEFAULT 1, weight DEFAULT 2, note") },
-        Door("SQLite, arrays in arrays", { LargeText.array($0) { "[{\"id\":\($0 + 1)}]" } }) {
+        EntryPoint("SQLite, arrays in arrays", { LargeText.array($0) { "[{\"id\":\($0 + 1)}]" } }) {
             try insert($0, "id INTEGER PRIMARY KEY")
         },
         // For each page that it changes, SQLite visits all savepoints.
-        Door("SQLite, depth of arrays", largest: 960, { $0 }, beside: insertInSavepoints) { depth in
+        EntryPoint("SQLite, depth of arrays", largest: 960, { $0 }, beside: insertInSavepoints) { depth in
             try insert(LargeText.nested(depth, "[{\"id\":1},", "{\"id\":2}", "]"), "id")
         },
-        Door("SQLite, a row that is refused last", { LinearityRow.many($0) + LinearityRow.many(1) }) { rows in
+        EntryPoint("SQLite, a row that is refused last", { LinearityRow.many($0) + LinearityRow.many(1) }) { rows in
             try mustThrow { try insert(rows) }
         },
-        Door("SQLite, structures out", filled) { _ = try $0.fetchAll() },
-        Door("SQLite, JSON out", filled) { table in
+        EntryPoint("SQLite, structures out", filled) { _ = try $0.fetchAll() },
+        EntryPoint("SQLite, JSON out", filled) { table in
             var writer = JSONWriter()
             try table.connection.query("SELECT * FROM t", into: &writer)
         },
-        Door("SQLite, Decodable rows out", filled) {
+        EntryPoint("SQLite, Decodable rows out", filled) {
             _ = try $0.connection.fetchAll("SELECT * FROM t", as: LinearityRow.self) as [LinearityRow]
         },
-        Door("SQLite, updates", { (try filled($0), LinearityRow.many($0)) }) { table, rows in
+        EntryPoint("SQLite, updates", { (try filled($0), LinearityRow.many($0)) }) { table, rows in
             try table.connection.transaction { for row in rows { _ = try table.update(row) } }
         },
     ]
@@ -91,19 +91,19 @@ private func insertInSavepoints(_ depth: Int) throws {
     try executeInSQLite("CREATE TABLE t (id); BEGIN;\(begin.joined())\(end.joined()) COMMIT")
 }
 
-var statementDoors: [Door] {
+var statementEntryPoints: [EntryPoint] {
     [
-        Door("SQLite, statements of a script", { String(repeating: "SELECT 1;\n", count: $0) }) {
+        EntryPoint("SQLite, statements of a script", { String(repeating: "SELECT 1;\n", count: $0) }) {
             try open($0).close()
         },
-        Door("SQLite, comments of a script", { String(repeating: "-- one\n;", count: $0) }) { try open($0).close() },
-        Door(
+        EntryPoint("SQLite, comments of a script", { String(repeating: "-- one\n;", count: $0) }) { try open($0).close() },
+        EntryPoint(
             "SQLite, a long statement", { "SELECT '\(String(repeating: "text ", count: $0))'" }, beside: executeInSQLite
         ) { _ = try open().value($0) },
-        Door("SQLite, statements that differ", { ($0, try open()) }) { count, connection in
+        EntryPoint("SQLite, statements that differ", { ($0, try open()) }) { count, connection in
             for number in 0..<count { _ = try connection.value("SELECT \(number)") }
         },
-        Door(
+        EntryPoint(
             "SQLite, columns", largest: 1_920,
             { (count: Int) -> (String, [UInt8]) in
                 let names = (0..<count).map { "c\($0)" }
@@ -118,7 +118,7 @@ var statementDoors: [Door] {
             var json = JSONWriter()
             try connection.query("SELECT * FROM t", into: &json)
         },
-        Door("SQLite, conditions", largest: 960, { ($0, try filled(10)) }) { count, table in
+        EntryPoint("SQLite, conditions", largest: 960, { ($0, try filled(10)) }) { count, table in
             var condition = \LinearityRow.id == 0
             for number in 0..<count { condition = condition || \LinearityRow.id == number }
             for _ in 0..<100 { _ = try table.count(where: condition) }
@@ -136,14 +136,14 @@ private func family(_ count: Int) -> [UInt8] {
     LargeText.joined(count, "[{\"id\":1,\"name\":\"a\",\"children\":[", "{\"id\":-1}]}]") { "{\"id\":\($0)}," }
 }
 
-private func importDoor(
+private func importEntryPoint(
     _ name: String, policy: ImportRelationship.Policy = .assign, _ texts: @escaping (Int) -> [[UInt8]]
-) -> Door {
+) -> EntryPoint {
     let children = ImportTable("child", uniqueKey: ["id"], columns: [.integer("id"), .text("name")])
     let table = ImportTable(
         "parent", uniqueKey: ["id"], columns: [.integer("id"), .text("name")],
         relationships: [.toMany("children", children, foreignKey: ["parent_id"], policy: policy)])
-    return Door("import, \(name)", texts) { texts in
+    return EntryPoint("import, \(name)", texts) { texts in
         let connection = try open(
             """
             CREATE TABLE parent (id INTEGER PRIMARY KEY, name TEXT);
@@ -158,46 +158,46 @@ private func importDoor(
     }
 }
 
-var importDoors: [Door] {
+var importEntryPoints: [EntryPoint] {
     [
-        importDoor("rows") { [people($0) { $0 }] },
-        importDoor("the same rows again") { [people($0) { $0 }, people($0) { $0 }] },
-        importDoor("children of one row") { [family($0)] },
-        importDoor("children given up") { [family($0), Array("[{\"id\":1,\"name\":\"a\",\"children\":[]}]".utf8)] },
-        importDoor("moves to the next row") { count in [people(count) { $0 }, people(count) { ($0 + 1) % count }] },
-        importDoor("moves to the row before") { count in
+        importEntryPoint("rows") { [people($0) { $0 }] },
+        importEntryPoint("the same rows again") { [people($0) { $0 }, people($0) { $0 }] },
+        importEntryPoint("children of one row") { [family($0)] },
+        importEntryPoint("children given up") { [family($0), Array("[{\"id\":1,\"name\":\"a\",\"children\":[]}]".utf8)] },
+        importEntryPoint("moves to the next row") { count in [people(count) { $0 }, people(count) { ($0 + 1) % count }] },
+        importEntryPoint("moves to the row before") { count in
             [people(count) { $0 }, people(count) { ($0 + count - 1) % count }]
         },
-        importDoor("moves, replaced", policy: .replace) { count in
+        importEntryPoint("moves, replaced", policy: .replace) { count in
             [people(count) { $0 }, people(count) { ($0 + count / 2) % count }]
         },
-        importDoor("one row again and again") { count in
+        importEntryPoint("one row again and again") { count in
             [LargeText.array(count) { "{\"id\":1,\"name\":\"n\($0)\",\"children\":[{\"id\":\($0 % 7)}]}" }]
         },
-        importDoor("failures") { [LargeText.array($0) { "{\"id\":\"none\",\"name\":\"n\($0)\"}" }] },
+        importEntryPoint("failures") { [LargeText.array($0) { "{\"id\":\"none\",\"name\":\"n\($0)\"}" }] },
     ]
 }
 
 // MARK: Keys
 
-var keyDoors: [Door] {
+var keyEntryPoints: [EntryPoint] {
     [
-        Door("string table, keys", { (0..<$0).map { "name \($0)" } }) { _ = KeySet($0) },
-        Door("string table, long keys", { (0..<$0).map { "a name of more than sixteen bytes, \($0), and more" } }) {
+        EntryPoint("string table, keys", { (0..<$0).map { "name \($0)" } }) { _ = KeySet($0) },
+        EntryPoint("string table, long keys", { (0..<$0).map { "a name of more than sixteen bytes, \($0), and more" } }) {
             _ = KeySet($0)
         },
-        Door(
+        EntryPoint(
             "string table, keys that end alike",
             { (0..<$0).map { String(repeating: "x", count: $0 % 64) + "\($0 / 64) the same end of all" } }
         ) { _ = KeySet($0) },
-        Door(
+        EntryPoint(
             "string table, look-ups",
             { (count: Int) -> ([String], KeySet) in
                 let keys = (0..<count).map { "name \($0)" }
                 return (keys, KeySet(keys))
             }
         ) { keys, set in for key in keys where !set.contains(key) { throw NoErrorThrown() } },
-        Door("string table, a long key", { String(repeating: "x", count: $0) }) { key in
+        EntryPoint("string table, a long key", { String(repeating: "x", count: $0) }) { key in
             for _ in 0..<50 where !KeySet([key]).contains(key) { throw NoErrorThrown() }
         },
     ]

@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 /// An entry point of the package and the quantity of its input that is doubled.
-struct Door {
+struct EntryPoint {
     let name: String
     /// The largest amount, if the entry point has a limit.
     var largest = Int.max
@@ -43,39 +43,39 @@ private let largestRatio = 2.6
 let linearity = Check(name: "Linearity") { scale, beginnings in
     var steep: [String] = []
     let all =
-        readingDoors + decodingDoors + encodingDoors + statementDoors + rowDoors + importDoors + keyDoors
-        + formatDoors
-    let doors = beginnings.isEmpty ? all : all.filter { door in beginnings.contains(where: door.name.hasPrefix) }
-    for door in doors {
-        let (line, isSteep) = try scale.isSmoke ? (try runOnce(door), false) : measure(door)
+        readingEntryPoints + decodingEntryPoints + encodingEntryPoints + statementEntryPoints + rowEntryPoints + importEntryPoints + keyEntryPoints
+        + formatEntryPoints
+    let entryPoints = beginnings.isEmpty ? all : all.filter { entryPoint in beginnings.contains(where: entryPoint.name.hasPrefix) }
+    for entryPoint in entryPoints {
+        let (line, isSteep) = try scale.isSmoke ? (try runOnce(entryPoint), false) : measure(entryPoint)
         if !scale.isSmoke {
             print(line)
             fflush(nil)
         }
-        if isSteep { steep.append(door.name) }
+        if isSteep { steep.append(entryPoint.name) }
     }
-    guard !scale.isSmoke else { return "\(doors.count) doors" }
-    return "\(doors.count) doors, beyond \(largestRatio): \(steep.isEmpty ? "none" : steep.joined(separator: ", "))"
+    guard !scale.isSmoke else { return "\(entryPoints.count) entry points" }
+    return "\(entryPoints.count) entry points, beyond \(largestRatio): \(steep.isEmpty ? "none" : steep.joined(separator: ", "))"
 }
 
-private func runOnce(_ door: Door) throws -> String {
-    try door.prepare(16)()
-    return door.name
+private func runOnce(_ entryPoint: EntryPoint) throws -> String {
+    try entryPoint.prepare(16)()
+    return entryPoint.name
 }
 
 /// Measures an entry point for an amount that takes 20 ms and for three doublings of that amount.
-private func measure(_ door: Door) throws -> (line: String, isSteep: Bool) {
+private func measure(_ entryPoint: EntryPoint) throws -> (line: String, isSteep: Bool) {
     var amount = 32
     var time = 0.0
     repeat {
         amount *= 2
-        time = try seconds(try door.prepare(amount))
-    } while time < 0.02 && amount * 2 <= door.largest
-    if amount * 8 > door.largest { amount = max(1, door.largest / 8) }
-    let times = try leastTimes(door.prepare, from: amount)
-    var line = "\(door.name): \(ratios(times))  (from \(amount): \(milliseconds(times)) ms)"
+        time = try seconds(try entryPoint.prepare(amount))
+    } while time < 0.02 && amount * 2 <= entryPoint.largest
+    if amount * 8 > entryPoint.largest { amount = max(1, entryPoint.largest / 8) }
+    let times = try leastTimes(entryPoint.prepare, from: amount)
+    var line = "\(entryPoint.name): \(ratios(times))  (from \(amount): \(milliseconds(times)) ms)"
     var bound = largestRatio
-    if growth(times) > bound, let peer = door.preparePeer {
+    if growth(times) > bound, let peer = entryPoint.preparePeer {
         let others = try leastTimes(peer, from: amount)
         line += "; the one it stands on: \(ratios(others))  (\(milliseconds(others)) ms)"
         bound = max(bound, growth(others) * 1.1)

@@ -17,22 +17,22 @@ struct Options {
     }
 
     /// - Throws: `UsageError` if an option is unknown, or its value is missing or invalid.
-    init(_ words: some Sequence<String>) throws(UsageError) {
-        var words = Array(words)[...]
-        while let word = words.popFirst() {
+    init(_ arguments: some Sequence<String>) throws(UsageError) {
+        var arguments = Array(arguments)[...]
+        while let argument = arguments.popFirst() {
             func value(_ what: String) throws(UsageError) -> String {
-                guard let value = words.popFirst(), !value.isEmpty else {
-                    throw UsageError(description: "\(word) needs \(what)")
+                guard let value = arguments.popFirst(), !value.isEmpty else {
+                    throw UsageError(description: "\(argument) needs \(what)")
                 }
                 return value
             }
             func number() throws(UsageError) -> Int {
                 guard let number = Int(try value("a positive number")), number > 0 else {
-                    throw UsageError(description: "\(word) needs a positive number")
+                    throw UsageError(description: "\(argument) needs a positive number")
                 }
                 return number
             }
-            switch word {
+            switch argument {
             case "--cases": cases = try value("the beginnings of names").split(separator: ";").map(String.init)
             case "--rounds": rounds = try number()
             case "--rows": scale.rows = try number()
@@ -41,9 +41,9 @@ struct Options {
             case "--json": jsonPath = try value("a path")
             case "--plots": plotFolder = try value("a folder")
             case "--help": wantsHelp = true
-            case _ where word.hasPrefix("-"):
-                throw UsageError(description: "unknown option \(word); --help lists the known ones")
-            default: names.append(word)
+            case _ where argument.hasPrefix("-"):
+                throw UsageError(description: "unknown option \(argument); --help lists the known ones")
+            default: names.append(argument)
             }
         }
         if scale.isSmoke { rounds = 1 }

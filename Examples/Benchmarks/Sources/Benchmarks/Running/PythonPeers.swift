@@ -59,7 +59,7 @@ final class PythonPeers: @unchecked Sendable {
     /// Returns the version of a library, or nil if Python doesn't have it. A message reports that once.
     private func version(of library: String) throws -> String? {
         if let version = versions[library] { return version == "none" ? nil : version }
-        let version = try ask("has \(library)")
+        let version = try send("has \(library)")
         versions[library] = version
         if version == "none" { print("skipped: \(library); Python does not have it (pip install \(library))") }
         return version == "none" ? nil : version
@@ -85,7 +85,7 @@ final class PythonPeers: @unchecked Sendable {
     }
 
     private func run(_ request: String) throws -> RemoteRun {
-        let answer = try ask(request)
+        let answer = try send(request)
         let numbers = answer.split(separator: " ").compactMap { UInt64($0) }
         guard numbers.count >= 2 else { throw DifferentResults(description: "\(request): \(answer)") }
         return RemoteRun(
@@ -93,7 +93,7 @@ final class PythonPeers: @unchecked Sendable {
             peakGrowth: Int(numbers[1]))
     }
 
-    private func ask(_ request: String) throws -> String {
+    private func send(_ request: String) throws -> String {
         try requests.fileHandleForWriting.write(contentsOf: Data("\(request)\n".utf8))
         var line = [CChar](repeating: 0, count: 4_096)
         guard fgets(&line, Int32(line.count), answers) != nil else {

@@ -13,9 +13,9 @@ let importMemory = Check(name: "ImportMemory") { scale, _ in
     let root = URL(filePath: #filePath).appending(path: "../../../../../../").standardizedFileURL
     let paths = builds.map { root.appending(path: ".build/\($0)/convert").path }
     guard let convert = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
-        let words = "there is no \(paths[0]) (swift build -c release --product convert)"
-        if !scale.isSmoke { throw DifferentResults(description: "ImportMemory: \(words)") }
-        return "skipped: \(words)"
+        let message = "there is no \(paths[0]) (swift build -c release --product convert)"
+        if !scale.isSmoke { throw DifferentResults(description: "ImportMemory: \(message)") }
+        return "skipped: \(message)"
     }
     return try importText(byteCount: scale.amount(full: scale.bytes ?? 10_000_000_000, smoke: 2_000_000), by: convert)
 }

@@ -83,7 +83,7 @@ private final class ImportPayload {
     }
 }
 
-/// The ways to import. Each way has its own database.
+/// The variants to import. Each variant has its own database.
 private final class ImportJob {
     private let payloads: [ImportPayload]
     private let directory: URL
@@ -131,8 +131,8 @@ private final class ImportJob {
         return path
     }
 
-    private func run(_ way: Way, _ payload: ImportPayload, _ path: String) throws {
-        switch way {
+    private func run(_ variant: Variant, _ payload: ImportPayload, _ path: String) throws {
+        switch variant {
         case .importer:
             var importer = try Importer(Self.people, into: try connection(path))
             try importer.readJSON(payload.json)
@@ -143,7 +143,7 @@ private final class ImportJob {
         }
     }
 
-    private enum Way: String, CaseIterable {
+    private enum Variant: String, CaseIterable {
         case importer = "Importer, from JSON"
         case c = "C, one transaction"
         case cManyRows = "C, multi-row VALUES"
@@ -161,9 +161,9 @@ private final class ImportJob {
         return UInt64(bitPattern: value)
     }
 
-    /// Returns an import of the given kind in the given way.
-    private func work(_ kind: String, _ way: Way) -> ImportWork {
-        let name = "\(kind)-\(way.rawValue.filter(\.isLetter)).sqlite"
+    /// Returns an import of the given kind in the given variant.
+    private func work(_ kind: String, _ variant: Variant) -> ImportWork {
+        let name = "\(kind)-\(variant.rawValue.filter(\.isLetter)).sqlite"
         var (path, round, content) = ("", 0, UInt64(0))
         return ImportWork(
             prepare: { [self] in
@@ -175,7 +175,7 @@ private final class ImportJob {
                 }
                 round += 1
             },
-            run: { [self] in try run(way, payloads[kind == "hot-changed" ? round % 2 : 0], path) },
+            run: { [self] in try run(variant, payloads[kind == "hot-changed" ? round % 2 : 0], path) },
             verify: { [self] in
                 // `measure` verifies a case after its second run and then after each timed run. The content may be that
                 // of either version.
@@ -191,10 +191,10 @@ private final class ImportJob {
     func group(_ kind: String, _ name: String) -> Group {
         Group(
             name: "\(kind)/\(name)", work: Work(count: count * 2, unit: "row"),
-            cases: Way.allCases.map { way in
-                let (isOurs, job) = (way == .importer, work(kind, way))
+            cases: Variant.allCases.map { variant in
+                let (isOurs, job) = (variant == .importer, work(kind, variant))
                 return Case(
-                    name: way.rawValue, peer: isOurs ? Way.c.rawValue : nil, goal: isOurs ? 0.95 : nil,
+                    name: variant.rawValue, peer: isOurs ? Variant.c.rawValue : nil, goal: isOurs ? 0.95 : nil,
                     prepare: job.prepare, verify: job.verify
                 ) {
                     try job.run()

@@ -132,7 +132,7 @@ private func connect(_ file: SQLiteFile, isRelaxed: Bool) throws -> SQLiteConnec
             access: .create, journalMode: isRelaxed ? .off : nil, synchronization: isRelaxed ? .off : nil))
 }
 
-// MARK: Rows in
+// MARK: Inserting rows
 
 private func insertGroup(_ name: String, _ data: SQLiteRows, isRelaxed: Bool, withOthers: Bool = true) -> Group {
     func ours(_ path: SQLiteInsertPath, goal: Double? = nil) -> Case {
@@ -218,7 +218,7 @@ private func messagesGroup(_ data: SQLiteRows) -> Group {
         ])
 }
 
-// MARK: Rows out
+// MARK: Reading rows
 
 /// Adds up the rows of messages without building anything.
 private struct SumSink: PartialSink {

@@ -60,9 +60,9 @@ final class XMLSample: Sendable {
             case 1: .japanese
             default: .latin
             }
-        let words = SampleText.text(byteCount, script, &random)
+        let value = SampleText.text(byteCount, script, &random)
             .replacingOccurrences(of: "\n", with: " ").trimmingCharacters(in: .whitespaces)
-        let text = escaped(words.isEmpty ? "Nummer" : words)
+        let text = escaped(value.isEmpty ? "Nummer" : value)
         let references = ["&amp;", "&lt;b>", "&#8211;", "&#xE9;t&#xE9;", "&gt;", "&apos;n&apos;"]
         return random.isOne(in: 4) ? "\(text) \(references[random.below(references.count)]) \(text.count)" : text
     }

@@ -21,7 +21,7 @@ struct XMLPeers {
     }
 
     /// Prints the names of the missing libraries.
-    static func tellMissing() {
+    static func reportMissing() {
         for one in [expat, libxml2, pugixml] where one.version == nil {
             print("skipped: \(one.library); it needs Debian's \(one.package)")
         }

@@ -11,7 +11,7 @@ let xmlSuite = Suite(name: "XML") { scale in
     let records = XMLSample.catalogue(scale.amount(full: 120_000, smoke: 40))
     let list = try XMLSample.propertyList(scale.amount(full: 40_000, smoke: 10))
     let few = XMLSample.catalogue(scale.amount(full: 3_000, smoke: 40))
-    XMLPeers.tellMissing()
+    XMLPeers.reportMissing()
     return [
         events(records), events(list), trees(records), trees(list), walks(records), walks(list), objects(few),
         writers(scale.amount(full: 100_000, smoke: 20)),

@@ -209,7 +209,7 @@ struct TapeKeys: ~Copyable {
         set = all
     }
 
-    // MARK: Keys that come twice
+    // MARK: Duplicate keys
 
     mutating func beginDictionary() { generation &+= 1 }
 

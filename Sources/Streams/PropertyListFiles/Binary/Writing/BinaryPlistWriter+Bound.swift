@@ -18,7 +18,7 @@ extension BinaryPlistWriter {
     }
 
     private mutating func write(_ port: ValuePort) throws(StreamError) -> Bool {
-        // SAFETY: the lender of the port keeps the value and the information about its type alive, but only for this
+        // SAFETY: the owner of the port keeps the value and the information about its type alive, but only for this
         // call.
         let source = unsafe port.value
         boundKeys.removeAll()

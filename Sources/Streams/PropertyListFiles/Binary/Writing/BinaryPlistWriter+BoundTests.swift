@@ -106,7 +106,7 @@ enum BoundPlistWriterTests {
     }
 
     /// A value that closes the dictionary it is in, and leaves another one open.
-    struct Intruder: StreamEncodable, StreamRepresentable {
+    struct UnbalancedValue: StreamEncodable, StreamRepresentable {
         init() {}
         init(representation: Int) throws(StreamError) {}
         var representation: Int { 0 }
@@ -119,9 +119,9 @@ enum BoundPlistWriterTests {
         }
     }
 
-    struct Intruded: StreamObject {
+    struct HoldsUnbalancedValue: StreamObject {
         var first = 1
-        var intruder = Intruder()
+        var unbalanced = UnbalancedValue()
         var last = 2
     }
 
@@ -212,7 +212,7 @@ extension BoundPlistWriterTests: SelfTesting {
     }
 
     private static func testKeepsPositionDuringNestedWrites() {
-        for value in [[Intruded()], [Intruded(), Intruded()]] {
+        for value in [[HoldsUnbalancedValue()], [HoldsUnbalancedValue(), HoldsUnbalancedValue()]] {
             let options = BinaryPlistWriterOptions(writesUIDs: true)
             let memory = written(value, options, WritingOptions(), fromMemory: true)
             let messages = written(value, options, WritingOptions(), fromMemory: false)

@@ -362,7 +362,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         leaveInnermost()
     }
 
-    // MARK: The end
+    // MARK: Trailer
 
     /// Writes the containers, the table of offsets, and the trailer.
     private mutating func writeTable() throws(StreamError) {
@@ -411,7 +411,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     }
 
     /// Writes the low bytes of several numbers.
-    @inline(__always)  // PERF: PropertyLists/items written; there is room for all of them at once.
+    @inline(__always)  // PERF: PropertyLists/items written; the capacity suffices for all of them.
     private mutating func writeNumbers(
         _ count: Int, byteCount: Int, _ number: (Int) -> UInt64
     ) throws(StreamError) {

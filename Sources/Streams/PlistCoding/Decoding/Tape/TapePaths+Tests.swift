@@ -6,7 +6,7 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-enum TapeWaysTests {
+enum TapePathsTests {
     struct Name: CodingKey {
         var stringValue: String
         var intValue: Int? { nil }
@@ -73,7 +73,7 @@ enum TapeWaysTests {
     }
 }
 
-extension TapeWaysTests: SelfTesting {
+extension TapePathsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testDecodesInLinearTime": testDecodesInLinearTime,

@@ -2,7 +2,7 @@
 // its members. Each takes at most one pass over the nodes or the members.
 
 /// Lookup tables for a tape that doesn't change anymore.
-final class TapeWays {
+final class TapePaths {
     /// For each node, the container around it, and its position there.
     private var parents: [(container: UInt32, position: UInt32)] = []
     /// The members of large dictionaries, by the number of the key.

@@ -1,51 +1,51 @@
-// Lends the memory of objects and arrays to a reader that stores members itself, and takes the stored values.
+// Provides the memory of objects and arrays to a reader that stores members itself, and takes the stored values.
 
 import PlistStreaming
 
-extension ValueMachine {
-    /// Lends memory for objects or arrays. Fails if memory is already lent.
+extension ValueStateMachine {
+    /// Provides memory for objects or arrays. Fails if a reader already has a record buffer.
     @usableFromInline
-    mutating func beginLoan(of kind: LoanKind) throws(StreamError) -> RecordPort? {
-        guard unsafe records.pointee.loan == nil else { throw notInTurn() }
-        let isLent = kind == .records ? try lendRecords() : lendArrays()
-        return unsafe isLent ? RecordState.begin(kind, records) : nil
+    mutating func beginRecordBuffer(of kind: RecordBufferKind) throws(StreamError) -> RecordPort? {
+        guard unsafe records.pointee.bufferKind == nil else { throw recordBufferMisuse() }
+        let isProvided = kind == .records ? try provideRecords() : provideArrays()
+        return unsafe isProvided ? RecordState.begin(kind, records) : nil
     }
 
-    /// Takes lent memory back, with the number of values that the reader has stored.
+    /// Takes a record buffer back, with the number of values that the reader has stored.
     @usableFromInline
-    mutating func endLoan() throws(StreamError) {
+    mutating func endRecordBuffer() throws(StreamError) {
         switch unsafe RecordState.end(records) {
         case .records: try takeRecords()
         case .arrays: takeArrays()
-        case nil: throw notInTurn()
+        case nil: throw recordBufferMisuse()
         }
     }
 
     @inline(never)
-    private func notInTurn() -> StreamError { located(StreamError(.misuse, LoanKind.notInTurn)) }
+    private func recordBufferMisuse() -> StreamError { located(StreamError(.misuse, RecordBufferKind.misuseMessage)) }
 
-    // MARK: Lending
+    // MARK: Providing buffers
 
-    /// Lends memory for objects. If objects follow each other, in an array of objects or at the streaming depth, the memory
+    /// Provides memory for objects. If objects follow each other, in an array of objects or at the streaming depth, the memory
     /// is for several objects. At the root and in other places, it is for one object. In other places, that object then
     /// becomes the innermost level.
-    private mutating func lendRecords() throws(StreamError) -> Bool {
-        guard let element = unsafe top.pointee.elementObject else { return try lendObject() }
+    private mutating func provideRecords() throws(StreamError) -> Bool {
+        guard let element = unsafe top.pointee.elementObject else { return try provideObject() }
         guard canBeginElement else { return false }
         // Structures without a value and new objects are adjacent, so that a reader moves from one to the next. An existing
         // value is used again for each record.
         let isRow = unsafe top.pointee.kind == .array && (element.isFilledMemberwise || element.isClass)
         let delivers = unsafe top.pointee.kind == .passing
-        let room = unsafe isRow ? element.capacity &- top.pointee.pending : isRecycling && delivers ? .max : 1
-        unsafe lend(element.layout, makeElement(element), stride: isRow ? element.stride : 0, room: room)
+        let capacity = unsafe isRow ? element.capacity &- top.pointee.pending : isRecycling && delivers ? .max : 1
+        unsafe provide(element.layout, makeElement(element), stride: isRow ? element.stride : 0, capacity: capacity)
         unsafe records.pointee.depth = options.depthLimit - depth - 1
         unsafe records.pointee.delivers = delivers
         unsafe records.pointee.isRoot = top.pointee.kind == .root
         return true
     }
 
-    /// Enters the object of the next value, if its type is an object, and lends its memory.
-    private mutating func lendObject() throws(StreamError) -> Bool {
+    /// Enters the object of the next value, if its type is an object, and provides its memory.
+    private mutating func provideObject() throws(StreamError) -> Bool {
         let shape: UnsafeMutablePointer<RecordShape>
         switch unsafe top.pointee.kind {
         case .root where depth == streamingDepth && !isFilled:
@@ -67,7 +67,7 @@ extension ValueMachine {
         let fresh = unsafe FreshObject(
             value: top.pointee.value, base: top.pointee.base, complete: top.pointee.complete,
             isInitialized: top.pointee.initialized != 0)
-        unsafe lend(layout, fresh, stride: 0, room: 1)
+        unsafe provide(layout, fresh, stride: 0, capacity: 1)
         unsafe records.pointee.depth = options.depthLimit - depth
         unsafe records.pointee.isRoot = depth == 1
         unsafe records.pointee.delivers = false
@@ -75,28 +75,28 @@ extension ValueMachine {
         return true
     }
 
-    /// Lends memory for objects, starting with a given object.
+    /// Provides memory for objects, starting with a given object.
     @inline(__always)  // PERF: JSONRecords/streams; once an object of a class that is not used again.
-    private func lend(_ layout: Unmanaged<ObjectLayout>, _ fresh: FreshObject, stride: Int, room: Int) {
+    private func provide(_ layout: Unmanaged<ObjectLayout>, _ fresh: FreshObject, stride: Int, capacity: Int) {
         unsafe layout._withUnsafeGuaranteedRef { layout in
             unsafe records.pointee.take(
                 layout, rejectsMissing: options.missingMembers == .reject,
                 ignoresUnknown: options.unknownMembers == .ignore)
-            unsafe records.pointee.lend(layout, fresh, stride: stride, room: room)
+            unsafe records.pointee.provide(layout, fresh, stride: stride, capacity: capacity)
         }
         unsafe records.pointee.isRoot = false
     }
 
-    /// Lends memory for arrays that are adjacent elements of an array.
-    private mutating func lendArrays() -> Bool {
+    /// Provides memory for arrays that are adjacent elements of an array.
+    private mutating func provideArrays() -> Bool {
         guard unsafe top.pointee.kind == .array else { return false }
         let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
-        let room = unsafe shape.pointee.room
-        guard unsafe shape.pointee.kind == .array, room > 0 else { return false }
+        let capacity = unsafe shape.pointee.capacity
+        guard unsafe shape.pointee.kind == .array, capacity > 0 else { return false }
         unsafe records.pointee.arrays = unsafe shape
         unsafe records.pointee.reference = RecordState.elementMemory(records)
         unsafe records.pointee.stride = shape.pointee.stride
-        unsafe records.pointee.room = room
+        unsafe records.pointee.capacity = capacity
         unsafe records.pointee.depth = options.depthLimit - depth
         unsafe records.pointee.rejectsMissing = options.missingMembers == .reject
         unsafe records.pointee.ignoresUnknown = options.unknownMembers == .ignore
@@ -104,7 +104,7 @@ extension ValueMachine {
         return true
     }
 
-    // MARK: Taking
+    // MARK: Taking buffers back
 
     /// Takes the arrays that a reader has stored.
     private mutating func takeArrays() {
@@ -156,7 +156,7 @@ extension ValueMachine {
         unsafe top.pointee.next = records.pointee.next
     }
 
-    // MARK: Handing over
+    // MARK: Delivering records
 
     /// Sets the closures that receive complete values.
     ///

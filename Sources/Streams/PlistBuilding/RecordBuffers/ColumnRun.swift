@@ -2,18 +2,18 @@
 
 import PlistStreaming
 
-/// The rows of a lent column that a reader stores at once before it continues with the next column.
+/// The rows of a column that a reader stores at once before it continues with the next column.
 @unsafe
 package struct ColumnRun {
     private let column: UnsafeMutablePointer<ColumnBuffer>
-    /// The index of the first row, counted from the end of the rows that the column had when it was lent.
+    /// The index of the first row, counted from the end of the rows that the column had when it was provided.
     private let row: Int
     /// The address of the values, which have 8 bytes each, or one byte for Booleans.
     package let values: UnsafeMutableRawPointer
 
-    /// Begins at a number of rows after the rows that the column had when it was lent.
+    /// Begins at a number of rows after the rows that the column had when it was provided.
     package init(_ buffer: UnsafeMutableRawPointer, row: Int) {
-        // SAFETY: builders keep the columns at their addresses, and the columns have space for the rows that they lend.
+        // SAFETY: builders keep the columns at their addresses, and the columns have space for the rows that they provide.
         unsafe column = buffer.assumingMemoryBound(to: ColumnBuffer.self)
         unsafe self.row = row
         unsafe values = column.pointee.values + (column.pointee.count + row) * column.pointee.stride

@@ -5,7 +5,7 @@ import CSystemSQLite
 import PlistStreaming
 import SQLiteStreaming
 
-extension ImportMachine {
+extension ImportStateMachine {
     /// Writes the staged records as one batch. Records that wait for others are written in the last batch.
     mutating func writeBatch(isLast: Bool = false) throws(StreamError) {
         let fresh = waitingCount..<stagedRecords.count
@@ -32,19 +32,19 @@ extension ImportMachine {
         for node in nodes {
             report.tables[node.table.name, default: ImportReport.Counts()] += node.counts
         }
-        forgetCounts()
+        resetCounts()
         report.batchCount += 1
         report.recordCount = recordIndex
     }
 
-    private func forgetCounts() {
+    private func resetCounts() {
         for node in nodes { node.counts = ImportReport.Counts() }
     }
 
     private mutating func writeWhole(_ records: Range<Int>) throws(SQLiteError) {
         let start = ContinuousClock.now
         var (begun, written) = (start, start)
-        forgetCounts()
+        resetCounts()
         let isWithinTransaction = connection.isInTransaction
         try connection.atomically { () throws(SQLiteError) in
             begun = .now
@@ -69,7 +69,7 @@ extension ImportMachine {
         if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
     }
 
-    // MARK: One by one
+    // MARK: Record by record
 
     /// Writes each record in a savepoint of its own, to find the rejected ones.
     ///
@@ -83,7 +83,7 @@ extension ImportMachine {
         let isWithinTransaction = connection.isInTransaction
         do throws(SQLiteError) {
             try connection.atomically { () throws(SQLiteError) in
-                forgetCounts()
+                resetCounts()
                 try deferForeignKeys(isWithinTransaction)
                 refused = try writeWhatIsAccepted(records)
                 if !isLast {
@@ -202,7 +202,7 @@ extension ImportMachine {
     }
 }
 
-extension ImportMachine {
+extension ImportStateMachine {
     /// Ends the import after an error of SQLite.
     private mutating func broken(_ error: SQLiteError) -> StreamError {
         broken(error.withoutRows.streamError(.cannotWrite))

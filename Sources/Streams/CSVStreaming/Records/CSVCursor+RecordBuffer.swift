@@ -11,20 +11,20 @@ extension CSVCursor {
 
     /// Stores records in the memory behind a handle.
     @usableFromInline
-    func borrow(_ port: RecordPort) {
-        (isLent, rest) = (true, Self.untried)
+    func useRecordBuffer(_ port: RecordPort) {
+        (hasRecordBuffer, rest) = (true, Self.untried)
         let records = unsafe port.records
         if !hasResolved { unsafe resolve(records) }
         let isTaken =
             unsafe !isStrict
-            && loan.pointee.begin(
+            && recordBuffer.pointee.begin(
                 records, columnCount: columns.count, name: { index in unsafe columns[index].key },
                 kind: { _, kind in kind })
         if isTaken {
             unsafe records.pointee.expectedCount = expectedCount
             return
         }
-        mayBorrow = false
+        mayUseRecordBuffer = false
         unsafe leave(0, 0, records)
     }
 
@@ -53,9 +53,9 @@ extension CSVCursor {
 
     /// Discards the information about the sink, which may be another one for the next chunk.
     @usableFromInline
-    func forgetSink() {
-        mayBorrow = true
-        unsafe loan.pointee.forget()
+    func resetSink() {
+        mayUseRecordBuffer = true
+        unsafe recordBuffer.pointee.reset()
         // Without a complete record nothing is known; a piece of a text may be arbitrarily small.
         guard hasResolved else { return }
         hasResolved = false
@@ -67,10 +67,10 @@ extension CSVCursor {
     // PERF: CSV/typed; inlinable, so that it specializes for sinks of other modules.
     /// Returns the record buffer to the sink, if there is one.
     @inlinable
-    func endLoan<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
-        guard isLent else { return }
-        (isLent, rest) = (false, Self.untried)
-        try sink.endLoan()
+    func endRecordBuffer<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
+        guard hasRecordBuffer else { return }
+        (hasRecordBuffer, rest) = (false, Self.untried)
+        try sink.endRecordBuffer()
     }
 
     // PERF: CSV/typed; one call for all records of a batch, which immediately stores each field with the type of its
@@ -81,23 +81,25 @@ extension CSVCursor {
     func fillRows() {
         // SAFETY: the builder has made the state for rows in its memory. It guarantees that each member with a kind has
         // memory for that kind at its offset in each row within the capacity.
-        guard let records = unsafe loan.pointee.records else { return }
+        guard let records = unsafe recordBuffer.pointee.records else { return }
         let batch = unsafe scanner.batch
         let filler = unsafe RowFiller(self, batch, records)
         while true {
             if unsafe !fillColumns(batch, records) {
-                if unsafe records.pointee.doneCount > 0 { unsafe loan.pointee.advance(records) }
+                if unsafe records.pointee.doneCount > 0 { unsafe recordBuffer.pointee.advance(records) }
                 guard unsafe batch.fieldCount(of: record) == width else { return unsafe leave(0, 0, records) }
-                let (index, seen) = unsafe filler.fill(record, loan.pointee.base, columns, loan.pointee.columns)
+                let (index, seen) = unsafe filler.fill(
+                    record, recordBuffer.pointee.base, columns, recordBuffer.pointee.columns)
                 let complete = unsafe records.pointee.complete
                 guard unsafe index == columns.count,
-                    unsafe seen & complete == complete || records.pointee.fillMissing(loan.pointee.base, seen: seen)
+                    unsafe seen & complete == complete
+                        || records.pointee.fillMissing(recordBuffer.pointee.base, seen: seen)
                 else { return unsafe leave(index, seen, records) }
                 unsafe records.pointee.doneCount &+= 1
             }
-            var hasRoom = unsafe records.pointee.doneCount < records.pointee.room
-            if unsafe records.pointee.delivers { hasRoom = unsafe records.pointee.deliver() && hasRoom }
-            guard hasRoom else {
+            var hasCapacity = unsafe records.pointee.doneCount < records.pointee.capacity
+            if unsafe records.pointee.delivers { hasCapacity = unsafe records.pointee.deliver() && hasCapacity }
+            guard hasCapacity else {
                 unsafe records.pointee.expectedCount = expectedCount
                 return rest = Self.done
             }
@@ -112,16 +114,16 @@ extension CSVCursor {
     /// Returns false if it has stored nothing: because the records can't be stored in columns, too few are similar, or
     /// messages must send one of them.
     private func fillColumns(_ batch: RecordBatch, _ records: UnsafeMutablePointer<RecordState>) -> Bool {
-        guard mayFillColumns, unsafe loan.pointee.isOfColumns else { return false }
+        guard mayFillColumns, unsafe recordBuffer.pointee.isOfColumns else { return false }
         let doneCount = unsafe records.pointee.doneCount
-        let limit = unsafe min(count - record, records.pointee.room - doneCount)
+        let limit = unsafe min(count - record, records.pointee.capacity - doneCount)
         guard unsafe limit >= ColumnFiller.fewestRecords else { return false }
         let filler = unsafe ColumnFiller(self, batch, from: record, limit: limit)
         guard unsafe filler.count >= ColumnFiller.fewestRecords else { return false }
         // A batch that can't be stored is tried only once, so that it costs no more than storing everything twice.
-        mayFillColumns = unsafe filler.fill(columns, loan.pointee.columns, behind: doneCount)
+        mayFillColumns = unsafe filler.fill(columns, recordBuffer.pointee.columns, behind: doneCount)
         guard mayFillColumns else { return false }
-        unsafe loan.pointee.advance(records, by: filler.count)
+        unsafe recordBuffer.pointee.advance(records, by: filler.count)
         unsafe records.pointee.doneCount += filler.count
         unsafe (record, row) = (record + filler.count - 1, row + filler.count - 1)
         return true

@@ -7,7 +7,7 @@ import PlistBuilding
 import PlistStreaming
 
 /// A database and rows for it.
-struct InsertScene {
+struct InsertScenario {
     struct Row: StreamObject, Equatable {
         var id: Int? = nil
         var name = ""
@@ -97,8 +97,8 @@ struct InsertScene {
             columns[1] += " UNIQUE"
             uniqueKeys.append(["name"])
             if one(in: 3, &random) {
-                let words = ["IGNORE", "REPLACE", "FAIL", "ROLLBACK"].randomElement(using: &random) ?? "FAIL"
-                columns[1] += " ON CONFLICT \(words)"
+                let verb = ["IGNORE", "REPLACE", "FAIL", "ROLLBACK"].randomElement(using: &random) ?? "FAIL"
+                columns[1] += " ON CONFLICT \(verb)"
             }
         }
         if one(in: 6, &random) { columns[1] += " CHECK (length(name) < 25)" }
@@ -219,13 +219,13 @@ struct InsertScene {
 
     private var statement: String {
         let columns = ["id", "name", "n", "parent", "score", "flag"]
-        let words =
+        let verb =
             switch conflict {
             case .ignore: "INSERT OR IGNORE"
             case .replace: "INSERT OR REPLACE"
             case .abort, .upsert: "INSERT"
             }
-        let sql = "\(words) INTO \(target) (\(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?)"
+        let sql = "\(verb) INTO \(target) (\(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?)"
         guard case .upsert(let keys) = conflict else { return sql }
         let changed = columns.filter { !keys.contains($0) && !primaryKey.contains($0) }
         return sql + " ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET "

@@ -6,7 +6,7 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-enum CSVLoanTests {
+enum CSVRecordBufferTests {
     private struct Stop: StreamObject, Equatable {
         var id = 0
         var name = ""
@@ -76,7 +76,7 @@ enum CSVLoanTests {
     }
 }
 
-extension CSVLoanTests: SelfTesting {
+extension CSVRecordBufferTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testStoresSameValuesAsMessages": testStoresSameValuesAsMessages,

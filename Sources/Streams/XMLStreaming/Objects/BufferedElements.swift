@@ -4,7 +4,7 @@
 import PlistStreaming
 
 /// The elements of one record, or of several that follow each other, with attributes as the first children.
-struct HeldElements: ~Copyable {
+struct BufferedElements: ~Copyable {
     /// An element or an attribute.
     struct Node: BitwiseCopyable {
         var name: Int32
@@ -75,9 +75,9 @@ struct HeldElements: ~Copyable {
 
     /// A Boolean value that indicates whether an element is open.
     var isOpen: Bool { !open.isEmpty }
-    /// A Boolean value that indicates whether no elements are held.
+    /// A Boolean value that indicates whether no elements are buffered.
     var isEmpty: Bool { nodes.isEmpty }
-    /// The approximate number of bytes that are held.
+    /// The approximate number of bytes that are buffered.
     var byteCount: Int {
         nodes.count * MemoryLayout<Node>.stride + text.count + open.count * 16
             + pieces.count * MemoryLayout<Piece>.stride
@@ -274,7 +274,7 @@ struct HeldElements: ~Copyable {
         return joined
     }
 
-    // MARK: Several outermost elements
+    // MARK: Multiple roots
 
     /// Links the outermost elements by their names, except the last one if it is still open.
     mutating func linkRoots(_ names: inout NameTable) {
@@ -284,7 +284,7 @@ struct HeldElements: ~Copyable {
 
     /// Returns the name of outermost elements that have other elements between them, or nil if no name has this property.
     ///
-    /// - Parameter open: The name of elements that came before all held elements.
+    /// - Parameter open: The name of elements that came before all buffered elements.
     func interleavedName(after open: Int32) -> Int32? {
         var (index, previous, names): (Int32, Int32, Set<Int32>) = (isEmpty ? -1 : 0, -1, [open])
         while index >= 0 {
@@ -339,23 +339,23 @@ struct HeldElements: ~Copyable {
 }
 
 /// A view of the nodes of a record and their text, so that other properties can change while it is in use.
-struct HeldRecord: ~Escapable, BitwiseCopyable {
-    let nodes: Span<HeldElements.Node>
+struct BufferedRecord: ~Escapable, BitwiseCopyable {
+    let nodes: Span<BufferedElements.Node>
     let text: RawSpan
 
-    /// Creates a view of the held elements. Nothing may be added or removed while the view is in use.
+    /// Creates a view of the buffered elements. Nothing may be added or removed while the view is in use.
     @unsafe @_lifetime(immortal)
-    init(unscoped held: borrowing HeldElements) {
-        nodes = unsafe held.nodes.unscopedSpan
-        text = unsafe held.text.unscopedBytes
+    init(unscoped buffered: borrowing BufferedElements) {
+        nodes = unsafe buffered.nodes.unscopedSpan
+        text = unsafe buffered.text.unscopedBytes
     }
 
-    subscript(index: Int32) -> HeldElements.Node { nodes[Int(index)] }
+    subscript(index: Int32) -> BufferedElements.Node { nodes[Int(index)] }
 
     /// Returns the text of an element or an attribute, unless it has several pieces.
     @_lifetime(copy self)
-    func text(of node: HeldElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
+    func text(of node: BufferedElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
 
     /// Returns whether the text of an element is more than white space.
-    func hasText(_ node: HeldElements.Node) -> Bool { node.isMixed || !text(of: node).isXMLWhitespace }
+    func hasText(_ node: BufferedElements.Node) -> Bool { node.isMixed || !text(of: node).isXMLWhitespace }
 }

@@ -5,7 +5,7 @@ import PlistStreaming
 import SQLiteStreaming
 
 /// The state of an import.
-struct ImportMachine {
+struct ImportStateMachine {
     /// An open dictionary or array within a record.
     struct Frame {
         let node: ImportNode
@@ -195,7 +195,7 @@ struct ImportMachine {
         return true
     }
 
-    // MARK: The document above the records
+    // MARK: Containers around records
 
     /// A Boolean value that indicates whether the next value contains the records.
     var expectsRecords: Bool {
@@ -273,7 +273,7 @@ struct ImportMachine {
 
     func expectation(_ frame: Frame) -> String {
         switch frame.node.members[frame.member] {
-        case .column(let slot): frame.node.table.columns[slot].type.words
+        case .column(let slot): frame.node.table.columns[slot].type.typeDescription
         case .relationship(let index): frame.node.relationships[index].isToOne ? "a record" : "an array"
         }
     }

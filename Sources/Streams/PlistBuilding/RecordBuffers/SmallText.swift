@@ -37,7 +37,7 @@ package struct SmallText: Sendable {
     @usableFromInline
     static func otherString(_ utf8: UnsafeRawBufferPointer) -> String { unsafe CheckedText.string(utf8) }
 
-    // MARK: Strings in memory of which the layout is known
+    // MARK: Strings with a known memory layout
 
     /// Returns the highest byte of the second word for a string with a number of ASCII bytes, as a word.
     @inlinable @inline(__always)  // PERF: JSONRecords; once a string, without a call.

@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension ValueMachine {
+extension ValueStateMachine {
     /// Returns the destination of the next value, or nil if the value is ignored.
     mutating func openSlot() throws(StreamError) -> ValueSlot? {
         switch unsafe top.pointee.kind {
@@ -24,12 +24,12 @@ extension ValueMachine {
                 return unsafe ValueSlot(plan: plan, address: address, isInitialized: false)
             }
             return unsafe ValueSlot(
-                plan: plan, address: top.pointee.element.room(for: plan.operations), isInitialized: false)
+                plan: plan, address: top.pointee.element.reserve(for: plan.operations), isInitialized: false)
         case .dictionary:
             guard unsafe top.pointee.member >= 0 else { throw missingKey() }
             let plan = unsafe top.pointee.elementPlan.takeUnretainedValue()
             return unsafe ValueSlot(
-                plan: plan, address: top.pointee.element.room(for: plan.operations), isInitialized: false)
+                plan: plan, address: top.pointee.element.reserve(for: plan.operations), isInitialized: false)
         case .skipped, .propertyList:
             return nil
         }
@@ -43,7 +43,7 @@ extension ValueMachine {
         }
         let member = unsafe top.pointee.members[index]
         if unsafe member.offset < 0 {
-            let memory = unsafe top.pointee.element.room(for: member.plan.operations)
+            let memory = unsafe top.pointee.element.reserve(for: member.plan.operations)
             return unsafe ValueSlot(plan: member.plan, address: memory, isInitialized: false)
         }
         // Values of members after the 64th are initialized from the start.
@@ -94,7 +94,7 @@ extension ValueMachine {
                 let layout = unsafe top.pointee.layout?.takeUnretainedValue()
             {
                 let plan = unsafe top.pointee.members[index].plan
-                unsafe layout.declared?[index].set(top.pointee.element.room(for: plan.operations), top.pointee.value)
+                unsafe layout.declared?[index].set(top.pointee.element.reserve(for: plan.operations), top.pointee.value)
                 unsafe top.pointee.seen |= top.pointee.bit
             } else {
                 unsafe top.pointee.initialized |= top.pointee.bit
@@ -105,12 +105,12 @@ extension ValueMachine {
                 return unsafe elementsAreFilled(1, of: element.capacity)
             }
             let operations = unsafe top.pointee.elementPlan.takeUnretainedValue().operations
-            unsafe operations.pointee.append(top.pointee.element.room(for: operations), top.pointee.value)
+            unsafe operations.pointee.append(top.pointee.element.reserve(for: operations), top.pointee.value)
             unsafe top.pointee.index += 1
         case .dictionary:
             let operations = unsafe top.pointee.elementPlan.takeUnretainedValue().operations
             unsafe operations.pointee.insert(
-                top.pointee.element.room(for: operations), top.pointee.key, top.pointee.value)
+                top.pointee.element.reserve(for: operations), top.pointee.key, top.pointee.value)
             unsafe top.pointee.member = -1
         case .skipped, .propertyList:
             break
@@ -187,12 +187,12 @@ extension StreamPlan {
             try unsafe read(message, address)
         case .optional(let wrapped):
             if case .null = unsafe message { return unsafe wrapped.operations.pointee.makeNil(address) }
-            try unsafe ValueMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
                 try unsafe wrapped.read(message, into: memory)
                 unsafe wrapped.operations.pointee.wrap(memory, address)
             }
         case .converted(let form, let convert, _):
-            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
                 try unsafe form.read(message, into: memory)
                 try unsafe convert(memory, address)
             }
@@ -214,12 +214,12 @@ extension StreamPlan {
         if self === built { return unsafe operations.pointee.move(value, address) }
         switch shape {
         case .optional(let wrapped):
-            try unsafe ValueMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
                 try unsafe wrapped.take(value, of: built, into: memory)
                 unsafe wrapped.operations.pointee.wrap(memory, address)
             }
         case .converted(let form, let convert, _):
-            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+            try unsafe ValueStateMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
                 try unsafe form.take(value, of: built, into: memory)
                 try unsafe convert(memory, address)
             }

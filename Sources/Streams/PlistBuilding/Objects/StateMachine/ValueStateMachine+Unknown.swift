@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension ValueMachine {
+extension ValueStateMachine {
     /// Handles a key in a container that isn't an object.
     mutating func writeOtherKey(_ key: RawSpan) throws(StreamError) {
         switch unsafe top.pointee.kind {

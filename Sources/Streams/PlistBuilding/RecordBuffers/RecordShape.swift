@@ -24,7 +24,7 @@ package struct RecordShape {
     /// The number of bytes from one value to the next in an array.
     package let stride: Int
     /// The number of adjacent values that fit into a reader's memory for elements, or 0 for large values.
-    package let room: Int
+    package let capacity: Int
     /// A Boolean value that indicates whether values are plain bytes that need no deinitialization.
     package let isTrivial: Bool
     /// A Boolean value that indicates whether a value has the same representation within an optional, so that it can be
@@ -45,7 +45,7 @@ package struct RecordShape {
         unsafe isTrivial = operations.pointee.isTrivial
         unsafe fillsOptional = operations.pointee.fillsOptional
         let isLarge = unsafe operations.pointee.alignment > 16 || stride > RecordState.elementByteCount
-        unsafe room = isLarge ? 0 : RecordState.elementByteCount / max(1, stride)
+        unsafe capacity = isLarge ? 0 : RecordState.elementByteCount / max(1, stride)
         unsafe self.operations = unsafe operations
     }
 
@@ -98,7 +98,7 @@ package struct RecordShape {
     }
 
     // SAFETY: each of these functions passes the addresses to the operation of the type that the plan was made for. Readers
-    // have these addresses from memory that was lent for values of this type.
+    // have these addresses from memory that was provided for values of this type.
     package func makeNil(_ address: UnsafeMutableRawPointer) {
         unsafe element?.pointee.operations.pointee.makeNil(address)
     }
@@ -190,18 +190,18 @@ extension RecordShapeTests: SelfTesting {
     static var testSelectors: TestSelectors { ["testLimitsBufferedValues": testLimitsBufferedValues] }
 
     private static func testLimitsBufferedValues() throws {
-        func room<Value: StreamValue>(_ type: Value.Type) throws -> Int {
+        func capacity<Value: StreamValue>(_ type: Value.Type) throws -> Int {
             let plan = try PlanBinder(keyMapping: .exact).plan(for: type)
             // SAFETY: the plan owns its shape.
-            return withExtendedLifetime(plan) { unsafe plan.record.pointee.room }
+            return withExtendedLifetime(plan) { unsafe plan.record.pointee.capacity }
         }
         typealias Page = Eight<Eight<Eight<Int>>>
-        expectEqual(try room(Int8.self), 4_096, "bytes")
-        expectEqual(try room(Eight<Int>.self), 64, "values of 64 bytes")
-        expectEqual(try room(Page.self), 1, "values that fill the memory")
-        expectEqual(try room(Pair<Page, Int8>.self), 0, "values beyond it")
-        expectEqual(try room(Aligned<SIMD2<Double>>.self), 128, "values aligned as the memory is")
-        expectEqual(try room(Aligned<SIMD4<Double>>.self), 85, "values of 48 bytes")
+        expectEqual(try capacity(Int8.self), 4_096, "bytes")
+        expectEqual(try capacity(Eight<Int>.self), 64, "values of 64 bytes")
+        expectEqual(try capacity(Page.self), 1, "values that fill the memory")
+        expectEqual(try capacity(Pair<Page, Int8>.self), 0, "values beyond it")
+        expectEqual(try capacity(Aligned<SIMD2<Double>>.self), 128, "values aligned as the memory is")
+        expectEqual(try capacity(Aligned<SIMD4<Double>>.self), 85, "values of 48 bytes")
     }
 }
 #endif

@@ -1,6 +1,7 @@
 // Builds a value of any bound type from messages, directly in its memory. The state machine isn't generic: all properties of
-// a type are in its plan. This file handles messages. `ValueMachine+Containers` opens and closes containers,
-// `ValueMachine+Slots` finds the destinations of values and converts them, and `ValueMachine+Errors` adds paths to errors.
+// a type are in its plan. This file handles messages. `ValueStateMachine+Containers` opens and closes containers,
+// `ValueStateMachine+Slots` finds the destinations of values and converts them, and `ValueStateMachine+Errors` adds paths to
+// errors.
 
 import PlistStreaming
 import StringTables
@@ -16,12 +17,12 @@ public struct UnknownMember: Sendable, Equatable {
 /// A state machine that builds values of one type from messages, one after another.
 @safe
 @usableFromInline
-struct ValueMachine: ~Copyable {
+struct ValueStateMachine: ~Copyable {
     // This has to be the first property: Swift 6.3 reports changes of the memory behind it to TSan as changes of the first
     // property. If that were the plan, which all threads share, TSan would report a race.
-    /// The state that is lent to readers of records. It is allocated separately so that its address stays the same.
+    /// The state of the record buffer. It is allocated separately so that its address stays the same.
     let records: UnsafeMutablePointer<RecordState>
-    // SAFETY: the owner keeps the plan alive, or the plan keeps this spare machine.
+    // SAFETY: the owner keeps the plan alive, or the plan keeps this spare state machine.
     private unowned(unsafe) let unretainedPlan: StreamPlan
     var plan: StreamPlan { unsafe unretainedPlan }
     private(set) var options: BuilderOptions
@@ -32,7 +33,7 @@ struct ValueMachine: ~Copyable {
     /// A Boolean value that indicates whether the built values must be the elements of an array, and can't be the values of a
     /// dictionary.
     @usableFromInline var expectsArray = false
-    /// The owner of the plans, except for plans that are never freed. It is nil in a spare machine, which belongs to its
+    /// The owner of the plans, except for plans that are never freed. It is nil in a spare state machine, which belongs to its
     /// plan.
     private var owner: AnyObject?
     /// A Boolean value that indicates whether no value was discarded, so that all memory is in the state after a complete
@@ -59,7 +60,7 @@ struct ValueMachine: ~Copyable {
     @usableFromInline var isFilled = false
     /// A Boolean value that indicates whether the memory at the root has an object that may be used again.
     var isRecycling = false
-    /// A Boolean value that indicates whether the object that is lent to a reader already is the innermost level.
+    /// A Boolean value that indicates whether the object in the record buffer already is the innermost level.
     var isInObject = false
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?
@@ -77,7 +78,7 @@ struct ValueMachine: ~Copyable {
         self.streamingDepth = max(0, streamingDepth)
         unsafe levels = .allocate(capacity: levelCapacity)
         var memory = unsafe ScratchMemory()
-        let root = unsafe memory.room(for: plan.operations)
+        let root = unsafe memory.reserve(for: plan.operations)
         unsafe levels.initialize(to: ValueFrame(plan: plan, memory: root))
         unsafe (levels + 1).initialize(to: ValueFrame(plan: plan, memory: root))
         unsafe levels.pointee.element = memory
@@ -111,14 +112,14 @@ struct ValueMachine: ~Copyable {
         return unsafe counter
     }
 
-    /// Assigns the machine to another builder.
+    /// Assigns the state machine to another builder.
     mutating func begin(_ owner: AnyObject?, _ options: BuilderOptions) {
         self.owner = owner
         self.options = options
     }
 
     /// Removes the state that belongs to the last builder, and the keys of the values that it has built.
-    /// - Returns: The owner of the plans, which keeps this machine's plan alive.
+    /// - Returns: The owner of the plans, which keeps this state machine's plan alive.
     mutating func end() -> AnyObject? {
         options.keyMapping = .exact
         watchesNames = false
@@ -150,7 +151,7 @@ struct ValueMachine: ~Copyable {
 
     @usableFromInline
     mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        // SAFETY: a fast kind identifies the type at the address; see `ValueMachine+Slots`.
+        // SAFETY: a fast kind identifies the type at the address; see `ValueStateMachine+Slots`.
         if unsafe top.pointee.kind == .object {
             if unsafe top.pointee.fast == .integer {
                 unsafe top.pointee.address.storeBytes(of: value, as: Int64.self)

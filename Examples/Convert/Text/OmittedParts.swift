@@ -3,7 +3,7 @@
 import XMLStreaming
 
 /// The counts of the parts of an XML document that are left out.
-struct LeftOutParts {
+struct OmittedParts {
     enum Part: String, CaseIterable {
         case rootName = "the name of the root element"
         case documentType = "the document type"
@@ -24,7 +24,7 @@ struct LeftOutParts {
     }
 
     /// The list of the parts for a warning, or nil if nothing is left out.
-    var words: String? {
+    var summary: String? {
         let found = Part.allCases.compactMap { part in
             counts[part].map { [.rootName, .documentType].contains(part) ? part.rawValue : "\(part.rawValue) (\($0))" }
         }
@@ -37,19 +37,19 @@ struct LeftOutParts {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension LeftOutParts: SelfTesting {
+extension OmittedParts: SelfTesting {
     static var testSelectors: TestSelectors {
         ["testListsEachKindOnce": testListsEachKindOnce]
     }
 
     private static func testListsEachKindOnce() {
-        var parts = LeftOutParts()
-        expectNil(parts.words, "nothing")
+        var parts = OmittedParts()
+        expectNil(parts.summary, "nothing")
         parts.add(.comments, at: XMLSourceRange(byteRange: 7..<9))
         parts.add(.namespaces, count: 0, at: XMLSourceRange(byteRange: 3..<9))
         parts.add(.comments, at: XMLSourceRange(byteRange: 17..<19))
         parts.add(.documentType, at: XMLSourceRange(byteRange: 27..<29))
-        expectEqual(parts.words, "the document type, comments (2)", "words")
+        expectEqual(parts.summary, "the document type, comments (2)", "summary")
         expectEqual(parts.first?.byteRange, 7..<9, "the first one")
     }
 }

@@ -1,12 +1,12 @@
-// The in-class tests of rows in lent memory: for types whose members don't correspond to their stored properties one to one,
-// and for every builder that lends memory, which must give the same results as with messages.
+// The in-class tests of rows in record buffers: for types whose members don't correspond to their stored properties one to
+// one, and for every builder with record buffers, which must give the same results as with messages.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-enum RowCursorLoanTests {
+enum RowCursorRecordBufferTests {
     struct Inner: StreamObject, Equatable {
         var a = 1
         var note = "a default of more than fifteen bytes"
@@ -41,7 +41,7 @@ enum RowCursorLoanTests {
     }
 }
 
-extension RowCursorLoanTests: SelfTesting {
+extension RowCursorRecordBufferTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAssignsPartsOfProperties": testAssignsPartsOfProperties,
@@ -102,13 +102,13 @@ extension RowCursorLoanTests: SelfTesting {
 
     // MARK: Equal to messages
 
-    /// Sends the rows of a query to a sink that doesn't lend memory.
+    /// Sends the rows of a query to a sink without record buffers.
     static func sendMessages<Sink: PlistSink & ~Copyable>(
         _ sql: String, _ connection: SQLiteConnection, _ options: SQLiteReadingOptions, to sink: inout Sink
     ) throws(StreamError) {
         let cursor = try RowCursor(try connection.statementToSend(sql, .none), options)
         defer { cursor.end() }
-        unsafe cursor.state.pointee.mayBorrow = false
+        unsafe cursor.state.pointee.mayUseRecordBuffer = false
         do throws(StreamError) {
             var isRow = try cursor.next()
             try sink.beginArray()
@@ -136,7 +136,7 @@ extension RowCursorLoanTests: SelfTesting {
 
     /// Expects that a sink gets the same result of a query from messages, from stepping and from a scan, including errors.
     private static func expectOneResult<Sink: PlistSink & ~Copyable>(
-        _ sql: String, _ words: String, _ connection: SQLiteConnection, _ options: SQLiteReadingOptions,
+        _ sql: String, _ label: String, _ connection: SQLiteConnection, _ options: SQLiteReadingOptions,
         _ make: () throws -> Sink, _ describe: (inout Sink) -> String
     ) throws {
         func result(_ send: (inout Sink) throws(StreamError) -> Void) throws -> String {
@@ -154,8 +154,8 @@ extension RowCursorLoanTests: SelfTesting {
         let scanned = try result { (sink) throws(StreamError) in
             try connection.query(sql, options: options, into: &sink)
         }
-        expectEqual(stepped, messages, "\(words) of \(sql), stepped")
-        expectEqual(scanned, messages, "\(words) of \(sql), scanned")
+        expectEqual(stepped, messages, "\(label) of \(sql), stepped")
+        expectEqual(scanned, messages, "\(label) of \(sql), scanned")
     }
 
     private final class StreamLog<Value> {
@@ -243,7 +243,7 @@ extension RowCursorLoanTests: SelfTesting {
         expectEqual(unsafe Thing.count, 0, "objects that are left")
     }
 
-    /// Objects and structures are moved out of the lent memory, and don't remain there.
+    /// Objects and structures are moved out of the record buffer, and don't remain there.
     private static func expectRowsOneByOne(_ connection: SQLiteConnection) throws {
         let things = try connection.fetchCursor("SELECT id, name, flag FROM some", as: Thing.self)
         var ids: [Int] = []

@@ -1,4 +1,4 @@
-// The state behind a `RecordPort`: the memory for the members of the next records, and the reader's progress. Builders lend
+// The state behind a `RecordPort`: the memory for the members of the next records, and the reader's progress. Builders provide
 // the memory, and readers of text store values in it. Both rely on these fields, so that only this package can access them.
 
 import PlistStreaming
@@ -149,8 +149,9 @@ package struct LineGap {
 /// The memory for records that a reader may store, and the records that it has stored.
 @unsafe
 package struct RecordState {
-    /// The kind of memory that is lent to a reader at present. The reader has to return it before anything else happens.
-    private(set) var loan: LoanKind?
+    /// The kind of record buffer that a reader has at present, or nil. The reader has to return it before anything else
+    /// happens.
+    private(set) var bufferKind: RecordBufferKind?
 
     // Set by the builder.
     /// The members, followed by an end marker that readers don't store.
@@ -161,7 +162,7 @@ package struct RecordState {
     /// The number of bytes from one record to the next.
     package var stride = 0
     /// The number of records that fit into the memory, at least 1.
-    package var room = 0
+    package var capacity = 0
     /// A Boolean value that indicates whether members have a value before one is stored, so that strings must be released.
     package var isInitialized = false
     /// The members that make a record complete. The builder completes other records.
@@ -233,7 +234,7 @@ package struct RecordState {
     var failure: StreamError?
 
     package init() {
-        // SAFETY: the pointer isn't read before memory is lent.
+        // SAFETY: the pointer isn't read before memory is provided.
         unsafe reference = UnsafeMutableRawPointer(bitPattern: MemoryLayout<Int>.alignment).unsafelyUnwrapped
     }
 
@@ -259,26 +260,31 @@ package struct RecordState {
 }
 
 extension RecordState {
-    /// Lends the memory without any stored records. The results of an earlier reader are discarded.
+    /// Provides the memory without any stored records. The results of an earlier reader are discarded.
     ///
     /// - Returns: The port for the reader.
-    static func begin(_ kind: LoanKind, _ state: UnsafeMutablePointer<RecordState>) -> RecordPort {
-        unsafe (state.pointee.loan, state.pointee.doneCount, state.pointee.isOpen) = (kind, 0, false)
+    static func begin(_ kind: RecordBufferKind, _ state: UnsafeMutablePointer<RecordState>) -> RecordPort {
+        unsafe (state.pointee.bufferKind, state.pointee.doneCount, state.pointee.isOpen) = (kind, 0, false)
         unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
         return unsafe RecordPort(UnsafeMutableRawPointer(state))
     }
 
     // All changes to a state that other code has the address of are static functions of the address. Swift 6.3 can't compile
     // a mutating call through a pointer property in a noncopyable type for TSan.
-    /// Takes the memory back and returns the kind that was lent. Returns nil if no memory is lent, or if the reader has
-    /// stored more than it was lent.
-    static func end(_ state: UnsafeMutablePointer<RecordState>) -> LoanKind? {
-        let (ended, room, doneCount) = unsafe (state.pointee.loan, state.pointee.room, state.pointee.doneCount)
+    /// Takes the memory back and returns the kind of the record buffer. Returns nil without a record buffer, or if the reader
+    /// has exceeded its capacity.
+    static func end(_ state: UnsafeMutablePointer<RecordState>) -> RecordBufferKind? {
+        let (ended, capacity, doneCount) = unsafe (
+            state.pointee.bufferKind, state.pointee.capacity, state.pointee.doneCount
+        )
         let (memberCount, next) = unsafe (state.pointee.memberCount, state.pointee.next)
         let others = unsafe state.pointee.seen & ~bits(memberCount)
-        let isOpenInRoom = ended == .records && doneCount < room && others == 0 && (0...memberCount).contains(next)
-        guard (0...room).contains(doneCount), unsafe !state.pointee.isOpen || isOpenInRoom else { return nil }
-        unsafe state.pointee.loan = nil
+        let isOpenWithinCapacity =
+            ended == .records && doneCount < capacity && others == 0 && (0...memberCount).contains(next)
+        guard (0...capacity).contains(doneCount), unsafe !state.pointee.isOpen || isOpenWithinCapacity else {
+            return nil
+        }
+        unsafe state.pointee.bufferKind = nil
         return ended
     }
 
@@ -294,22 +300,22 @@ extension RecordState {
     /// Returns whether records with these members may be complete.
     package func mayComplete(_ seen: UInt64) -> Bool { unsafe layout != nil || complete & ~seen == 0 }
 
-    /// Ends the lending for a reader that doesn't return the memory.
-    static func forget(_ state: UnsafeMutablePointer<RecordState>) { unsafe state.pointee.loan = nil }
+    /// Ends the record buffer of a reader that doesn't return the memory.
+    static func discard(_ state: UnsafeMutablePointer<RecordState>) { unsafe state.pointee.bufferKind = nil }
 
     /// Returns a word with a number of its lowest bits set.
     static func bits(_ count: Int) -> UInt64 { count >= 64 ? .max : 1 << UInt64(count) - 1 }
 }
 
-extension LoanKind {
-    /// The message for memory that is lent or returned at the wrong time.
-    static let notInTurn = "memory was lent and taken back out of turn, or more of it filled than there was"
+extension RecordBufferKind {
+    /// The message for a record buffer that is requested or returned at the wrong time.
+    static let misuseMessage = "a record buffer was begun or ended in the wrong order, or filled beyond its capacity"
 }
 
 extension RecordPort {
     /// The state behind the port.
     package var records: UnsafeMutablePointer<RecordState> {
-        // SAFETY: ports are made only from such states, and lent for one call.
+        // SAFETY: ports are made only from such states, and valid for one call.
         unsafe state.assumingMemoryBound(to: RecordState.self)
     }
 }

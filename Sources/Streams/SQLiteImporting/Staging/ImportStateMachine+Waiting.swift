@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension ImportMachine {
+extension ImportStateMachine {
     /// Keeps the rows of some records as the first ones of the next batch, and removes all others.
     ///
     /// - Parameter waiting: The numbers of the records in the batch, in order.

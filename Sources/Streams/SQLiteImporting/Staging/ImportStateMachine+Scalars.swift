@@ -3,7 +3,7 @@
 import PlistBuilding
 import PlistStreaming
 
-extension ImportMachine {
+extension ImportStateMachine {
     mutating func write(_ scalar: ScalarMessage) throws(StreamError) {
         try checkIsUsable()
         guard skippedDepth == 0 else { return }
@@ -22,21 +22,22 @@ extension ImportMachine {
             case (false, true):
                 frame.node.rows[frame.row, relationship.link] = .link(relationship.node.rows.count)
                 try unsafe writeBareKey(scalar, relationship.node, -1)
-            case (false, false): try fail(.typeMismatch, "expected an array, found \(unsafe scalar.words)", opened: 0)
+            case (false, false):
+                try fail(.typeMismatch, "expected an array, found \(unsafe scalar.typeDescription)", opened: 0)
             }
         }
     }
 
     private mutating func writeDocumentScalar(_ scalar: ScalarMessage) throws(StreamError) {
-        guard expectsRecords else { return try unsafe skipDocumentValue(scalar.words, opened: 0) }
+        guard expectsRecords else { return try unsafe skipDocumentValue(scalar.typeDescription, opened: 0) }
         hasFoundRecords = true
-        try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)
+        try fail(.typeMismatch, "expected a record, found \(unsafe scalar.typeDescription)", opened: 0)
     }
 
     /// Stages a record that consists only of its key.
     private mutating func writeBareKey(_ scalar: ScalarMessage, _ node: ImportNode, _ parent: Int) throws(StreamError) {
         guard let slot = node.bareKeySlot else {
-            return try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)
+            return try fail(.typeMismatch, "expected a record, found \(unsafe scalar.typeDescription)", opened: 0)
         }
         let row = node.rows.append(parent: parent, record: stagedRecords.count)
         guard try unsafe write(scalar, node, row, slot) else { return }
@@ -51,7 +52,7 @@ extension ImportMachine {
         switch unsafe scalar.converted(to: column.type, arena: arena, limit: lengthLimit) {
         case .cell(let cell):
             if cell.tag == .null, node.requiredMask & 1 << UInt64(slot) != 0 {
-                try fail(.typeMismatch, "expected \(column.type.words), found null", opened: 0)
+                try fail(.typeMismatch, "expected \(column.type.typeDescription), found null", opened: 0)
                 return false
             }
             if !column.checks.isEmpty, cell.tag != .null {

@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension ValueMachine {
+extension ValueStateMachine {
     @usableFromInline
     mutating func beginArray() throws(StreamError) { try begin(isArray: true) }
 
@@ -141,7 +141,7 @@ extension ValueMachine {
         unsafe frame.pointee.isInPlace = isInPlace
         unsafe frame.pointee.slot = slot
         unsafe frame.pointee.plan = Unmanaged.passUnretained(built)
-        unsafe frame.pointee.value = isInPlace ? slot.address : frame.pointee.own.room(for: built.operations)
+        unsafe frame.pointee.value = isInPlace ? slot.address : frame.pointee.own.reserve(for: built.operations)
         unsafe frame.pointee.index = 0
         unsafe frame.pointee.pending = 0
         unsafe frame.pointee.member = -1
@@ -176,7 +176,7 @@ extension ValueMachine {
             guard case .object = element.shape else { return }
             // PERF: JSONRecords/structures; elements are moved to the array in groups that fit into the first-level cache.
             let capacity = unsafe max(1, min(256, 8_192 / element.operations.pointee.stride))
-            let address = unsafe frame.pointee.element.room(for: element.operations, count: capacity)
+            let address = unsafe frame.pointee.element.reserve(for: element.operations, count: capacity)
             unsafe frame.pointee.elementObject = elementObject(element, at: address, capacity: capacity)
         } else {
             unsafe element.operations.pointee.makeDictionary(frame.pointee.value)
@@ -208,7 +208,7 @@ extension ValueMachine {
                     unsafe element.operations.pointee.makeArray(array)
                 }
             }
-            unsafe slot.plan.operations.withRoom { memory in
+            unsafe slot.plan.operations.withUninitializedMemory { memory in
                 unsafe built.operations.pointee.makeNil(memory)
                 unsafe slot.plan.operations.pointee.replace(memory, slot.address)
             }

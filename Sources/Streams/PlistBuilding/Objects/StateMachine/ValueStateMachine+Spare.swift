@@ -1,62 +1,64 @@
-// Reuses state machines: a builder takes the machine of an earlier builder. The cost of a document then depends on its
-// contents, and not on the size of a machine.
+// Reuses state machines: a builder takes the state machine of an earlier builder. The cost of a document then depends on its
+// contents, and not on the size of a state machine.
 
 import PlistStreaming
 
-extension ValueMachine {
-    /// The maximum number of levels, and of levels within records, that a spare machine has. Each of them has some kilobytes.
+extension ValueStateMachine {
+    /// The maximum number of levels, and of levels within records, that a spare state machine has. Each of them has some
+    /// kilobytes.
     private static var largestLevelCount: Int { 8 }
 
-    /// Returns a machine that builds values of a type, either a spare one or a new one.
+    /// Returns a state machine that builds values of a type, either a spare one or a new one.
     ///
-    /// A plan has at most one spare machine. The builder that takes it is its only user. Other builders at the same time make
-    /// new machines. Examples are a value that is converted within the value, or another thread.
+    /// A plan has at most one spare state machine. The builder that takes it is its only user. Other builders at the same time
+    /// make new state machines. Examples are a value that is converted within the value, or another thread.
     static func take<Value: StreamValue>(
         for type: Value.Type, options: BuilderOptions
-    ) throws(StreamError) -> UnsafeMutablePointer<ValueMachine> {
+    ) throws(StreamError) -> UnsafeMutablePointer<ValueStateMachine> {
         if let (spare, owner) = unsafe PlanBinder.takeSpare(for: type, options.keyMapping) {
-            // SAFETY: only `giveBack` stores addresses there, and all of them are addresses of machines.
-            let machine = unsafe spare.assumingMemoryBound(to: ValueMachine.self)
-            unsafe machine.pointee.begin(owner, options)
-            return unsafe machine
+            // SAFETY: only `giveBack` stores addresses there, and all of them are addresses of state machines.
+            let stateMachine = unsafe spare.assumingMemoryBound(to: ValueStateMachine.self)
+            unsafe stateMachine.pointee.begin(owner, options)
+            return unsafe stateMachine
         }
         return try unsafe make(for: type, options: options, streamingDepth: 0)
     }
 
-    /// Makes a machine for values of a type.
+    /// Makes a state machine for values of a type.
     @usableFromInline
     static func make<Value: StreamValue>(
         for type: Value.Type, options: BuilderOptions, streamingDepth: Int
-    ) throws(StreamError) -> UnsafeMutablePointer<ValueMachine> {
+    ) throws(StreamError) -> UnsafeMutablePointer<ValueStateMachine> {
         let (plan, owner) = try PlanBinder.bind(type, options.keyMapping)
-        let machine = UnsafeMutablePointer<ValueMachine>.allocate(capacity: 1)
-        unsafe machine.initialize(to: ValueMachine(plan, owner, options: options, streamingDepth: streamingDepth))
-        return unsafe machine
+        let stateMachine = UnsafeMutablePointer<ValueStateMachine>.allocate(capacity: 1)
+        unsafe stateMachine.initialize(
+            to: ValueStateMachine(plan, owner, options: options, streamingDepth: streamingDepth))
+        return unsafe stateMachine
     }
 
-    /// Keeps a machine for the next builder, or frees it.
-    static func giveBack(_ machine: UnsafeMutablePointer<ValueMachine>) {
-        guard unsafe machine.pointee.isSpare else { return unsafe free(machine) }
-        let spare = unsafe machine.pointee.plan.spare
-        let owner = unsafe machine.pointee.end()
-        if let other = unsafe spare.put(machine) { unsafe free(other) }
+    /// Keeps a state machine for the next builder, or frees it.
+    static func giveBack(_ stateMachine: UnsafeMutablePointer<ValueStateMachine>) {
+        guard unsafe stateMachine.pointee.isSpare else { return unsafe free(stateMachine) }
+        let spare = unsafe stateMachine.pointee.plan.spare
+        let owner = unsafe stateMachine.pointee.end()
+        if let other = unsafe spare.put(stateMachine) { unsafe free(other) }
         withExtendedLifetime(owner) {}
     }
 
-    /// Frees a machine without a user.
-    static func free(_ machine: UnsafeMutableRawPointer) {
-        // SAFETY: the address is that of a machine made by `take`.
-        let machine = unsafe machine.assumingMemoryBound(to: ValueMachine.self)
-        unsafe machine.deinitialize(count: 1)
-        unsafe machine.deallocate()
+    /// Frees a state machine without a user.
+    static func free(_ stateMachine: UnsafeMutableRawPointer) {
+        // SAFETY: the address is that of a state machine made by `take`.
+        let stateMachine = unsafe stateMachine.assumingMemoryBound(to: ValueStateMachine.self)
+        unsafe stateMachine.deinitialize(count: 1)
+        unsafe stateMachine.deallocate()
     }
 
-    /// A Boolean value that indicates whether the machine equals a new one except for its memory, and doesn't have much
+    /// A Boolean value that indicates whether the state machine equals a new one except for its memory, and doesn't have much
     /// memory.
     ///
-    /// A machine isn't used again if it has discarded a value or still has state of a value.
+    /// A state machine isn't used again if it has discarded a value or still has state of a value.
     private var isSpare: Bool {
-        guard isIntact, !isFilled, !isRecycling, unsafe top == levels, unsafe records.pointee.loan == nil,
+        guard isIntact, !isFilled, !isRecycling, unsafe top == levels, unsafe records.pointee.bufferKind == nil,
             unknownMembers.isEmpty, tree == nil, deliver == nil, levelCount <= Self.largestLevelCount
         else { return false }
         return unsafe RecordState.isSmall(records, levels: Self.largestLevelCount)
@@ -68,7 +70,7 @@ extension ValueMachine {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-enum SpareMachineTests {
+enum SpareStateMachineTests {
     struct Item: StreamObject, Equatable {
         var id = 7
         var name: String?
@@ -90,7 +92,8 @@ enum SpareMachineTests {
         init(representation: String) throws(StreamError) {
             text = representation
             guard representation.count < 4 else { return }
-            text = try SpareMachineTests.build("{ key \"inner\" string \"\(representation)x\" }", as: Outer.self).inner
+            text = try SpareStateMachineTests.build("{ key \"inner\" string \"\(representation)x\" }", as: Outer.self)
+                .inner
                 .text
         }
         var representation: String { text }
@@ -110,13 +113,13 @@ enum SpareMachineTests {
     }
 }
 
-extension SpareMachineTests: SelfTesting {
+extension SpareStateMachineTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testReusesMachines": testReusesMachines,
+            "testReusesStateMachines": testReusesStateMachines,
             "testNeverShowsAnEarlierValue": testNeverShowsAnEarlierValue,
-            "testDropsFailedMachines": testDropsFailedMachines,
-            "testDropsLargeMachines": testDropsLargeMachines,
+            "testDropsFailedStateMachines": testDropsFailedStateMachines,
+            "testDropsLargeStateMachines": testDropsLargeStateMachines,
             "testKeepsNoValueAlive": testKeepsNoValueAlive,
             "testBuildsDuringAnotherBuild": testBuildsDuringAnotherBuild,
             "testBuildsOnManyThreads": testBuildsOnManyThreads,
@@ -127,19 +130,19 @@ extension SpareMachineTests: SelfTesting {
         try unsafe PlanBinder.bind(type, keys).plan.spare.look(0) != nil
     }
 
-    // Each test has its own types or names, because other tests may take the machine of a type at any time.
+    // Each test has its own types or names, because other tests may take the state machine of a type at any time.
     private static func names() -> KeyMapping { .names { $0 } }
 
-    private static func testReusesMachines() throws {
+    private static func testReusesStateMachines() throws {
         let options = BuilderOptions(keyMapping: names())
         for round in 0..<3 {
             expectEqual(try build("{ key \"id\" integer 1 }", as: Item.self, options), Item(id: 1), "round \(round)")
-            expectTrue(try hasSpare(Item.self, options.keyMapping), "a spare machine after round \(round)")
+            expectTrue(try hasSpare(Item.self, options.keyMapping), "a spare state machine after round \(round)")
         }
         let first = try ObjectBuilder<Item>(options: options)
         let second = try ObjectBuilder<Item>(options: options)
-        expectTrue(unsafe first.machine != second.machine, "two builders at the same time")
-        expectFalse(try hasSpare(Item.self, options.keyMapping), "whether the one machine is taken")
+        expectTrue(unsafe first.stateMachine != second.stateMachine, "two builders at the same time")
+        expectFalse(try hasSpare(Item.self, options.keyMapping), "whether the one state machine is taken")
     }
 
     private static let full = """
@@ -168,7 +171,7 @@ extension SpareMachineTests: SelfTesting {
         }
     }
 
-    private static func testDropsFailedMachines() throws {
+    private static func testDropsFailedStateMachines() throws {
         let options = BuilderOptions(keyMapping: names(), unknownMembers: .collect)
         for script in ["{ key \"id\" true", "{ key \"id\" integer 1", "{ key \"other\" integer 1 }", ""] {
             do {
@@ -176,12 +179,13 @@ extension SpareMachineTests: SelfTesting {
                 do { try EventScript.send(script, to: &builder) } catch { builder.cancel(with: .stopRequest()) }
                 if script.hasSuffix("}") { _ = try builder.takeResult() }
             }
-            expectEqual(try hasSpare(Item.self, options.keyMapping), script.isEmpty, "a machine after '\(script)'")
+            expectEqual(
+                try hasSpare(Item.self, options.keyMapping), script.isEmpty, "a state machine after '\(script)'")
             _ = try ObjectBuilder<Item>(options: options)
         }
     }
 
-    private static func testDropsLargeMachines() throws {
+    private static func testDropsLargeStateMachines() throws {
         func nested(_ levels: Int) -> String {
             String(repeating: "{ key \"next\" ", count: levels) + "null" + String(repeating: " }", count: levels)
         }

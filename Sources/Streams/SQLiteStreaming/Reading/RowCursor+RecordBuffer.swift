@@ -1,4 +1,4 @@
-// Stores rows directly in the memory that a builder lends. A cell that has the type of its member is stored as it is, any
+// Stores rows directly in the record buffer of a builder. A cell that has the type of its member is stored as it is, any
 // other cell as its message. If a cell can't be stored, the row is sent as messages from that column on, with equal results
 // and errors.
 
@@ -14,14 +14,14 @@ extension RowCursor {
 
     /// Stores rows in the memory that a port refers to.
     @usableFromInline
-    func borrow(_ port: RecordPort) {
+    func useRecordBuffer(_ port: RecordPort) {
         let rows = unsafe UnsafeMutableBufferPointer(start: state.pointee.columns, count: state.pointee.columnCount)
-        unsafe state.pointee.isLent = true
-        let isTaken = unsafe state.pointee.loan.begin(
+        unsafe state.pointee.hasRecordBuffer = true
+        let isTaken = unsafe state.pointee.recordBuffer.begin(
             port.records, columnCount: rows.count, name: { index in unsafe rows[index].key },
             kind: { index, kind in unsafe Self.kind(of: kind, rows[index]) })
         guard !isTaken else { return }
-        unsafe state.pointee.mayBorrow = false
+        unsafe state.pointee.mayUseRecordBuffer = false
         unsafe leave(0, 0, port.records)
     }
 
@@ -34,27 +34,29 @@ extension RowCursor {
     }
 
     // PERF: SQLite/reading; inlinable, so that it is specialized for sinks of other modules.
-    /// Returns the memory that a sink has lent, if any.
+    /// Returns the record buffer to the sink, if there is one.
     @inlinable
-    func endLoan<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
-        guard unsafe state.pointee.isLent else { return }
-        unsafe (state.pointee.isLent, state.pointee.rest) = (false, Self.untried)
-        try sink.endLoan()
+    func endRecordBuffer<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
+        guard unsafe state.pointee.hasRecordBuffer else { return }
+        unsafe (state.pointee.hasRecordBuffer, state.pointee.rest) = (false, Self.untried)
+        try sink.endRecordBuffer()
     }
 
     // PERF: SQLite/reading; one call per row, which directly stores each value that has the type of its member.
-    /// Stores the row in lent memory. Returns false if a part of the row is left, which `rest` describes.
+    /// Stores the row in a record buffer. Returns false if a part of the row is left, which `rest` describes.
     @usableFromInline
     func fillRow() -> Bool {
         // SAFETY: the builder made the state for rows in its memory. Each member with a kind must have memory for that kind
         // at its offset, in each of the rows that fit.
-        guard let records = unsafe state.pointee.loan.records else { return false }
+        guard let records = unsafe state.pointee.recordBuffer.records else { return false }
         let doneCount = unsafe records.pointee.doneCount
-        if doneCount > 0 { unsafe state.pointee.loan.advance(records) }
-        let (values, base, count) = unsafe (state.pointee.values, state.pointee.loan.base, state.pointee.columnCount)
+        if doneCount > 0 { unsafe state.pointee.recordBuffer.advance(records) }
+        let (values, base, count) = unsafe (
+            state.pointee.values, state.pointee.recordBuffer.base, state.pointee.columnCount
+        )
         let isInitialized = unsafe records.pointee.isInitialized
         // PERF: SQLite/reading; by address, since only a part of each column is read.
-        let columns = unsafe state.pointee.loan.columns.baseAddress.unsafelyUnwrapped
+        let columns = unsafe state.pointee.recordBuffer.columns.baseAddress.unsafelyUnwrapped
         var seen: UInt64 = 0
         for index in 0..<count {
             let column = unsafe columns + index
@@ -99,7 +101,7 @@ extension RowCursor {
             return unsafe leave(count, seen, records)
         }
         unsafe records.pointee.doneCount = doneCount &+ 1
-        var hasNext = unsafe doneCount &+ 1 < records.pointee.room
+        var hasNext = unsafe doneCount &+ 1 < records.pointee.capacity
         if unsafe records.pointee.delivers { hasNext = unsafe records.pointee.deliver() && hasNext }
         if !hasNext { unsafe state.pointee.rest = Self.done }
         return hasNext
@@ -123,7 +125,8 @@ extension RowCursor {
     /// Stores the text of a value. Returns false if it isn't UTF-8 or SQLite has no memory.
     @inline(__always)  // PERF: SQLite/reading; once a string.
     private func storeText(
-        _ value: OpaquePointer?, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
+        _ value: OpaquePointer?, _ column: UnsafeMutablePointer<RowRecordBuffer.Column>,
+        to place: UnsafeMutableRawPointer,
         _ isInitialized: Bool
     ) -> Bool {
         // SAFETY: the bytes belong to the value, which stays valid until the next row; the memory is for the column's kind.
@@ -143,7 +146,7 @@ extension RowCursor {
     /// Stores a cell of a less common kind. Returns false if it has to be sent as a message.
     @inline(never)
     private func storeOther(
-        _ value: OpaquePointer?, _ type: Int32, _ column: UnsafeMutablePointer<RowLoan.Column>,
+        _ value: OpaquePointer?, _ type: Int32, _ column: UnsafeMutablePointer<RowRecordBuffer.Column>,
         to place: UnsafeMutableRawPointer, _ isInitialized: Bool, row: Int
     ) -> Bool {
         // SAFETY: see fillRow.
@@ -184,10 +187,10 @@ extension RowCursor {
 
     /// Stores the value that the member's type reads from the cell's message.
     private func storeMessage(
-        _ index: Int, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
+        _ index: Int, _ column: UnsafeMutablePointer<RowRecordBuffer.Column>, to place: UnsafeMutableRawPointer,
         _ isInitialized: Bool
     ) -> Bool {
-        guard let records = unsafe state.pointee.loan.records, let shape = unsafe column.pointee.shape,
+        guard let records = unsafe state.pointee.recordBuffer.records, let shape = unsafe column.pointee.shape,
             let cell = try? unsafe cell(at: index)
         else { return false }
         guard isInitialized else { return unsafe shape.pointee.read(cell, to: place) }

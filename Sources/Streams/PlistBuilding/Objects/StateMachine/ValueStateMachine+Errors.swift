@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension ValueMachine {
+extension ValueStateMachine {
     /// Returns an error with the path of the next value, or of the innermost container.
     func located(_ error: StreamError, isContainer: Bool = false) -> StreamError {
         error.located(at: path(isContainer: isContainer))
@@ -67,7 +67,7 @@ extension ValueMachine {
         unsafe top.pointee.index = 0
         isFilled = false
         isRecycling = false
-        unsafe RecordState.forget(records)
+        unsafe RecordState.discard(records)
         isInObject = false
         continuesArray = false
         tree = nil

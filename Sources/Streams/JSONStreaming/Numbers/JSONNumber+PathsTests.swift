@@ -12,7 +12,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-enum NumberWaysTests {
+enum NumberPathsTests {
     /// A type whose members are numbers.
     typealias Number = StreamValue & Codable & LosslessStringConvertible & ExpressibleByIntegerLiteral & Sendable
 
@@ -83,26 +83,26 @@ enum NumberWaysTests {
     }
 
     /// Returns the result of each code path for a number, by the name of the path.
-    private static func ways<Value: Number>(_ type: Value.Type, _ text: String) -> [(String, String)] {
+    private static func paths<Value: Number>(_ type: Value.Type, _ text: String) -> [(String, String)] {
         let padding = String(repeating: " ", count: 160)
         let rows = Array(#"[{"n":\#(text),"text":"a"},{"text":"b","n":\#(text)}]\#(padding)"#.utf8)
         var found: [(String, String)] = []
-        func add(_ way: String, _ values: [String]) {
+        func add(_ path: String, _ values: [String]) {
             let value = Set(values).count == 1 ? values[0] : "\(values)"
-            found.append((way, value))
+            found.append((path, value))
         }
-        func add(_ way: String, _ body: () throws -> [Value]) {
-            add(way, (try? body())?.map { "\($0)" } ?? [refused])
+        func add(_ path: String, _ body: () throws -> [Value]) {
+            add(path, (try? body())?.map { "\($0)" } ?? [refused])
         }
         let show: ([Row<Value>]) -> [String] = { $0.map { "\($0.n)" } }
         let whole = built([rows], [Row<Value>].self, show)
         add("whole", whole.map { $0.contains("$[0].n") ? refused : $0 })
-        for (way, chunks) in [
+        for (path, chunks) in [
             ("bytes", rows.map { [$0] }),
             ("halves", [Array(rows[..<(rows.count / 9)]), Array(rows[(rows.count / 9)...])]),
         ] {
             let pieces = built(chunks, [Row<Value>].self, show)
-            add(way, pieces == whole ? whole.map { $0.contains("$[0].n") ? refused : $0 } : pieces)
+            add(path, pieces == whole ? whole.map { $0.contains("$[0].n") ? refused : $0 } : pieces)
         }
         add("class") {
             var builder = try ObjectBuilder<[Box<Value>]>()
@@ -120,7 +120,7 @@ enum NumberWaysTests {
             [{"optional":\#(text),"list":[\#(text), \#(text)],"lists":[[\#(text)],[\#(text),\#(text)]],
             "table":{"a":\#(text)},"row":{"n":\#(text)}}]\#(padding)
             """#.utf8)
-        for (way, chunks) in [("members", [wrapped]), ("members in bytes", wrapped.map { [$0] })] {
+        for (path, chunks) in [("members", [wrapped]), ("members in bytes", wrapped.map { [$0] })] {
             let values = built(chunks, [Wrapped<Value>].self) { objects in
                 objects.flatMap { object in
                     var values: [Value] = [object.optional ?? 0, object.row.n]
@@ -130,7 +130,7 @@ enum NumberWaysTests {
                     return values.map { "\($0)" }
                 }
             }
-            add(way, values.map { $0.contains("$[0].optional") ? refused : $0 })
+            add(path, values.map { $0.contains("$[0].optional") ? refused : $0 })
         }
         add("tree") {
             var builder = PropertyListBuilder()
@@ -157,8 +157,8 @@ enum NumberWaysTests {
 
     private static func expectOneValue<Value: Number>(_ type: Value.Type, _ text: String) {
         let expected = expected(type, text)
-        for (way, value) in ways(type, text) where value != expected {
-            expectEqual(value, expected, "\(text) by \(way)")
+        for (path, value) in paths(type, text) where value != expected {
+            expectEqual(value, expected, "\(text) by \(path)")
         }
     }
 
@@ -172,7 +172,7 @@ enum NumberWaysTests {
     }
 }
 
-extension NumberWaysTests: SelfTesting {
+extension NumberPathsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAllDecodersAgreeOnNumbers": testAllDecodersAgreeOnNumbers,

@@ -54,18 +54,18 @@ extension RecordState {
 
     /// Returns memory for a value that replaces another one when it is complete.
     package mutating func spareMemory(for shape: UnsafePointer<RecordShape>) -> UnsafeMutableRawPointer {
-        unsafe spare.room(for: shape.pointee.operations)
+        unsafe spare.reserve(for: shape.pointee.operations)
     }
 
     /// Returns memory for the value in an optional.
     package mutating func wrappedMemory(for shape: UnsafePointer<RecordShape>) -> UnsafeMutableRawPointer {
-        unsafe wrapped.room(for: shape.pointee.operations)
+        unsafe wrapped.reserve(for: shape.pointee.operations)
     }
 
-    /// Lends memory for objects to this level: for several adjacent objects if that is possible, otherwise for one.
+    /// Provides memory for objects to this level: for several adjacent objects if that is possible, otherwise for one.
     /// - Returns: The number of objects that the memory can hold, or 0 for other types.
-    package mutating func lend(
-        _ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer, room: Int
+    package mutating func provide(
+        _ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer, capacity: Int
     ) -> Int {
         guard let reference = unsafe shape.pointee.layout else { return 0 }
         return unsafe reference._withUnsafeGuaranteedRef { layout in
@@ -76,8 +76,8 @@ extension RecordState {
                 value: address, base: layout.members(ofValueAt: address),
                 complete: layout.isFilledMemberwise ? layout.allMembers : required,
                 isInitialized: !layout.isFilledMemberwise)
-            unsafe lend(layout, fresh, stride: isRow ? shape.pointee.stride : 0, room: isRow ? room : 1)
-            return unsafe self.room
+            unsafe provide(layout, fresh, stride: isRow ? shape.pointee.stride : 0, capacity: isRow ? capacity : 1)
+            return unsafe self.capacity
         }
     }
 
@@ -104,13 +104,13 @@ extension RecordState {
     /// Sets the address of the first object and the number of objects that the memory can hold. The objects are adjacent, or
     /// without a stride they are made one after another.
     @inline(__always)  // PERF: see above.
-    mutating func lend(_ layout: ObjectLayout, _ fresh: FreshObject, stride: Int, room: Int) {
+    mutating func provide(_ layout: ObjectLayout, _ fresh: FreshObject, stride: Int, capacity: Int) {
         unsafe reference = fresh.value
         unsafe base = Int(bitPattern: fresh.base)
         unsafe complete = fresh.complete
         unsafe isInitialized = fresh.isInitialized
         unsafe self.stride = stride
-        unsafe self.room = room
+        unsafe self.capacity = capacity
         unsafe makes = stride > 0 && layout.isClass
         if unsafe makes { unsafe make = unsafe layout.make }
     }
@@ -122,7 +122,7 @@ extension RecordState {
         let missing = unsafe complete & ~seen
         guard missing != 0, let address = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return true }
         let initialized: UInt64 = unsafe isInitialized ? .max : 0
-        // SAFETY: see `ValueMachine.fillMissingMembers`.
+        // SAFETY: see `ValueStateMachine.fillMissingMembers`.
         unsafe layout._withUnsafeGuaranteedRef { unsafe $0.setDefaults(missing, at: address, initialized: initialized) }
         return true
     }

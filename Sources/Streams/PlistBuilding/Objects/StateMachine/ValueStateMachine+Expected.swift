@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension ValueMachine {
+extension ValueStateMachine {
     /// Returns the expected next value, which depends on the type of the member, of the elements, or of the whole value.
     @usableFromInline
     func expectedValue() -> ExpectedValue {

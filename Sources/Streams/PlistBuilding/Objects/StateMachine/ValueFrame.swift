@@ -120,7 +120,7 @@ struct ScratchMemory {
     private var alignment = 1
 
     /// Returns memory for one value or for several adjacent values. The earlier contents must have been moved away.
-    mutating func room(for operations: UnsafePointer<ValueOperations>, count: Int = 1) -> UnsafeMutableRawPointer {
+    mutating func reserve(for operations: UnsafePointer<ValueOperations>, count: Int = 1) -> UnsafeMutableRawPointer {
         let byteCount = unsafe count * operations.pointee.stride
         if let memory = unsafe memory, unsafe byteCount <= capacity, unsafe operations.pointee.alignment <= alignment {
             return unsafe memory

@@ -1,13 +1,13 @@
-// Stores the rows of a table in memory that a builder lends. It finds the member of each column and the address of the next
+// Stores the rows of a table in the record buffer of a builder. It finds the member of each column and the address of the next
 // row.
 
 import PlistStreaming
 
-/// The memory that a builder has lent for rows, and the reader's progress in it.
+/// The record buffer of a builder for rows, and the reader's progress in it.
 ///
 /// This type is the same for every format with rows of named columns. The reader decides how each cell is stored.
 @unsafe
-package struct RowLoan {
+package struct RowRecordBuffer {
     /// The destination of a column's cells.
     @unsafe
     package struct Column {
@@ -25,7 +25,7 @@ package struct RowLoan {
         package fileprivate(set) var shape: UnsafePointer<RecordShape>?
     }
 
-    /// The state of the last lent memory.
+    /// The state of the last record buffer.
     package private(set) var records: UnsafeMutablePointer<RecordState>?
     /// The members that the columns belong to.
     private var members: UnsafeMutablePointer<RecordMember>?
@@ -41,11 +41,11 @@ package struct RowLoan {
 
     package func deallocate() { unsafe columns.deallocate() }
 
-    /// Discards the lent memory and the columns found for it, before another sink can lend memory.
-    package mutating func forget() { unsafe (records, members) = (nil, nil) }
+    /// Discards the record buffer and the columns found for it, before another sink can provide memory.
+    package mutating func reset() { unsafe (records, members) = (nil, nil) }
 
-    /// Begins to use lent memory. Returns false if a column can only be sent as messages, so that all rows have to be sent as
-    /// messages.
+    /// Begins to use a record buffer. Returns false if a column can only be sent as messages, so that all rows have to be sent
+    /// as messages.
     ///
     /// - Parameters:
     ///   - count: The number of columns, which is the same each time.

@@ -37,6 +37,10 @@ struct EncodedKeys: ~Copyable {
         unsafe lastDictionary.deallocate()
     }
 
+    /// A Boolean value that indicates whether the names take little memory, and the numbers of dictionaries last for
+    /// another small value.
+    var isSmall: Bool { unsafe ends.count <= 128 && text.capacity <= 4_096 && dictionary < .max / 2 }
+
     /// Returns the number of the name for a coding key; an exact key is the name itself.
     @inline(__always)  // PERF: JSONRecords/writing; once a member.
     mutating func number(of key: String, isExact: Bool) -> UInt32 {

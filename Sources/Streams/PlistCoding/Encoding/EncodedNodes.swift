@@ -85,6 +85,19 @@ struct EncodedNodes: ~Copyable {
         unsafe bytes.deallocate()
     }
 
+    /// Removes all nodes but an empty root, and keeps the names for the next value.
+    ///
+    /// - Returns: A Boolean value that indicates whether the memory is small, so that it may be kept.
+    mutating func reset() -> Bool {
+        guard unsafe nodes.capacity <= 1_024, unsafe bytes.capacity <= 16_384, keys.isSmall else { return false }
+        unsafe nodes.removeLast(nodes.count)
+        unsafe nodes.append(EncodedNode(.nothing, key: 0, parent: 0))
+        unsafe bytes.removeLast(bytes.count)
+        if !lastPlaces.isEmpty { lastPlaces = [:] }
+        stepCount = 0
+        return true
+    }
+
     // MARK: Filling
 
     /// Makes a node a container, unless it is already one of that kind.

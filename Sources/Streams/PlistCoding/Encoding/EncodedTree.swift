@@ -11,7 +11,12 @@ final class EncodedTree {
     // PERF: JSONRecords/writing; allocated separately, because exclusive access to a property of an object is checked
     // each time. SAFETY: allocated and freed with the tree. No function of the nodes calls code that could access the
     // tree: types encode themselves between the calls, and a sink that receives the nodes has no reference to them.
-    private let memory = UnsafeMutablePointer<EncodedNodes>.allocate(capacity: 1)
+    private let memory: UnsafeMutablePointer<EncodedNodes>
+    /// A Boolean value that indicates whether the names of members are those of the types, as in most values.
+    private let hasPlainNames: Bool
+    // PERF: JSONTyped/documents; allocating the memory of nodes and names takes longer than encoding a small value.
+    /// The empty nodes of an earlier value with plain names. Its names stay known.
+    private static let spareNodes = SharedPlaces()
     private let containers = UnsafeMutablePointer<ContainerCache<EncodingPlace>>.allocate(capacity: 1)
     private var isOver = false
     /// The address where recursion must stop.
@@ -45,7 +50,14 @@ final class EncodedTree {
 
     init(options: EncodingOptions) {
         self.options = options
-        unsafe memory.initialize(to: EncodedNodes(keyMapping: options.keyMapping))
+        if case .exact = options.keyMapping.rule { hasPlainNames = true } else { hasPlainNames = false }
+        // SAFETY: `deinit` puts only nodes there, and the tree that takes them owns them.
+        if hasPlainNames, let spare = unsafe Self.spareNodes.take() {
+            unsafe memory = unsafe spare.assumingMemoryBound(to: EncodedNodes.self)
+        } else {
+            unsafe memory = .allocate(capacity: 1)
+            unsafe memory.initialize(to: EncodedNodes(keyMapping: options.keyMapping))
+        }
         // SAFETY: `deinit` puts only caches there, and the tree that takes one owns it.
         if let spare = unsafe Self.spareKinds.take() {
             unsafe kinds = unsafe spare.assumingMemoryBound(to: CodedKind.Cache.self)
@@ -58,8 +70,15 @@ final class EncodedTree {
 
     @usableFromInline
     deinit {
-        unsafe memory.deinitialize(count: 1)
-        unsafe memory.deallocate()
+        // SAFETY: as in `init`.
+        var nodes = unsafe Optional(memory)
+        if hasPlainNames, unsafe memory.pointee.reset() {
+            unsafe nodes = unsafe Self.spareNodes.put(memory)?.assumingMemoryBound(to: EncodedNodes.self)
+        }
+        if let nodes = unsafe nodes {
+            unsafe nodes.deinitialize(count: 1)
+            unsafe nodes.deallocate()
+        }
         if let other = unsafe Self.spareKinds.put(kinds) {
             // SAFETY: see above.
             let cache = unsafe other.assumingMemoryBound(to: CodedKind.Cache.self)

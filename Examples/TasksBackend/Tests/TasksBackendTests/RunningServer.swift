@@ -32,7 +32,8 @@ final class RunningServer {
         errors = folder.appending(path: "log-\(UUID().uuidString)")
         try Data().write(to: errors)
         let output = Pipe()
-        process = try Self.make(["--port", "0"] + arguments, folder, output, try log ?? FileHandle(forWritingTo: errors))
+        process = try Self.make(
+            ["--port", "0"] + arguments, folder, output, try log ?? FileHandle(forWritingTo: errors))
         var line = Data()
         while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
         guard let number = URL(string: String(decoding: line.split(separator: 32).last ?? Data(), as: UTF8.self))?.port

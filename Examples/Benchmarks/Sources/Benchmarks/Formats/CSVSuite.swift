@@ -92,7 +92,8 @@ private func types(_ feed: TransitFeed) throws -> Group {
         name: "types", work: work(feed),
         cases: [
             .making(
-                "structures", peer: "SwiftCSV", goal: 50, { try CSV.decode([WholeStopTime].self, from: feed.stopTimes) },
+                "structures", peer: "SwiftCSV", goal: 50,
+                { try CSV.decode([WholeStopTime].self, from: feed.stopTimes) },
                 sum: { $0.reduce(0) { $0 + $1.sum } }),
             .making(
                 "SwiftCSV",

@@ -129,7 +129,9 @@ var decodingEntryPoints: [EntryPoint] {
                 return stride(from: 0, to: text.count, by: 100).map { Array(text[$0..<min(text.count, $0 + 100)]) }
             }
         ) { _ = try JSONStreamDecoder().decode([LinearityRow].self, from: Chunks(chunks: $0)) },
-        EntryPoint("decoder, tries that fail", { LargeText.array($0) { "\"\($0)\"" } }) { try decode([Either].self, $0) },
+        EntryPoint("decoder, tries that fail", { LargeText.array($0) { "\"\($0)\"" } }) {
+            try decode([Either].self, $0)
+        },
         EntryPoint("decoder, tries of members that fail", quoted) { try decode([String: Either].self, $0) },
         EntryPoint("decoder, any JSON, rows", LinearityRow.json) { try decode([AnyJSON].self, $0) },
         EntryPoint("decoder, any JSON, keys", { LargeText.object($0) { "[\($0)]" } }) { try decode(AnyJSON.self, $0) },
@@ -153,7 +155,9 @@ var decodingEntryPoints: [EntryPoint] {
             try mustThrow { try decode([LinearityRow].self, text) }
         },
         EntryPoint("decoder, a long string", { LargeText.string($0, "ö\\n") }) { try decode([String].self, $0) },
-        EntryPoint("decoder, digits", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) { try decode([Double].self, $0) },
+        EntryPoint("decoder, digits", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) {
+            try decode([Double].self, $0)
+        },
     ]
 }
 

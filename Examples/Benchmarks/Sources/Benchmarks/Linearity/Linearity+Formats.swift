@@ -59,7 +59,8 @@ var formatEntryPoints: [EntryPoint] {
             for byte in text { try reader.feed([byte]) }
             try reader.finish()
         },
-        EntryPoint("xml, children of a record", { LargeText.joined($0, "<all><r>", "</r></all>") { "<c\($0 / 2)/>" } }) {
+        EntryPoint("xml, children of a record", { LargeText.joined($0, "<all><r>", "</r></all>") { "<c\($0 / 2)/>" } })
+        {
             text in
             var sink = NullSink()
             try sink.readXML(text)

@@ -127,14 +127,17 @@ private func inPieces(_ bytes: [UInt8], _ size: Int) throws {
     try reader.finish()
 }
 
-var readingEntryPoints: [EntryPoint] { keyAndRowEntryPoints + depthEntryPoints + textEntryPoints + errorEntryPoints + streamEntryPoints }
+var readingEntryPoints: [EntryPoint] {
+    keyAndRowEntryPoints + depthEntryPoints + textEntryPoints + errorEntryPoints + streamEntryPoints
+}
 
 private var keyAndRowEntryPoints: [EntryPoint] {
     let numbered = { LargeText.object($0) { "\($0)" } }
     return [
         EntryPoint("JSON, dictionary, keys", numbered) { try build([String: Int].self, $0) },
         EntryPoint("JSON, tree, keys", numbered) { try tree($0) },
-        EntryPoint("JSON, tree, one key again and again", { LargeText.joined($0, "{", "\"a\":0}") { "\"a\":\($0)," } }) {
+        EntryPoint("JSON, tree, one key again and again", { LargeText.joined($0, "{", "\"a\":0}") { "\"a\":\($0)," } })
+        {
             try tree($0)
         },
         EntryPoint(
@@ -161,8 +164,9 @@ private var depthEntryPoints: [EntryPoint] {
         EntryPoint("JSON, depth of structures", largest: 480, LinearityTree.json) { text in
             for _ in 0..<100 { try build(LinearityTree.self, text) }
         },
-        EntryPoint("JSON, unknown depth", { Array("[{\"x\":".utf8) + LargeText.nested($0, "[", "", "]") + Array("}]".utf8) })
-        {
+        EntryPoint(
+            "JSON, unknown depth", { Array("[{\"x\":".utf8) + LargeText.nested($0, "[", "", "]") + Array("}]".utf8) }
+        ) {
             try build([LinearityRow].self, $0, BuilderOptions(depthLimit: .max))
         },
     ]
@@ -170,12 +174,16 @@ private var depthEntryPoints: [EntryPoint] {
 
 private var textEntryPoints: [EntryPoint] {
     [
-        EntryPoint("JSON, escapes", { LargeText.string($0, "\\u00e9\\n\\ud83d\\ude00") }) { try build([String].self, $0) },
+        EntryPoint("JSON, escapes", { LargeText.string($0, "\\u00e9\\n\\ud83d\\ude00") }) {
+            try build([String].self, $0)
+        },
         EntryPoint("JSON, a long string", { LargeText.string($0, "long and ö ") }) { try build([String].self, $0) },
         EntryPoint("JSON, a long string in pieces of 64 bytes", { LargeText.string($0, "long and ö ") }) {
             try inPieces($0, 64)
         },
-        EntryPoint("JSON, a long string with escapes by byte", { LargeText.string($0, "long\\n") }) { try inPieces($0, 1) },
+        EntryPoint("JSON, a long string with escapes by byte", { LargeText.string($0, "long\\n") }) {
+            try inPieces($0, 1)
+        },
         EntryPoint("JSON, a long unknown string", { LargeText.joined($0, "[{\"x\":\"", "\"}]") { _ in "ö\\n long" } }) {
             try build([LinearityRow].self, $0)
         },
@@ -218,7 +226,9 @@ private var errorEntryPoints: [EntryPoint] {
         EntryPoint("JSON, unknown members of one object, collected", LinearityRow.jsonWithUnknown) {
             try build([LinearityRow].self, $0, collecting)
         },
-        EntryPoint("JSON, unknown members of rows, collected", unknown) { try build([LinearityRow].self, $0, collecting) },
+        EntryPoint("JSON, unknown members of rows, collected", unknown) {
+            try build([LinearityRow].self, $0, collecting)
+        },
     ]
 }
 

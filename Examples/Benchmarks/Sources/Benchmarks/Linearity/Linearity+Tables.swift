@@ -96,7 +96,9 @@ var statementEntryPoints: [EntryPoint] {
         EntryPoint("SQLite, statements of a script", { String(repeating: "SELECT 1;\n", count: $0) }) {
             try open($0).close()
         },
-        EntryPoint("SQLite, comments of a script", { String(repeating: "-- one\n;", count: $0) }) { try open($0).close() },
+        EntryPoint("SQLite, comments of a script", { String(repeating: "-- one\n;", count: $0) }) {
+            try open($0).close()
+        },
         EntryPoint(
             "SQLite, a long statement", { "SELECT '\(String(repeating: "text ", count: $0))'" }, beside: executeInSQLite
         ) { _ = try open().value($0) },
@@ -163,8 +165,11 @@ var importEntryPoints: [EntryPoint] {
         importEntryPoint("rows") { [people($0) { $0 }] },
         importEntryPoint("the same rows again") { [people($0) { $0 }, people($0) { $0 }] },
         importEntryPoint("children of one row") { [family($0)] },
-        importEntryPoint("children given up") { [family($0), Array("[{\"id\":1,\"name\":\"a\",\"children\":[]}]".utf8)] },
-        importEntryPoint("moves to the next row") { count in [people(count) { $0 }, people(count) { ($0 + 1) % count }] },
+        importEntryPoint("children given up") {
+            [family($0), Array("[{\"id\":1,\"name\":\"a\",\"children\":[]}]".utf8)]
+        },
+        importEntryPoint("moves to the next row") { count in [people(count) { $0 }, people(count) { ($0 + 1) % count }]
+        },
         importEntryPoint("moves to the row before") { count in
             [people(count) { $0 }, people(count) { ($0 + count - 1) % count }]
         },
@@ -183,7 +188,8 @@ var importEntryPoints: [EntryPoint] {
 var keyEntryPoints: [EntryPoint] {
     [
         EntryPoint("string table, keys", { (0..<$0).map { "name \($0)" } }) { _ = KeySet($0) },
-        EntryPoint("string table, long keys", { (0..<$0).map { "a name of more than sixteen bytes, \($0), and more" } }) {
+        EntryPoint("string table, long keys", { (0..<$0).map { "a name of more than sixteen bytes, \($0), and more" } })
+        {
             _ = KeySet($0)
         },
         EntryPoint(

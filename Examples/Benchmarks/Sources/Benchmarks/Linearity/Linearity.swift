@@ -43,9 +43,11 @@ private let largestRatio = 2.6
 let linearity = Check(name: "Linearity") { scale, beginnings in
     var steep: [String] = []
     let all =
-        readingEntryPoints + decodingEntryPoints + encodingEntryPoints + statementEntryPoints + rowEntryPoints + importEntryPoints + keyEntryPoints
+        readingEntryPoints + decodingEntryPoints + encodingEntryPoints + statementEntryPoints + rowEntryPoints
+        + importEntryPoints + keyEntryPoints
         + formatEntryPoints
-    let entryPoints = beginnings.isEmpty ? all : all.filter { entryPoint in beginnings.contains(where: entryPoint.name.hasPrefix) }
+    let entryPoints =
+        beginnings.isEmpty ? all : all.filter { entryPoint in beginnings.contains(where: entryPoint.name.hasPrefix) }
     for entryPoint in entryPoints {
         let (line, isSteep) = try scale.isSmoke ? (try runOnce(entryPoint), false) : measure(entryPoint)
         if !scale.isSmoke {
@@ -55,7 +57,8 @@ let linearity = Check(name: "Linearity") { scale, beginnings in
         if isSteep { steep.append(entryPoint.name) }
     }
     guard !scale.isSmoke else { return "\(entryPoints.count) entry points" }
-    return "\(entryPoints.count) entry points, beyond \(largestRatio): \(steep.isEmpty ? "none" : steep.joined(separator: ", "))"
+    return
+        "\(entryPoints.count) entry points, beyond \(largestRatio): \(steep.isEmpty ? "none" : steep.joined(separator: ", "))"
 }
 
 private func runOnce(_ entryPoint: EntryPoint) throws -> String {

@@ -139,6 +139,8 @@ final class SourceParser {
         let start = index
         index += 1
         if file.isWord("class", start), TokenizedFile.modifierNames.contains(file.mark(index)) { return }
+        // A case of this name.
+        if file.isWord("actor", start), TokenizedFile.declarationNames.contains(file.mark(index)) { return }
         let isExtension = file.isWord("extension", start)
         let isBracket = file.isMark("[", index) || file.isMark("(", index)
         guard file.has(index), file.tokens[index].kind == .word || isExtension && isBracket else { return }
@@ -395,6 +397,9 @@ extension SourceParser: SelfTesting {
             func testGlobal() {}
             """)
         expectEqual(scan["S"]?.declared.filter { $0.entry != nil }.map(\.name), ["test2"])
+        let cases = Self.scan("enum E { case actor\nstruct S { func test2() {} }; case actor\nfunc test3() {} }")
+        expectEqual(cases["E.S"]?.declared.map(\.name), ["test2"])
+        expectEqual(cases["E"]?.declared.map(\.name), ["test3"])
         let behind = Self.scan("let a = actor\nb < c\nstruct S { func test2() {} }")
         expectEqual(behind["S"]?.declared.map(\.name), ["test2"], "no arguments of a type")
     }

@@ -182,6 +182,12 @@ package final class TokenizedFile {
         "unsafe", "var", "weak",
     ]
 
+    /// The words that begin declarations.
+    static let declarationNames = modifierNames.union([
+        "actor", "associatedtype", "case", "deinit", "enum", "extension", "import", "init", "lazy", "let", "protocol",
+        "struct", "subscript", "typealias",
+    ])
+
     /// Returns the modifiers before a keyword.
     func modifiers(before keyword: Int) -> Set<String> {
         var modifiers: Set<String> = []

@@ -14,8 +14,11 @@ extension SourceParser {
         let isStored = file.isMark("=", start)
         var (bracket, end) = (start, start)
         repeat {
-            while file.has(bracket), !file.opensBracket(bracket) { bracket += 1 }
-            end = file.next(bracket)
+            while file.has(bracket), !file.opensBracket(bracket), !(isStored && beginsDeclaration(bracket)) {
+                bracket += 1
+            }
+            // A value such as `others` has no brackets.
+            end = file.opensBracket(bracket) ? file.next(bracket) : bracket
             // An initial value can contain more lists and closures.
             bracket = end
             while ["+", ".", "each", "timeLimit"].contains(file.mark(bracket)) { bracket += 1 }
@@ -33,6 +36,13 @@ extension SourceParser {
         if !list.isLiteral || !list.isOfUnitTests { list.insertion = nil }
         list.names = testNames(in: start..<min(end, file.tokens.count))
         return (list, end)
+    }
+
+    /// Returns whether a value ends before a token, because a declaration begins there or the type ends.
+    private func beginsDeclaration(_ index: Int) -> Bool {
+        if file.isMark("#", index) { return !file.isMark("=", index - 1) }
+        return ["}", ";", "@"].contains(file.mark(index))
+            || !file.isMark(".", index - 1) && TokenizedFile.declarationNames.contains(file.mark(index))
     }
 
     /// Reads the entries of an expression: literals, literals with a limit and tables, joined by `+`. Any other

@@ -311,6 +311,7 @@ extension SourceParser: SelfTesting {
         [
             "testFindsListsAndDeclarations": testFindsListsAndDeclarations,
             "testFindsNestedTypes": testFindsNestedTypes,
+            "testEndsListsWithTheirValues": testEndsListsWithTheirValues,
             "testIgnoresFunctionsThatAreNoTests": testIgnoresFunctionsThatAreNoTests,
             "testFollowsConditionalCompilation": testFollowsConditionalCompilation,
             "testFindsLinesOfTests": testFindsLinesOfTests,
@@ -367,6 +368,21 @@ extension SourceParser: SelfTesting {
         expectEqual(type?.lists.map(\.place.line), [2, 7])
         expectEqual(type?.lists.first?.insertion, SourcePlace(path: "/s.swift", line: 2, column: 48))
         expectEqual(type?.declared.first?.place, SourcePlace(path: "/s.swift", line: 8, column: 25))
+    }
+
+    private static func testEndsListsWithTheirValues() {
+        for value in ["others", "other.actor", "#list", "[\"a\": a] + others"] {
+            for next in ["; ", "\n", "\n#if X\n#endif\n", "\n@MainActor "] {
+                let scan = scan(
+                    "extension S { static let testSelectors: TestSelectors = \(value)\(next)static func testB() {}\n"
+                        + "struct T { func testC() {} }; static let testSelectors: TestSelectors = \(value) }\n"
+                        + "struct U { func testD() {} }")
+                expectEqual(scan["S"]?.declared.map(\.name), ["testB"], "\(value)\(next)")
+                expectEqual(scan["S"]?.lists.map(\.names), [[], []], "\(value)\(next)")
+                expectEqual(scan["S.T"]?.declared.map(\.name), ["testC"], "\(value)\(next)")
+                expectEqual(scan["U"]?.declared.map(\.name), ["testD"], "\(value)\(next)")
+            }
+        }
     }
 
     private static func testFindsNestedTypes() {

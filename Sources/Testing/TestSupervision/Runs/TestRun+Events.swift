@@ -111,7 +111,13 @@ extension TestRun {
             let isQuiet = death.end == .exited(0) && session.state != .starting && (isClosing || rest.isEmpty)
             if !leaks.isEmpty || isQuiet && announcement != nil { return }
             let expected = announcement == nil ? "list of its tests" : "quiet end after the last test"
-            results.reportModuleIssue(locator.issue(for: death, expected: expected))
+            let issue = locator.issue(for: death, expected: expected)
+            if isOver(session), let index = session.previousIndex {
+                // Of an isolated test, which has left tasks running.
+                take(issue, of: index, session)
+            } else {
+                results.reportModuleIssue(issue)
+            }
             // The next worker would end in the same way.
             if session.begunCount == 0, !isClosing { isStopping = true }
         }

@@ -32,6 +32,7 @@ extension TestRun: SelfTesting {
                     "testReportsWorkersThatDieOutsideTests": testReportsWorkersThatDieOutsideTests,
                     "testSharesTestsAmongWorkers": testSharesTestsAmongWorkers,
                     "testReportsLateFailuresOfIsolatedTests": testReportsLateFailuresOfIsolatedTests,
+                    "testBlamesIsolatedTestsForLateDeaths": testBlamesIsolatedTestsForLateDeaths,
                 ])
     }
 
@@ -281,6 +282,23 @@ extension TestRun: SelfTesting {
                     // The process of b begins after a has ended.
                     ("a", "{ while [ ! -e $0.b ]; do sleep 0.01; done; \(stray); : > $0.late; } &"),
                     ("b", ": > $0.b; while [ ! -e $0.late ]; do sleep 0.01; done"),
+                ])
+            }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
+    }
+
+    private static func testBlamesIsolatedTestsForLateDeaths() throws {
+        try expectLines(
+            { _, _ in
+                [
+                    "M: a b", "a?", "a passed", "b?", "late a: got crash SIGKILL; recorded after T.a had ended",
+                    "b passed", "2 planned, 1 passed, 1 failed",
+                ]
+            }, "a process that ends after its test",
+            of: {
+                try image([
+                    ("a", "echo $$ > $0.a; { while [ ! -e $0.b ]; do sleep 0.01; done; kill -9 $$; } &"),
+                    // The process of b begins when a has ended, and b waits for the end of the process of a.
+                    ("b", ": > $0.b; while kill -0 $(cat $0.a) 2> /dev/null; do sleep 0.01; done"),
                 ])
             }, { ($0.isolatesTests, $0.lateMilliseconds, $0.timeoutMilliseconds) = (true, $1, $1) })
     }

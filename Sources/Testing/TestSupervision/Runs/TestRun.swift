@@ -214,7 +214,7 @@ package final class TestRun {
     private var busy: [WorkerSession] { sessions.filter { $0.state == .running || !isOver($0) } }
 
     /// Returns whether a session has run its only test.
-    private func isOver(_ session: WorkerSession) -> Bool {
+    func isOver(_ session: WorkerSession) -> Bool {
         session.begunCount > 0 && (options.isolatesTests || session.only != nil)
     }
 

@@ -77,8 +77,8 @@ struct CommandLineOption {
 
     private static func flag(_ path: WritableKeyPath<CommandLineOptions, Bool>) -> Setter { value(path) { _ in true } }
 
-    private static func text(_ path: WritableKeyPath<CommandLineOptions, String?>) -> Setter {
-        value(path) { .some($0) }
+    private static func text(_ path: WritableKeyPath<CommandLineOptions, String?>, _ name: String) -> Setter {
+        value(path, "\(name), which is not empty") { $0.isEmpty ? nil : .some($0) }
     }
 
     private static func number(
@@ -203,7 +203,7 @@ struct CommandLineOption {
                 "--accept", "write values that were got over the literals and golden files expected",
                 flag(\.run.isAccepting)),
             .init("--fix-lists", "add tests that are in no list to theirs", flag(\.fixesLists)),
-            .init("--debug TEST", "start gdb or lldb on one test", text(\.debuggedTest)),
+            .init("--debug TEST", "start gdb or lldb on one test", text(\.debuggedTest, "TEST")),
         ]
     }
 
@@ -219,8 +219,10 @@ struct CommandLineOption {
             .init(
                 "--color WHEN", "auto, always or never [auto: on terminals, unless NO_COLOR is set]",
                 choice(\.colour)),
-            .init("--junit PATH", "write JUnit XML; '-' prints it instead of the text", text(\.junitPath)),
-            .init("--json PATH", "write events as JSON lines; '-' prints them instead of the text", text(\.jsonPath)),
+            .init("--junit PATH", "write JUnit XML; '-' prints it instead of the text", text(\.junitPath, "PATH")),
+            .init(
+                "--json PATH", "write events as JSON lines; '-' prints them instead of the text",
+                text(\.jsonPath, "PATH")),
             .init(
                 "--github", "write GitHub annotations and a step summary [on in GitHub Actions]", flag(\.isOnGitHub)),
             .init(

@@ -159,8 +159,9 @@ struct CommandLineOptions {
             throw UsageError(
                 description: "'\(line.path):\(line.line)' does not go with '--fix-lists', which checks all lists")
         }
-        if jsonPath == Self.standardOutput, junitPath == Self.standardOutput {
-            throw UsageError(description: "options '--json' and '--junit' can't both print to the standard output")
+        if let jsonPath, jsonPath == junitPath {
+            let place = jsonPath == Self.standardOutput ? "print to the standard output" : "write '\(jsonPath)'"
+            throw UsageError(description: "options '--json' and '--junit' can't both \(place)")
         }
         if isMutating { return }
         if given.contains("--budget") { throw UsageError(description: "option '--budget' is for '--mutants'") }
@@ -310,6 +311,9 @@ extension CommandLineOptions: SelfTesting {
         ("--list --junit x", "option '--junit' does not go with '--list', which runs nothing"),
         ("--retries -1", "option '--retries' expects a number of further attempts, not '-1'"),
         ("--json - --junit=-", "options '--json' and '--junit' can't both print to the standard output"),
+        ("--junit x --json=x", "options '--json' and '--junit' can't both write 'x'"),
+        ("--json=", "option '--json' expects PATH, which is not empty"),
+        ("--debug ", "option '--debug' expects TEST, which is not empty"),
         ("S.swift", "'S.swift' names no line; 'S.swift:1' would, and '--mutants' needs none"),
         ("--budget 5", "option '--budget' is for '--mutants'"),
         ("--mutants --budget 0", "option '--budget' expects a number of seconds above 0, not '0'"),

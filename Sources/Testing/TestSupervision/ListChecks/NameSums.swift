@@ -1,6 +1,7 @@
 // Checks quickly whether a test may be missing from its list, so that the sources are only read closely in that case.
 // Sums of hashes stand for the names: equal sums mean equal names in any order.
 
+internal import InClassSystem
 import TestEvents
 
 enum NameSums {
@@ -31,7 +32,8 @@ enum NameSums {
         return declared == planned
     }
 
-    /// Returns the sum of the names that the sources declare, or nil if a source lists other names.
+    /// Returns the sum of the names that the sources declare, or nil if a source lists other names, or has an entry that
+    /// may run another function than the one with its name.
     static func declared(in sources: [String]) -> UInt64? {
         var declared: UInt64 = 0
         for path in sources {
@@ -39,7 +41,10 @@ enum NameSums {
             let (functions, entries) = bytes.withUnsafeBytes {
                 (sum(of: "func test", in: $0), sum(of: "\"test", in: $0))
             }
-            guard functions == entries else { return nil }
+            let nameThemselves = bytes.withUnsafeBytes { bytes in
+                ByteSearch.ends(of: "\"test", in: bytes).allSatisfy { nameIsRepeated(in: bytes, from: $0) }
+            }
+            guard functions == entries, nameThemselves else { return nil }
             declared &+= functions
             bytes.withUnsafeBytes {
                 declared &+= UInt64(ByteSearch.ends(of: "testSelectors:", in: $0).count) &* unitListWeight
@@ -56,6 +61,20 @@ enum NameSums {
     /// Adds up the hashes of all names that begin with `test` at the end of a marker.
     private static func sum(of marker: StaticString, in bytes: UnsafeRawBufferPointer) -> UInt64 {
         ByteSearch.ends(of: marker, in: bytes).reduce(0) { $0 &+ hash(bytes, from: $1) }
+    }
+
+    /// Returns whether the name that ends with the word at an offset is in the rest of its line again, as in
+    /// `"testA": testA`.
+    private static func nameIsRepeated(in bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        var end = start
+        while end < bytes.count, TokenizedFile.isWord(bytes[end]) { end &+= 1 }
+        guard let base = bytes.baseAddress, end < bytes.count else { return false }
+        let count = memchr(base + end, 0x0A, bytes.count - end).map { UnsafeRawPointer($0) - (base + end) }
+        let rest = UnsafeRawBufferPointer(start: base + end, count: count ?? bytes.count - end)
+        let name = UnsafeRawBufferPointer(start: base + start - 4, count: end - start + 4)
+        guard let place = ByteSearch.offset(of: name, in: rest), place > 0 else { return false }
+        let next = place + name.count
+        return !TokenizedFile.isWord(rest[place - 1]) && (next == rest.count || !TokenizedFile.isWord(rest[next]))
     }
 
     /// Hashes the word at an offset with FNV-1a and a final mix. The hash of `testFixture` is zero.
@@ -91,11 +110,18 @@ extension NameSums: SelfTesting {
 
     private static func testDetectsUnplannedLists() throws {
         let list = "static var testSelectors: TestSelectors { ["
+        let bothTests = [("S", "testA", "unit"), ("S", "testB", "unit")]
+        func twoTests(_ second: String) -> String {
+            "\(list)\n\"testA\": testA,\n\"testB\": \(second),\n] }\nfunc testA() {}\nfunc testB() {}"
+        }
         let rows: [(text: String, planned: [(String, String, String)], isComplete: Bool)] = [
             ("\(list)\"testA\": testA] }; func testA() {}", [("S", "testA", "unit")], true),
             ("\(list)\"testA\": testA] }; func testA() {}", [], false),
             ("\(list)\"testA\": testA] }; func testA() {}\n\(list)helper", [("S", "testA", "unit")], false),
             ("\(list)\"a\": { f() }]", [("T", "b", "unit")], false),
+            (twoTests("testB"), bothTests, true), (twoTests("fixture { try $0.testB() }"), bothTests, true),
+            (twoTests("testA"), bothTests, false), (twoTests("{ f() }"), bothTests, false),
+            (twoTests("testB2"), bothTests, false), (twoTests("atestB"), bothTests, false),
             ("static var testSelectorsByType: [TestType: TestSelectors] { slow }", [], false),
         ]
         let path = "\(try temporaryDirectory())/s.swift"

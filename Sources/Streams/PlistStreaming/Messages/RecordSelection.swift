@@ -22,6 +22,8 @@ public struct RecordSelection<Target: PlistSink & ~Copyable>: ScalarSink, ~Copya
     /// The number of open containers within a record.
     private var depth = 0
     private var count = 0
+    /// The error of the sender.
+    private var failure: StreamError?
 
     /// Creates a filter.
     ///
@@ -36,8 +38,11 @@ public struct RecordSelection<Target: PlistSink & ~Copyable>: ScalarSink, ~Copya
 
     /// Ends the array.
     ///
-    /// - Throws: `unrepresentable` if no value is at the path, and the errors of the target.
+    /// - Throws: `unrepresentable` if no value is at the path, `unexpectedEnd` if the document is not complete, the error that
+    ///   the sender ended it with, and the errors of the target.
     public mutating func finish() throws(StreamError) {
+        if let failure { throw failure }
+        guard depth == 0, open.isEmpty else { throw StreamError(.unexpectedEnd, "the document is not complete") }
         guard count > 0 else {
             throw StreamError(.unrepresentable, "expected records at \(path.debugDescription), found none")
         }
@@ -102,8 +107,11 @@ public struct RecordSelection<Target: PlistSink & ~Copyable>: ScalarSink, ~Copya
         try scalar.send(to: &target)
     }
 
-    /// Forwards the call.
-    public mutating func cancel(with error: StreamError) { target.cancel(with: error) }
+    /// Forwards the call. From then on, ``finish()`` throws the error.
+    public mutating func cancel(with error: StreamError) {
+        failure = failure ?? error
+        target.cancel(with: error)
+    }
 }
 
 // MARK: - In-class tests
@@ -114,7 +122,26 @@ import InClassTesting
 enum RecordSelectionTests {}
 
 extension RecordSelectionTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testSelectsRecordsByPath": testSelectsRecordsByPath] }
+    static var testSelectors: TestSelectors {
+        [
+            "testSelectsRecordsByPath": testSelectsRecordsByPath,
+            "testRefusesToEndAnIncompleteDocument": testRefusesToEndAnIncompleteDocument,
+        ]
+    }
+
+    private static func testRefusesToEndAnIncompleteDocument() throws {
+        for script in ["{ key \"a\" [ null", "{ key \"a\" null", "{ key \"a\" [ { ", "[ { key \"a\" null }"] {
+            var sink = RecordSelection(EventTrace(), path: "a")
+            try EventScript.send(script, to: &sink)
+            let error = expectThrows(StreamError.self, script) { try sink.finish() }
+            expectEqual(error?.kind, .unexpectedEnd, script)
+        }
+        var sink = RecordSelection(EventTrace(), path: "a")
+        try EventScript.send("{ key \"a\" null }", to: &sink)
+        sink.cancel(with: .stopRequest())
+        let error = expectThrows(StreamError.self, "after an error") { try sink.finish() }
+        expectTrue(error?.isStopRequest ?? false, "the error of the reader")
+    }
 
     private static func testSelectsRecordsByPath() throws {
         let rows = [

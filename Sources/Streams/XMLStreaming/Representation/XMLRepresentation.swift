@@ -151,6 +151,9 @@ extension XMLRepresentation: SelfTesting {
         expectEqual(
             try read("<m:array xmlns:m='\(namespace)'> <m:boolean> 0 </m:boolean>\n<m:number> 1 </m:number></m:array>"),
             "[ false integer 1 ]", "white space and a prefix")
+        expectEqual(
+            try read("<array xmlns='\(namespace)' xmlns:o='other' o:key='a' xml:space='default'/>"), "[ ]",
+            "attributes of other namespaces")
         var other = XMLRepresentationWriter(XMLWriter())
         try EventScript.send("[ data 00ff date 0.0 ]", to: &other)
         try other.finish()
@@ -180,6 +183,7 @@ extension XMLRepresentation: SelfTesting {
             ("<array>x</array>", "expected an element, found text"),
             ("<number>x</number>", "expected a number of JSON, found 'x'"),
             ("<boolean>yes</boolean>", "expected true or false, found 'yes'"),
+            ("<null xmlns:j='\(namespace)' j:a='1'/>", "expected no attribute j:a of an element <null>"),
             ("<null a='1'/>", "expected no attribute a of an element <null>"),
             ("<string escaped='1'>\\x</string>", "expected text with escapes of JSON"),
         ]

@@ -31,6 +31,11 @@ public struct XMLRepresentationAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~C
         isEscaped = false
         for index in 0..<tag.attributes.count {
             let attribute = tag.attributes[index]
+            // SPEC: as in the schema of the representation, attributes of other namespaces have no meaning.
+            let isOther =
+                attribute.name.namespace.byteCount > 0
+                && !attribute.name.namespace.equals(XMLRepresentation.namespace)
+            if isOther { continue }
             if attribute.hasSkippedEntity { throw attribute.lack }
             let value = String(validating: attribute.value) ?? ""
             let name = String(validating: attribute.name.qualified) ?? ""

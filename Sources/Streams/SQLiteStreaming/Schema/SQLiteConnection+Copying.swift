@@ -37,7 +37,7 @@ extension SQLiteConnection {
         try indexes.bind([name])
         var scripts: [String] = []
         while try indexes.step() { scripts.append(try indexes.text(at: 0) ?? "") }
-        for sql in scripts { try run(sql) }
+        for sql in scripts { try run(Self.creatingInMain(sql)) }
         for schema in ["main", source] {
             let known = "SELECT 1 FROM \(schema).sqlite_schema WHERE name = 'sqlite_sequence'"
             guard try value(known) != nil else { return true }
@@ -46,6 +46,15 @@ extension SQLiteConnection {
         try run(
             "INSERT INTO main.sqlite_sequence SELECT name, seq FROM \(source).sqlite_sequence WHERE name = ?", [name])
         return true
+    }
+
+    /// Returns the definition of an index as SQLite stores it, with the schema. Without the schema, the index would be one of a
+    /// temporary table with the same name.
+    private static func creatingInMain(_ sql: String) -> String {
+        for start in ["CREATE INDEX ", "CREATE UNIQUE INDEX "] where sql.utf8.starts(with: start.utf8) {
+            return start + "main." + String(Substring(sql.utf8.dropFirst(start.utf8.count)))
+        }
+        return sql
     }
 
     private func copyRows(of table: String, hasRowID: Bool, fromSchema schema: String) throws(SQLiteError) {
@@ -57,8 +66,9 @@ extension SQLiteConnection {
         let rowID = ["rowid", "_rowid_", "oid"].first { id in !columns.contains { $0.lowercased() == id } }
         if hasRowID, let rowID { names.insert(rowID, at: 0) }
         let list = names.joined(separator: ", ")
+        let isIgnoring = try value("PRAGMA ignore_check_constraints")?.integer ?? 0
         try execute("PRAGMA ignore_check_constraints = ON")
-        defer { try? execute("PRAGMA ignore_check_constraints = OFF") }
+        defer { try? execute("PRAGMA ignore_check_constraints = \(isIgnoring)") }
         let quoted = SQLiteName.inQuotes(table)
         try execute(
             "INSERT INTO main.\(quoted) (\(list)) SELECT \(list) FROM \(SQLiteName.inQuotes(schema)).\(quoted)")
@@ -73,7 +83,12 @@ import InClassTesting
 enum TableCopyTests {}
 
 extension TableCopyTests: SelfTesting {
-    static var testSelectors: TestSelectors { ["testCopiesTables": testCopiesTables] }
+    static var testSelectors: TestSelectors {
+        [
+            "testCopiesTables": testCopiesTables,
+            "testLeavesTemporaryTablesAndSettings": testLeavesTemporaryTablesAndSettings,
+        ]
+    }
 
     private static func testCopiesTables() throws {
         let connection = try SQLiteConnection.inMemory()
@@ -99,6 +114,25 @@ extension TableCopyTests: SelfTesting {
             expectEqual(error?.code, .constraint, sql)
         }
         expectThrows(SQLiteError.self, "a second copy") { try connection.copyTable("t", fromSchema: "a b") }
+    }
+
+    private static func testLeavesTemporaryTablesAndSettings() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            ATTACH ':memory:' AS o; CREATE TABLE o.t (a, b); CREATE UNIQUE INDEX o."i j" ON t (b) WHERE b > 0;
+            CREATE INDEX o.k ON t (a); CREATE TEMP TABLE t (a, b)
+            """)
+        for setting in ["0", "1"] {
+            try connection.execute("PRAGMA ignore_check_constraints = \(setting); DROP TABLE IF EXISTS main.t")
+            expectTrue(try connection.copyTable("t", fromSchema: "o"), "a copy")
+            for (schema, expected) in [("main", "i j,k"), ("temp", nil)] {
+                let names = "SELECT group_concat(name) FROM \(schema).sqlite_schema WHERE type = 'index'"
+                expectEqual(try connection.value(names)?.text, expected, "indexes of \(schema)")
+            }
+            let value = try connection.value("PRAGMA ignore_check_constraints")
+            expectEqual(value?.integer, Int64(setting), "the setting")
+        }
     }
 }
 #endif

@@ -28,6 +28,9 @@ extension SQLiteConnection {
     ) throws(StreamError) {
         var options = options
         do throws(SQLiteError) {
+            guard columns?.isEmpty != true else {
+                throw SQLiteError(.misuse, "expected the names of columns, found none")
+            }
             let known = try self.columns(ofTable: table)
             // By bytes, as SQLite compares names beyond ASCII.
             let names = KeySet(known.map(\.name))
@@ -84,13 +87,14 @@ extension TableQueryTests: SelfTesting {
             try connection.query(table: "a b", columns: columns, into: &trace)
             expectEqual(Array(trace.text.utf8), Array(expected.utf8), trace.text)
         }
-        for (table, column, message) in [
+        let refused: [(String, String?, String)] = [
             ("a b", "xx", "there is no column 'xx' in a b; did you mean 'x'?"),
-            ("none", "x", "there is no column 'x' in none"),
-        ] {
-            let error = expectThrows(StreamError.self, column) {
+            ("none", "x", "there is no column 'x' in none"), ("a b", nil, "expected the names of columns, found none"),
+        ]
+        for (table, column, message) in refused {
+            let error = expectThrows(StreamError.self, message) {
                 var trace = EventTrace()
-                try connection.query(table: table, columns: [column], into: &trace)
+                try connection.query(table: table, columns: column.map { [$0] } ?? [], into: &trace)
             }
             expectEqual(error?.sqliteError?.message, message, "message")
         }

@@ -16,6 +16,7 @@ extension NewColumnsTests: SelfTesting {
             "testRefusesRowsWithoutATable": testRefusesRowsWithoutATable,
             "testDiscardsRowsAtAnError": testDiscardsRowsAtAnError,
             "testRefusesRepeatedKeysAndOtherTypes": testRefusesRepeatedKeysAndOtherTypes,
+            "testMakesTextOfStoredDates": testMakesTextOfStoredDates,
         ]
     }
 
@@ -174,6 +175,16 @@ extension NewColumnsTests: SelfTesting {
         }
         expectEqual(try temporaryCount(), 0, "the temporary table of an abandoned writer")
         expectFalse(connection.isInTransaction, "a transaction")
+    }
+
+    private static func testMakesTextOfStoredDates() throws {
+        let options = SQLiteTableOptions(dateFormat: .secondsSince1970)
+        for (script, expected) in [
+            ("[ { key \"a\" string \"x\" } { key \"a\" date 1.0 } ]", "a:TEXT | 'x', '978307201.0'"),
+            ("[ { key \"a\" date 1.0 } { key \"a\" string \"x\" } ]", "a:TEXT | '978307201.0', 'x'"),
+        ] {
+            expectEqual(try written(script, .asNeededForFields, options), expected, script)
+        }
     }
 
     private static func testRefusesRepeatedKeysAndOtherTypes() throws {

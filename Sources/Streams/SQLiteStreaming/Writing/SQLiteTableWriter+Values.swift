@@ -203,7 +203,8 @@ extension SQLiteTableWriter {
         try unsafe set(.date(seconds), nil) { (writer) throws(StreamError) in
             // In a format other than text, a date is stored as a real.
             let isReal = writer.options.dateFormat != .text && writer.columns[writer.column].kind == nil
-            if isReal, try unsafe writer.check(.real(seconds)) { return }
+            let stored = isReal ? writer.options.dateFormat.stored(secondsSince2001: seconds) : nil
+            if let real = stored?.real, try unsafe writer.check(.real(real)) { return }
             try writer.buffer.writeDate(secondsSince2001: seconds)
         }
     }

@@ -16,6 +16,7 @@ extension NewColumnsTests: SelfTesting {
             "testRefusesRowsWithoutATable": testRefusesRowsWithoutATable,
             "testDiscardsRowsAtAnError": testDiscardsRowsAtAnError,
             "testRefusesRepeatedKeysAndOtherTypes": testRefusesRepeatedKeysAndOtherTypes,
+            "testWorksBesideOpenStatements": testWorksBesideOpenStatements,
             "testMakesTextOfStoredDates": testMakesTextOfStoredDates,
         ]
     }
@@ -175,6 +176,29 @@ extension NewColumnsTests: SelfTesting {
         }
         expectEqual(try temporaryCount(), 0, "the temporary table of an abandoned writer")
         expectFalse(connection.isInTransaction, "a transaction")
+    }
+
+    private static func testWorksBesideOpenStatements() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE s (x); INSERT INTO s VALUES (1), (2), (3)")
+        let statement = try connection.prepare("SELECT x FROM s")
+        while try statement.step() {
+            var writer = try SQLiteTableWriter(connection, table: "t\(statement.integer(at: 0))", columns: .asNeeded)
+            try EventScript.send("[ { key \"a\" integer 1 } ]", to: &writer)
+            try writer.finish()
+        }
+        expectEqual(try connection.tableNames(), ["s", "t1", "t2", "t3"], "tables")
+        var writer = try SQLiteTableWriter(connection, table: "t", columns: .asNeeded)
+        try EventScript.send("[ { key \"a\" integer 1 } ]", to: &writer)
+        let open = try connection.prepare("SELECT x FROM s")
+        expectTrue(try open.step(), "a row")
+        writer.rollBack()
+        expectTrue(try open.step(), "another row")
+        open.reset()
+        try EventScript.send("[ { key \"b\" integer 2 } ]", to: &writer)
+        try writer.finish()
+        expectEqual(try connection.value("SELECT group_concat(b) FROM t"), "2", "rows of the new stream")
+        expectEqual(writer.newTable?.leftStages, [], "temporary tables that are left")
     }
 
     private static func testMakesTextOfStoredDates() throws {

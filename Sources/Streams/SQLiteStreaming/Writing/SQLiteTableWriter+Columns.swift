@@ -59,6 +59,8 @@ extension SQLiteTableWriter {
         var stagedColumnCount = 0
         /// The number of rows before the first one that has members.
         var emptyRowCount = 0
+        /// Temporary tables that a statement in use keeps from being deleted. They have no rows.
+        var leftStages: [String] = []
     }
 
     // MARK: Columns
@@ -203,22 +205,36 @@ extension SQLiteTableWriter {
                 try target.connection.execute(
                     """
                     CREATE TABLE \(name) (\(declarations.joined(separator: ", ")));
-                    INSERT INTO \(name) SELECT \(cells) FROM \(target.qualifiedName); DROP TABLE \(target.qualifiedName)
+                    INSERT INTO \(name) SELECT \(cells) FROM \(target.qualifiedName)
                     """)
             }
         } catch {
             // The temporary table is not the user's.
             throw fail(error.replacingSQL(by: nil))
         }
-        newTable?.stagedColumnCount = 0
+        dropStage()
         failure = StreamError(.misuse, "the table is complete")
+    }
+
+    /// Deletes the temporary tables. While a statement of the connection is in use, SQLite deletes no table, but its rows.
+    private mutating func dropStage() {
+        let (stage, connection) = (target.qualifiedName, target.connection)
+        let stages = (newTable?.leftStages ?? []) + [stage]
+        let left = stages.filter { (try? connection.execute("DROP TABLE IF EXISTS \($0)")) == nil }
+        newTable?.stagedColumnCount = 0
+        newTable?.leftStages = left
+        guard left.last == stage else { return }
+        try? connection.execute("DELETE FROM \(stage)")
+        target = InsertTarget(temporary: SQLiteName.random("stream_stage_"), connection)
     }
 
     /// Discards the staged rows and all columns.
     mutating func discardNewTable() {
+        guard newTable != nil else { return }
+        dropStage()
         guard let table = newTable else { return }
-        try? target.connection.execute("DROP TABLE IF EXISTS \(target.qualifiedName)")
-        newTable = NewTable(name: table.name, isOfFields: table.isOfFields)
+        newTable = NewTable(
+            name: table.name, isOfFields: table.isOfFields, leftStages: table.leftStages)
         (columns, keys, isSeen, seenCount) = ([], KeySet(), [], 0)
         buffer = RowBuffer(columnCount: 0, dateFormat: buffer.dateFormat, byteLimit: buffer.byteLimit)
     }

@@ -43,7 +43,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         var kinds: ColumnKinds = []
     }
 
-    let target: InsertTarget
+    /// The table that the rows are inserted into.
+    var target: InsertTarget
     var table: String { target.name }
     var columns: [Column]
     var keys: KeySet
@@ -123,8 +124,9 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     deinit {
         // Incomplete arrays are undone, even if a sender stopped with an error that this sink doesn't know about.
         arrays.undo()
-        if let newTable, newTable.stagedColumnCount > 0 {
-            try? target.connection.execute("DROP TABLE IF EXISTS \(target.qualifiedName)")
+        if let newTable {
+            let stages = newTable.leftStages + (newTable.stagedColumnCount > 0 ? [target.qualifiedName] : [])
+            for stage in stages { try? target.connection.execute("DROP TABLE IF EXISTS \(stage)") }
         }
     }
 

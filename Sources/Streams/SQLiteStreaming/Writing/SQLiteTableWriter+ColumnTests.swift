@@ -18,6 +18,7 @@ extension NewColumnsTests: SelfTesting {
             "testRefusesRepeatedKeysAndOtherTypes": testRefusesRepeatedKeysAndOtherTypes,
             "testWorksBesideOpenStatements": testWorksBesideOpenStatements,
             "testMakesTextOfStoredDates": testMakesTextOfStoredDates,
+            "testCountsTheRowsOfTheTable": testCountsTheRowsOfTheTable,
         ]
     }
 
@@ -209,6 +210,22 @@ extension NewColumnsTests: SelfTesting {
         ] {
             expectEqual(try written(script, .asNeededForFields, options), expected, script)
         }
+    }
+
+    private static func testCountsTheRowsOfTheTable() throws {
+        let connection = try SQLiteConnection.inMemory()
+        var writer = try SQLiteTableWriter(connection, table: "t", columns: .asNeeded)
+        try EventScript.send("[ { } { } { key \"a\" integer 1 } { } ]", to: &writer)
+        expectEqual(writer.report.rowCount, 4, "staged rows")
+        writer.rollBack()
+        expectEqual(writer.report.rowCount, 0, "rows that were discarded")
+        try EventScript.send("[ { key \"a\" integer 1 } ]", to: &writer)
+        try writer.finish()
+        writer.rollBack()
+        expectEqual(writer.report.rowCount, 1, "rows of the table")
+        try EventScript.send("[ { key \"a\" integer 1 } ]", to: &writer)
+        expectThrows(StreamError.self, "a table that exists") { try writer.finish() }
+        expectEqual(writer.report.changedRowCount, 1, "rows after the error")
     }
 
     private static func testRefusesRepeatedKeysAndOtherTypes() throws {

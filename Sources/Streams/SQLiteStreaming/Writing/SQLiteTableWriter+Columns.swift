@@ -59,6 +59,8 @@ extension SQLiteTableWriter {
         var stagedColumnCount = 0
         /// The number of rows before the first one that has members.
         var emptyRowCount = 0
+        /// The report of the tables that are complete.
+        var completeReport = InsertResult()
         /// Temporary tables that a statement in use keeps from being deleted. They have no rows.
         var leftStages: [String] = []
     }
@@ -131,6 +133,7 @@ extension SQLiteTableWriter {
                 for _ in 0..<table.emptyRowCount {
                     try target.connection.run("INSERT INTO \(target.qualifiedName) DEFAULT VALUES")
                 }
+                countRows(table.emptyRowCount, changed: table.emptyRowCount)
             } else {
                 for name in names[table.stagedColumnCount...] {
                     try target.connection.execute("ALTER TABLE \(target.qualifiedName) ADD COLUMN \(name)")
@@ -213,6 +216,7 @@ extension SQLiteTableWriter {
             throw fail(error.replacingSQL(by: nil))
         }
         dropStage()
+        newTable?.completeReport = report
         failure = StreamError(.misuse, "the table is complete")
     }
 
@@ -234,7 +238,9 @@ extension SQLiteTableWriter {
         dropStage()
         guard let table = newTable else { return }
         newTable = NewTable(
-            name: table.name, isOfFields: table.isOfFields, leftStages: table.leftStages)
+            name: table.name, isOfFields: table.isOfFields, completeReport: table.completeReport,
+            leftStages: table.leftStages)
+        report = table.completeReport
         (columns, keys, isSeen, seenCount) = ([], KeySet(), [], 0)
         buffer = RowBuffer(columnCount: 0, dateFormat: buffer.dateFormat, byteLimit: buffer.byteLimit)
     }

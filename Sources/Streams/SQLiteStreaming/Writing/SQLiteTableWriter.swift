@@ -76,7 +76,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     private var rootIndex = 0
     var failure: StreamError?
     /// The numbers of received and changed rows, excluding those that were undone, and the insertion path.
-    public private(set) var report: InsertResult = InsertResult()
+    public internal(set) var report: InsertResult = InsertResult()
     /// The report before the outermost open array, which is undone as a whole.
     private var reportBefore = InsertResult()
     /// The values that are read back, row by row.
@@ -361,7 +361,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         countRows(count, changed: inserter.changedRowCount - changedRowCount)
     }
 
-    private mutating func countRows(_ count: Int, changed: Int) {
+    mutating func countRows(_ count: Int, changed: Int) {
         report.rowCount += count
         report.changedRowCount += changed
     }

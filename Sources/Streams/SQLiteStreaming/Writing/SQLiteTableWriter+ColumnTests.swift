@@ -19,6 +19,7 @@ extension NewColumnsTests: SelfTesting {
             "testWorksBesideOpenStatements": testWorksBesideOpenStatements,
             "testMakesTextOfStoredDates": testMakesTextOfStoredDates,
             "testCountsTheRowsOfTheTable": testCountsTheRowsOfTheTable,
+            "testMakesTextOfManyColumnsInOnePass": testMakesTextOfManyColumnsInOnePass,
         ]
     }
 
@@ -209,6 +210,32 @@ extension NewColumnsTests: SelfTesting {
             ("[ { key \"a\" date 1.0 } { key \"a\" string \"x\" } ]", "a:TEXT | '978307201.0', 'x'"),
         ] {
             expectEqual(try written(script, .asNeededForFields, options), expected, script)
+        }
+    }
+
+    private static func testMakesTextOfManyColumnsInOnePass() throws {
+        let kinds = [("integer 7", "'7'"), ("real 1.5", "'1.5'"), ("true", "'true'")]
+        func row(_ value: (Int) -> String) -> String {
+            "{ " + (0..<9).map { "key \"k\($0)\" \(value($0)) " }.joined() + "}"
+        }
+        let script = "[ \(row { kinds[$0 % 3].0 }) { } \(row { _ in "string \"x\"" }) \(row { kinds[$0 % 3].0 }) ]"
+        let types = (0..<9).map { "k\($0):TEXT" }.joined(separator: " ")
+        func cells(_ value: (Int) -> String) -> String { (0..<9).map(value).joined(separator: " ") }
+        let numbers = cells { kinds[$0 % 3].1 }
+        let expected = "\(types) | \(numbers), \(cells { _ in "NULL" }), \(cells { _ in "'x'" }), \(numbers)"
+        for limit in [5, 32_766] {
+            let connection = try SQLiteConnection.inMemory()
+            var writer = try SQLiteTableWriter(connection, table: "t", columns: .asNeededForFields)
+            try EventScript.send(script, to: &writer)
+            connection.setLimit(.parameterCount, to: limit)
+            try writer.finish()
+            connection.setLimit(.parameterCount, to: 32_766)
+            let made = try connection.columns(ofTable: "t")
+            let quoted = made.map { "quote(\($0.name))" }.joined(separator: " || ' ' || ")
+            let rows = try connection.value("SELECT group_concat(\(quoted), ', ') FROM t")?.text ?? ""
+            expectEqual(
+                made.map { "\($0.name):\($0.declaredType)" }.joined(separator: " ") + " | " + rows, expected,
+                "at most \(limit) parameters")
         }
     }
 

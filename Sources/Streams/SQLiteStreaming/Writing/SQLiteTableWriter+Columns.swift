@@ -158,34 +158,51 @@ extension SQLiteTableWriter {
             if kinds != columns[column].kinds { columns[column].kinds = kinds }
             return false
         }
-        try makeText(of: column)
+        makeText(of: column)
         guard let text = unsafe message.fieldText else { return false }
         try text.withUTF8Span { (text) throws(StreamError) in try buffer.writeString(text) }
         column = -1
         return true
     }
 
-    /// Makes the column one of text, and text of the numbers and Booleans that are staged.
-    private mutating func makeText(of index: Int) throws(StreamError) {
+    /// Makes the column one of text. ``createTable()`` makes text of the numbers and Booleans of earlier rows.
+    private mutating func makeText(of index: Int) {
         let kinds = columns[index].kinds
         columns[index].kinds = .text
-        guard let newTable, index < newTable.stagedColumnCount, !kinds.isEmpty, kinds != .text else { return }
-        try stageCompleteRows()
-        do throws(SQLiteError) {
-            let (name, stage) = ("c\(index)", target.qualifiedName)
+        if !kinds.isEmpty, kinds != .text { columns[index].formerKinds = kinds }
+    }
+
+    /// Makes text of the staged numbers and Booleans in columns that became columns of text after them.
+    ///
+    /// - Complexity: O(*n*) in the values of all rows.
+    private func makeTexts() throws(SQLiteError) {
+        let changed = columns.indices.filter { !columns[$0].formerKinds.isEmpty }
+        let stage = target.qualifiedName
+        // One parameter of the statement is the number of the row.
+        let partCount = max(1, target.connection.limit(.parameterCount) - 1)
+        for start in stride(from: 0, to: changed.count, by: partCount) {
+            let part = changed[start..<min(start + partCount, changed.count)]
             let select = try target.connection.prepare(
-                "SELECT rowid, \(name) FROM \(stage) WHERE typeof(\(name)) IN ('integer', 'real')")
-            let update = try target.connection.prepare("UPDATE \(stage) SET \(name) = ? WHERE rowid = ?")
+                "SELECT rowid, \(part.map { "c\($0)" }.joined(separator: ", ")) FROM \(stage)")
+            let update = try target.connection.prepare(
+                "UPDATE \(stage) SET \(part.map { "c\($0) = ?" }.joined(separator: ", ")) WHERE rowid = ?")
             while try select.step() {
-                let value = try select.value(at: 1)
-                let text: String? =
-                    if let integer = value.integer { kinds == .bool ? "\(integer != 0)" : "\(integer)" } else {
-                        value.real?.description
-                    }
-                try update.run([text, select.integer(at: 0)])
+                var values: [(any SQLiteBindable)?] = []
+                var isChanged = false
+                for (position, index) in part.enumerated() {
+                    let value = try select.value(at: position + 1)
+                    let text: String? =
+                        switch value {
+                        case .integer(let integer) where columns[index].formerKinds == .bool: "\(integer != 0)"
+                        case .integer(let integer): "\(integer)"
+                        case .real(let real): real.description
+                        default: nil
+                        }
+                    if text != nil { isChanged = true }
+                    values.append(text ?? value)
+                }
+                if isChanged { try update.run(SQLiteParameters(values + [select.integer(at: 0)])) }
             }
-        } catch {
-            throw fail(error)
         }
     }
 
@@ -204,6 +221,7 @@ extension SQLiteTableWriter {
         let name = "main.\(SQLiteName.inQuotes(table.name))"
         let cells = columns.indices.map { "c\($0)" }.joined(separator: ", ")
         do throws(SQLiteError) {
+            try makeTexts()
             try target.connection.atomically { () throws(SQLiteError) in
                 try target.connection.execute(
                     """

@@ -41,6 +41,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         let declaredType: String
         /// The kinds of the values, of a table that is created when all rows have come.
         var kinds: ColumnKinds = []
+        /// The kinds of the values that are stored as numbers, although the column became one of text after them.
+        var formerKinds: ColumnKinds = []
     }
 
     /// The table that the rows are inserted into.

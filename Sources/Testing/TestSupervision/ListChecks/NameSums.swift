@@ -44,10 +44,17 @@ enum NameSums {
             let nameThemselves = bytes.withUnsafeBytes { bytes in
                 ByteSearch.ends(of: "\"test", in: bytes).allSatisfy { nameIsRepeated(in: bytes, from: $0) }
             }
-            guard functions == entries, nameThemselves else { return nil }
-            declared &+= functions
+            let (lists, conformances) = bytes.withUnsafeBytes {
+                (
+                    ByteSearch.ends(of: "testSelectors:", in: $0).count,
+                    ByteSearch.ends(of: "SelfTesting", in: $0).count
+                        + ByteSearch.ends(of: "FixtureTesting", in: $0).count
+                )
+            }
+            // A list that several types inherit would hide the loss of another.
+            guard functions == entries, nameThemselves, lists == conformances else { return nil }
+            declared &+= functions &+ UInt64(lists) &* unitListWeight
             bytes.withUnsafeBytes {
-                declared &+= UInt64(ByteSearch.ends(of: "testSelectors:", in: $0).count) &* unitListWeight
                 declared &+= UInt64(ByteSearch.ends(of: "testSelectorsByType:", in: $0).count) &* otherListsWeight
             }
         }
@@ -109,7 +116,8 @@ extension NameSums: SelfTesting {
     }
 
     private static func testDetectsUnplannedLists() throws {
-        let list = "static var testSelectors: TestSelectors { ["
+        let inherited = "static var testSelectors: TestSelectors { ["
+        let list = "extension S: SelfTesting { \(inherited)"
         let bothTests = [("S", "testA", "unit"), ("S", "testB", "unit")]
         func twoTests(_ second: String) -> String {
             "\(list)\n\"testA\": testA,\n\"testB\": \(second),\n] }\nfunc testA() {}\nfunc testB() {}"
@@ -119,6 +127,10 @@ extension NameSums: SelfTesting {
             ("\(list)\"testA\": testA] }; func testA() {}", [], false),
             ("\(list)\"testA\": testA] }; func testA() {}\n\(list)helper", [("S", "testA", "unit")], false),
             ("\(list)\"a\": { f() }]", [("T", "b", "unit")], false),
+            (
+                "\(list)\"testA\": testA] }; func testA() {}\n\(inherited)\"testA\": testA] }; func testA() {}",
+                [("S", "testA", "unit"), ("T", "testA", "unit")], false
+            ),
             (twoTests("testB"), bothTests, true), (twoTests("fixture { try $0.testB() }"), bothTests, true),
             (twoTests("testA"), bothTests, false), (twoTests("{ f() }"), bothTests, false),
             (twoTests("testB2"), bothTests, false), (twoTests("atestB"), bothTests, false),

@@ -23,7 +23,8 @@ extension TestloggerTests.ExamplesTests {
         /// - Returns: the folder of the package.
         private static func build(_ name: String, options: [String] = []) throws -> URL {
             let folder = Fixtures.checkout.appending(path: "Examples/\(name)")
-            let words = ["build", "--disable-index-store", "--scratch-path", products.path] + options
+            // The list of XCTest's tests comes from the index, and modules are shared only if all packages write one.
+            let words = ["build", "--scratch-path", products.path] + options
             let build = try RunningPrograms.swift(words, in: folder)
             try #require(build.status == 0, "\(build)")
             return folder

@@ -242,7 +242,15 @@ extension SQLiteTableWriter {
     private mutating func dropStage() {
         let (stage, connection) = (target.qualifiedName, target.connection)
         let stages = (newTable?.leftStages ?? []) + [stage]
-        let left = stages.filter { (try? connection.execute("DROP TABLE IF EXISTS \($0)")) == nil }
+        var left: [String] = []
+        // `try?` leaks the error here in optimized code of Swift 6.3.
+        for stage in stages {
+            do throws(SQLiteError) {
+                try connection.execute("DROP TABLE IF EXISTS \(stage)")
+            } catch {
+                left.append(stage)
+            }
+        }
         newTable?.stagedColumnCount = 0
         newTable?.leftStages = left
         guard left.last == stage else { return }

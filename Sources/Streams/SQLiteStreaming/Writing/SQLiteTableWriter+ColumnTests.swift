@@ -200,7 +200,7 @@ extension NewColumnsTests: SelfTesting {
         try EventScript.send("[ { key \"b\" integer 2 } ]", to: &writer)
         try writer.finish()
         expectEqual(try connection.value("SELECT group_concat(b) FROM t"), "2", "rows of the new stream")
-        expectEqual(writer.newTable?.leftStages, [], "temporary tables that are left")
+        expectEqual(writer.leftStages, [], "temporary tables that are left")
     }
 
     private static func testMakesTextOfStoredDates() throws {

@@ -61,8 +61,6 @@ extension SQLiteTableWriter {
         var emptyRowCount = 0
         /// The report of the tables that are complete.
         var completeReport = InsertResult()
-        /// Temporary tables that a statement in use keeps from being deleted. They have no rows.
-        var leftStages: [String] = []
     }
 
     // MARK: Columns
@@ -241,9 +239,8 @@ extension SQLiteTableWriter {
     /// Deletes the temporary tables. While a statement of the connection is in use, SQLite deletes no table, but its rows.
     private mutating func dropStage() {
         let (stage, connection) = (target.qualifiedName, target.connection)
-        let stages = (newTable?.leftStages ?? []) + [stage]
+        let stages = leftStages + [stage]
         var left: [String] = []
-        // `try?` leaks the error here in optimized code of Swift 6.3.
         for stage in stages {
             do throws(SQLiteError) {
                 try connection.execute("DROP TABLE IF EXISTS \(stage)")
@@ -252,7 +249,7 @@ extension SQLiteTableWriter {
             }
         }
         newTable?.stagedColumnCount = 0
-        newTable?.leftStages = left
+        leftStages = left
         guard left.last == stage else { return }
         try? connection.execute("DELETE FROM \(stage)")
         target = InsertTarget(temporary: SQLiteName.random("stream_stage_"), connection)
@@ -264,8 +261,7 @@ extension SQLiteTableWriter {
         dropStage()
         guard let table = newTable else { return }
         newTable = NewTable(
-            name: table.name, isOfFields: table.isOfFields, completeReport: table.completeReport,
-            leftStages: table.leftStages)
+            name: table.name, isOfFields: table.isOfFields, completeReport: table.completeReport)
         report = table.completeReport
         (columns, keys, isSeen, seenCount) = ([], KeySet(), [], 0)
         buffer = RowBuffer(columnCount: 0, dateFormat: buffer.dateFormat, byteLimit: buffer.byteLimit)

@@ -61,6 +61,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     /// The table that is created when all rows have come; nil for one that exists.
     var newTable: NewTable?
+    /// Temporary tables that a statement in use keeps from being deleted. They have no rows.
+    var leftStages: [String] = []
 
     /// The open arrays, with their transactions.
     var arrays: ArrayTransactions
@@ -127,7 +129,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         // Incomplete arrays are undone, even if a sender stopped with an error that this sink doesn't know about.
         arrays.undo()
         if let newTable {
-            let stages = newTable.leftStages + (newTable.stagedColumnCount > 0 ? [target.qualifiedName] : [])
+            let stages = leftStages + (newTable.stagedColumnCount > 0 ? [target.qualifiedName] : [])
             for stage in stages { try? target.connection.execute("DROP TABLE IF EXISTS \(stage)") }
         }
     }

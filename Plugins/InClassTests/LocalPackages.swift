@@ -78,16 +78,16 @@ extension LocalPackages {
     func adviceToMovePlugin(from target: any Target) -> String {
         let plugin = #"plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]"#
         return place(of: target)
-            + "error: '\(target.name)' lists tests, which the plugin InClassTests can't run on the "
-            + "target that it is on; add an empty Sources/Tested/Tested.swift and "
+            + "error: '\(target.name)' lists tests, which the plugin InClassTests can't run for a "
+            + "target that uses the plugin itself; add an empty Sources/Tested/Tested.swift and "
             + ".target(name: \"Tested\", dependencies: [\"\(target.name)\"], \(plugin))"
     }
 
     /// Returns the warning for tests of a macro, which is built as a program that the compiler runs.
     func adviceToMoveTests(from macro: any Target) -> String {
         place(of: macro)
-            + "warning: the macro '\(macro.name)' lists tests, which no build runs; move the code that they "
-            + "test to a library target that '\(macro.name)' depends on, and make it a dependency of the target with the "
+            + "warning: the macro '\(macro.name)' lists tests, but no build runs the tests of macros; move the tested "
+            + "code to a library target that '\(macro.name)' depends on, and make it a dependency of the target with the "
             + "plugin InClassTests"
     }
 

@@ -202,7 +202,7 @@ struct TestedModule {
         case let binary as BinaryArtifactTarget:
             let libraries = binary.librariesForThisMachine
             add("linker", libraries?.map(\.path) ?? [])
-            let message = "it depends on the binary target '\(part.name)', which cannot be linked here"
+            let message = "it depends on the binary target '\(part.name)', which can't be linked on this machine"
             add("unsupported", [libraries == nil ? message : nil])
         default: break
         }

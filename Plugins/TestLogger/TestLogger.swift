@@ -37,7 +37,7 @@ struct TestLogger: CommandPlugin {
             let result = try packageManager.build(.target(module.target.name), parameters: parameters)
             guard result.succeeded else {
                 print(result.logText, terminator: "")
-                throw Failure(description: "module '\(module.target.moduleName)' does not build")
+                throw Failure(description: "module '\(module.target.moduleName)' doesn't build")
             }
             try module.writeDescription()
         }
@@ -48,7 +48,7 @@ struct TestLogger: CommandPlugin {
             let program = tool.path.hasPrefix(folder) ? String(tool.path.dropFirst(folder.count)) : tool.path
             let words = ([program] + options).map(PluginSystem.quoted)
             let command = (words + modules.map(\.target.moduleName)).joined(separator: " ")
-            throw Failure(description: "'swift package' can not do '\(option)'; this can: \(command)")
+            throw Failure(description: "'\(option)' doesn't work with 'swift package'; run: \(command)")
         }
         try run(tool, options + modules.map(\.descriptionURL.path))
     }

@@ -25,8 +25,11 @@ package struct TestIssue: Equatable, Sendable {
     package var line: Int
     /// The column in UTF-8 bytes, from 1, or 0 if only the test is known.
     package var column: Int
+    /// The actual value of a comparison.
     package var got: String
+    /// The expected value of a comparison.
     package var expected: String
+    /// The subject of a comparison, or the description of any other issue.
     package var message: String
     /// Details that do not fit on the first line.
     package var notes: [String]
@@ -57,7 +60,7 @@ package struct TestIssue: Equatable, Sendable {
     }
 
     package init(
-        kind: Kind, path: String = "", line: Int = 0, column: Int = 0, got: String, expected: String,
+        kind: Kind, path: String = "", line: Int = 0, column: Int = 0, got: String = "", expected: String = "",
         message: String = "", notes: [String] = [], knownReason: String? = nil, texts: ComparedTexts? = nil
     ) {
         self.kind = kind
@@ -80,6 +83,7 @@ package struct TestIssue: Equatable, Sendable {
         path.isEmpty || line < 1 ? nil : SourcePlace(path: path, line: line, column: max(column, 1))
     }
 
-    /// A Boolean value that indicates whether the issue contains no values: `fail` has only a message.
-    package var isPlain: Bool { kind == .expectation && got.isEmpty && expected.isEmpty }
+    /// A Boolean value that indicates whether the issue compares values. The message of any other issue is its whole
+    /// description, as for `fail`.
+    package var isComparison: Bool { !got.isEmpty || !expected.isEmpty }
 }

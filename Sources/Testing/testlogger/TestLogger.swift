@@ -65,10 +65,10 @@ struct TestLogger {
         WaitingParent.fork { signal, name in
             var command = TestLogger(options)
             let root = command.root(of: (try? command.findModules()) ?? [])
-            let reason = signal == SIGKILL ? ", by a test or by the system for lack of memory" : ""
+            let reason = signal == SIGKILL ? " from a test, or from the system because it was out of memory" : ""
             print(
                 "\(root)/Package.swift:1:1: error: testlogger was ended by signal \(signal) (\(name))\(reason); "
-                    + "not all tests have run")
+                    + "not all tests ran")
             return ExitStatus.notRun.rawValue
         }
     }
@@ -89,7 +89,7 @@ struct TestLogger {
 
     // SPEC: Basics/Sandbox.swift and Commands/PackageCommands/PluginCommand.swift of swift-package-manager.
     private static let sandboxNote =
-        "SwiftPM lets a plugin write only when it is told to: swift package --allow-writing-to-package-directory "
+        "SwiftPM lets plugins write only with permission: swift package --allow-writing-to-package-directory "
         + "testlogger …, or --allow-writing-to-directory PATH for other folders"
 
     /// Replaces the text of the last line of a terminal.
@@ -130,7 +130,7 @@ struct TestLogger {
         if options.isMutating { return Mutating(options, runOptions).run(modules) }
         guard options.isWatching else { return runOnce(modules, runOptions) }
         guard modules.allSatisfy({ !$0.target.isEmpty }) else {
-            Self.complain("only modules that 'swift build' has built here can be watched")
+            Self.complain("'--watch' needs modules built here by 'swift build'")
             return .usage
         }
         var status = ExitStatus.passed
@@ -165,7 +165,7 @@ struct TestLogger {
             let unaccepted = runner.unaccepted
             if runner.tally.notRun > 0 || Interruption.reason != nil {
                 // The other tests may expect other values.
-                print("nothing is accepted, since not all tests have run to their ends")
+                print("nothing was accepted, because not all tests finished")
             } else if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
                 return .notRun
             }
@@ -250,8 +250,8 @@ struct TestLogger {
         if !gone.isEmpty {
             let rest = gone.count > 10 ? " and \(gone.count - 10) more" : ""
             Self.complain(
-                "what failed in the last run is not there any more: \(gone.prefix(10).joined(separator: ", "))\(rest); "
-                    + "a run of all tests forgets it")
+                "tests that failed in the last run no longer exist: \(gone.prefix(10).joined(separator: ", "))\(rest); "
+                    + "a run of all tests forgets them")
         }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
         // A shard, or the selection of failed tests, may be empty.

@@ -184,7 +184,7 @@ public func expectGreaterThanOrEqual<Value: Comparable>(
 public func fail(
     _ message: @autoclosure () -> String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
-    recordIssue(got: "", expected: "", message, file, line, column)
+    Recorder.record(RecordedIssue(place: CallPlace(file, line, column), message: message()))
 }
 
 // MARK: - In-class tests

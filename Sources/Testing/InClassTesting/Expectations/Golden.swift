@@ -76,28 +76,29 @@ struct GoldenPlaces {
 
     /// Records an issue unless a text is equal to the contents of the named file.
     func compare(_ got: String, _ name: String, at place: CallPlace) {
-        func record(_ found: String, _ notes: [String] = [], _ texts: ComparedTexts? = nil) {
+        func record(_ problem: String, _ notes: [String] = [], _ texts: ComparedTexts? = nil) {
             Recorder.record(
-                RecordedIssue(place: place, got: found, expected: "golden \(quoted(name))", notes: notes, texts: texts))
+                RecordedIssue(
+                    place: place, message: "golden file \(quoted(name)) \(problem)", notes: notes, texts: texts))
         }
-        guard Self.isInside(name) else { return record("a name that is not of a file within a folder of resources") }
+        guard Self.isInside(name) else { return record("isn't the name of a file in a folder of resources") }
         guard let path = path(of: name, usedIn: place.path) else {
-            if !areKnown { return record("nothing that says where the module's resources are") }
+            if !areKnown { return record("can't be found: the folder of the module's resources is unknown") }
             let hint =
-                "write 'resources: [.copy(\"Goldens\")]' at the target in Package.swift, make that folder among its "
+                "add 'resources: [.copy(\"Goldens\")]' to the target in Package.swift, create that folder among its "
             return record(
-                "a target without a folder of resources for it", ["\(hint)sources, and say \"Goldens/\(name)\" here"])
+                "needs a folder of resources", ["\(hint)sources, and write \"Goldens/\(name)\" here"])
         }
         guard let bytes = contents(path) else {
-            if access(path, F_OK) == 0 { return record("something that cannot be read as a file") }
+            if access(path, F_OK) == 0 { return record("can't be read") }
             let texts = ComparedTexts(golden: path, got: got, expected: "")
-            return record("no such file", [texts == nil ? Self.tooLong : "testlogger --accept records it"], texts)
+            return record("doesn't exist", [texts == nil ? Self.tooLong : "testlogger --accept records it"], texts)
         }
         let expected = String(decoding: bytes, as: UTF8.self)
         if let offset = Self.firstDifference(expected, bytes) {
             let line = bytes[..<offset].count { $0 == 0x0A } + 1
             return record(
-                "bytes in line \(line) that are no UTF-8", ["without the file, testlogger --accept records it"])
+                "isn't UTF-8 in line \(line)", ["delete the file, and testlogger --accept records it"])
         }
         if Self.firstDifference(got, bytes) == nil {
             if notesWhatIsMet { Recorder.noteMet(path) }
@@ -281,22 +282,21 @@ extension GoldenPlaces: SelfTesting {
         try requireEqual(write(descriptor, [0x61, 0x0A, 0x62, 0xE2, 0x82, 0x0A] as [UInt8], 6), 6)
         close(descriptor)
         let places = GoldenPlaces(folders: [root])
-        let outside = "a name that is not of a file within a folder of resources"
+        let outside = "isn't the name of a file in a folder of resources"
         let rows = [
             ("../a.txt", outside), ("/a.txt", outside), ("", outside), ("inner/../a.txt", outside),
             ("./a.txt", outside), ("inner/", outside), ("a.txt\u{0}b", outside),
-            ("inner", "something that cannot be read as a file"), ("none.txt", "no such file"),
-            ("broken.txt", "bytes in line 2 that are no UTF-8"),
+            ("inner", "can't be read"), ("none.txt", "doesn't exist"),
+            ("broken.txt", "isn't UTF-8 in line 2"),
         ]
-        for (name, got) in rows {
+        for (name, problem) in rows {
             let issues = places.issues("x", name)
-            expectEqual(issues.map(\.got), [got], quoted(name))
-            expectEqual(issues.map(\.expected), ["golden \(quoted(name))"])
+            expectEqual(issues.map(\.message), ["golden file \(quoted(name)) \(problem)"])
             expectEqual(issues.compactMap(\.texts).map(\.golden), name == "none.txt" ? ["\(root)/none.txt"] : [])
         }
-        expectEqual(GoldenPlaces().issues("x", "a").map(\.got), ["a target without a folder of resources for it"])
-        let nothing = "nothing that says where the module's resources are"
-        expectEqual(GoldenPlaces(areKnown: false).issues("x", "a").map(\.got), [nothing])
+        expectEqual(GoldenPlaces().issues("x", "a").map(\.message), [#"golden file "a" needs a folder of resources"#])
+        let unknown = #"golden file "a" can't be found: the folder of the module's resources is unknown"#
+        expectEqual(GoldenPlaces(areKnown: false).issues("x", "a").map(\.message), [unknown])
     }
 
     private static func testKeepsCompleteTextsUpToALimit() throws {

@@ -41,13 +41,12 @@ private func recordKnownError(_ error: any Error, _ file: StaticString, _ line: 
     if error is RequirementNotMet { return }
     Recorder.record(
         RecordedIssue(
-            kind: .thrownError, place: CallPlace(file, line, column), got: "error \(errorText(error))",
-            expected: "no error"))
+            kind: .thrownError, place: CallPlace(file, line, column), message: "threw \(errorText(error))"))
 }
 
 private func close(_ scope: Recorder.Scope, _ reason: String, _ file: StaticString, _ line: UInt, _ column: UInt) {
     if Recorder.close(scope) { return }
-    recordIssue(got: "no issue", expected: "known issue \(quoted(reason))", { "" }, file, line, column)
+    fail("known issue \(quoted(reason)) did not occur", file: file, line: line, column: column)
 }
 
 // MARK: - In-class tests
@@ -57,7 +56,7 @@ enum KnownIssueTests: SelfTesting {
     static var testSelectors: TestSelectors {
         .each("testMarksIssuesAsKnown", rows, named: \.name) { row in
             let issues = Recorder.issues(of: row.body)
-            expectEqual(issues.map { "\($0.kind) \($0.expected) \($0.knownReason ?? "-")" }, row.issues)
+            expectEqual(issues.map { "\($0.kind) \($0.text) \($0.knownReason ?? "-")" }, row.issues)
         }
     }
 
@@ -68,18 +67,18 @@ enum KnownIssueTests: SelfTesting {
         throw Other()
     }
 
-    /// Code that records issues, with the kind, the expected value and the known reason of each issue.
+    /// Code that records issues, with the kind, the text and the known reason of each issue.
     private static var rows: [(name: String, body: () -> Void, issues: [String])] {
         [
             (
                 "are no failures", { withKnownIssue("tracked") { try failTwice() } },
-                ["expectation 2 tracked", "thrownError no error tracked"]
+                ["expectation got 1 instead of expected 2 tracked", "thrownError threw Other() tracked"]
             ),
-            ("must happen", { withKnownIssue("tracked") {} }, ["expectation known issue \"tracked\" -"]),
+            ("must happen", { withKnownIssue("tracked") {} }, ["expectation known issue \"tracked\" did not occur -"]),
             (
                 // The issue of the inner call doesn't count for the outer call.
                 "must each happen", { withKnownIssue("outer") { withKnownIssue("inner") { fail("why") } } },
-                ["expectation  inner", "expectation known issue \"outer\" -"]
+                ["expectation why inner", "expectation known issue \"outer\" did not occur -"]
             ),
         ]
     }

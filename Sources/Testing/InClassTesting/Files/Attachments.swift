@@ -24,7 +24,7 @@ public func attach(
     column: UInt = #column
 ) {
     do { try TestDirectory.attach(Array(bytes), named: name) } catch {
-        recordIssue(got: error.description, expected: "attachment", { quoted(name) }, file, line, column)
+        fail("can't attach \(quoted(name)): \(error.description)", file: file, line: line, column: column)
     }
 }
 
@@ -34,7 +34,7 @@ extension TestDirectory {
             || name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 < 0x20 || $0 == 0x7F })
             || name.contains("]]")
         {
-            throw MissingError(description: "a name that is no file name")
+            throw MissingError(description: "the name isn't a file name")
         }
         let folder = try path()
         let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
@@ -64,8 +64,10 @@ extension TestDirectory {
 enum AttachmentTests: SelfTesting {
     static var testSelectors: TestSelectors {
         ["testWritesFilesWithUniqueNames": testWritesFilesWithUniqueNames]
-            + .each("testRejectsInvalidNames", refused) { name, got in
-                expectEqual(Recorder.issues { attach("", named: name) }.map(\.got), [got])
+            + .each("testRejectsInvalidNames", refused) { name, reason in
+                expectEqual(
+                    Recorder.issues { attach("", named: name) }.map(\.message),
+                    ["can't attach \(quoted(name)): \(reason)"])
             }
     }
 
@@ -85,7 +87,7 @@ enum AttachmentTests: SelfTesting {
     }
 
     private static let refused =
-        ["", ".", "..", "a/b", "a\0b"].map { ($0, "a name that is no file name") }
+        ["", ".", "..", "a/b", "a\0b"].map { ($0, "the name isn't a file name") }
         + [(String(repeating: "x", count: 300), "File name too long")]
 }
 #endif

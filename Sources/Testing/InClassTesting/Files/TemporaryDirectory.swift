@@ -17,7 +17,7 @@ public func temporaryDirectory(file: StaticString = #filePath, line: UInt = #lin
     -> String
 {
     do { return try TestDirectory.path() } catch {
-        recordIssue(got: error.description, expected: "temporary directory", { "" }, file, line, column)
+        fail("no temporary directory: \(error.description)", file: file, line: line, column: column)
         throw RequirementNotMet()
     }
 }
@@ -83,7 +83,7 @@ enum TestDirectory {
         // In a folder that is writable for all users, another user may own this name already.
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid() else {
-            throw MissingError(description: "no directory \(path): \(reason)")
+            throw MissingError(description: "can't create \(path): \(reason)")
         }
         return path
     }
@@ -94,7 +94,7 @@ enum TestDirectory {
         var path = base
         while mkdir(path, 0o700) != 0 {
             guard errno == EEXIST else {
-                throw MissingError(description: "no directory \(path): \(String(cString: strerror(errno)))")
+                throw MissingError(description: "can't create \(path): \(String(cString: strerror(errno)))")
             }
             // An earlier attempt, or a test with the same name in another list, has used this name.
             path = "\(base)-\(nextNumber(of: base))"
@@ -216,7 +216,7 @@ extension TestDirectory: SelfTesting {
 
     private static func testReportsWhyItCannotBeMade() throws {
         let error = expectThrows(MissingError.self) { _ = try make(named: "a", in: "/nowhere") }
-        expectEqual(error?.description, "no directory /nowhere/a: No such file or directory")
+        expectEqual(error?.description, "can't create /nowhere/a: No such file or directory")
     }
 }
 #endif

@@ -85,7 +85,7 @@ extension FixtureTesting where Self: ~Copyable {
             if let type = end?() {
                 Recorder.record(
                     RecordedIssue(
-                        place: .test, got: "a \(type) that something still holds", expected: "its end with tearDown()"))
+                        place: .test, message: "instance of \(type) leaked: still referenced after tearDown()"))
             }
             if let thrown { throw thrown }
         }
@@ -208,9 +208,9 @@ extension FixtureTests: FixtureTesting {
     /// The function that throws, the functions that run, and the issues they record.
     private static let troubles: [(place: String, calls: [String], issues: [String])] = [
         ("nowhere", all, []), ("test", all, []),
-        ("setUp", ["testFixture", "setUp", "tearDown"], ["error Trouble() from setUp()"]),
-        ("testFixture", ["testFixture"], ["error Trouble() from testFixture()"]),
-        ("tearDown", all, ["error Trouble() from tearDown()"]),
+        ("setUp", ["testFixture", "setUp", "tearDown"], ["setUp() threw Trouble()"]),
+        ("testFixture", ["testFixture"], ["testFixture() threw Trouble()"]),
+        ("tearDown", all, ["tearDown() threw Trouble()"]),
     ]
 
     private static func testCallsMethodsInOrder(_ row: (place: String, calls: [String], issues: [String])) async {
@@ -225,7 +225,7 @@ extension FixtureTests: FixtureTesting {
             }
         }
         expectEqual(log.calls, row.calls)
-        expectEqual(issues.map(\.got), row.issues)
+        expectEqual(issues.map(\.message), row.issues)
         expectEqual(thrown.map { "\($0)" }, row.place == "test" ? "Trouble()" : nil)
     }
 
@@ -239,7 +239,8 @@ extension FixtureTests: FixtureTesting {
         let entry = HeldFixture.fixture { HeldFixture.last = $0 }
         HeldFixture.keeps = isHeld
         let issues = try await Recorder.issues { try await entry() }
-        expectEqual(issues.map(\.got), isHeld ? ["a HeldFixture that something still holds"] : [])
+        expectEqual(
+            issues.map(\.message), isHeld ? ["instance of HeldFixture leaked: still referenced after tearDown()"] : [])
         expectEqual(issues.map(\.place), isHeld ? [.test] : [])
         HeldFixture.last = nil
     }

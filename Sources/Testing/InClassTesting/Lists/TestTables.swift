@@ -47,8 +47,7 @@ extension TestSelectors {
             entries.append(
                 Entry(name: table) {
                     Recorder.record(
-                        RecordedIssue(kind: .expectation, place: .test, got: "a table without rows", expected: "a case")
-                    )
+                        RecordedIssue(place: .test, message: "the table has no rows"))
                 })
         }
         return TestSelectors(entries: entries)
@@ -157,7 +156,7 @@ extension TableTests: FixtureTesting {
         let list: TestSelectors = .each("t", [Int]()) { _ in }
         expectEqual(list.entries.map(\.name), ["t"])
         let issues = try await Recorder.issues { try await list.entries[0].body() }
-        expectEqual(issues.map(\.got), ["a table without rows"])
+        expectEqual(issues.map(\.message), ["the table has no rows"])
     }
 }
 #endif

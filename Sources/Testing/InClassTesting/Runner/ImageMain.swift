@@ -20,7 +20,9 @@ public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<Unsafe
     guard words.count == 6, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
     else {
-        fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", inclass_stderr())
+        fputs(
+            "This program contains in-class tests; run them with: testlogger \(words.first ?? "IMAGE")\n",
+            inclass_stderr())
         return 2
     }
     ImageMain.start(module: words[2], events: events, commands: commands, plan: words[5])
@@ -103,7 +105,7 @@ enum ImageMain {
         }
         typealias Drain = @convention(c) () -> Void
         guard let symbol = SystemSymbol.address(of: "swift_task_asyncMainDrainQueue") else {
-            fputs("this Swift runtime has no main queue to serve\n", inclass_stderr())
+            fputs("the Swift runtime has no main queue\n", inclass_stderr())
             _exit(70)
         }
         // SAFETY: a function without parameters and result is the same in the Swift and the C convention.

@@ -38,7 +38,7 @@ package struct RecordedIssue: Equatable, Sendable {
     package var texts: ComparedTexts?
 
     package init(
-        kind: Kind = .expectation, place: CallPlace, got: String, expected: String, message: String = "",
+        kind: Kind = .expectation, place: CallPlace, got: String = "", expected: String = "", message: String = "",
         notes: [String] = [], knownReason: String? = nil, texts: ComparedTexts? = nil
     ) {
         self.kind = kind
@@ -78,9 +78,9 @@ package struct RecordedIssue: Equatable, Sendable {
         self.notes = Array(notes)
     }
 
-    /// A description of the issue in a sentence. For `fail`, it is only the message.
+    /// A description of the issue in a sentence.
     var text: String {
-        if kind == .expectation, got.isEmpty, expected.isEmpty {
+        if got.isEmpty, expected.isEmpty {
             return message.isEmpty ? "failed" : escaped(message)
         }
         return "got \(got) instead of expected \(expected)" + (message.isEmpty ? "" : " for \(escaped(message))")

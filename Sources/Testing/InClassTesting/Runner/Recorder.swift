@@ -99,8 +99,8 @@ package enum Recorder {
             hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
-                    place: .test, got: "\(issueCount) issues", expected: "at most \(issueCountMax)",
-                    message: "one test; the rest is not shown")
+                    place: .test,
+                    message: "\(issueCount) issues in one test; only the first \(issueCountMax) are shown")
                 writer.add(rest)
             }
             if let skipReason { writer.add("skip", text: skipReason) }
@@ -207,7 +207,7 @@ package enum Recorder {
     static func endIfForked() {
         if getpid() == process { return }
         let message = "a child process returned from the test instead of exiting"
-        record(RecordedIssue(place: .test, got: "", expected: "", message: message))
+        record(RecordedIssue(place: .test, message: message))
         _exit(70)
     }
 
@@ -278,9 +278,9 @@ func recordThrown(_ error: any Error, from part: String) throws {
         let text =
             skip != nil
             ? "a skip"
-            : error is RequirementNotMet ? "an unmet requirement of another test" : "error \(errorText(error))"
-        Recorder.record(
-            RecordedIssue(kind: .thrownError, place: .test, got: "\(text) from \(part)", expected: "no error"))
+            : error is RequirementNotMet ? "the failed requirement of another test" : errorText(error)
+        let subject = part == "the test" ? "" : "\(part) "
+        Recorder.record(RecordedIssue(kind: .thrownError, place: .test, message: "\(subject)threw \(text)"))
     }
 }
 
@@ -360,7 +360,7 @@ extension Recorder: SelfTesting {
     /// The error of a requirement may be stored and thrown by several tests.
     private static func testReportsRequirementsOfOtherTests() {
         func run() { try? recordThrown(RequirementNotMet(), from: "the test") }
-        expectEqual(issues(of: run).map(\.got), ["an unmet requirement of another test from the test"])
+        expectEqual(issues(of: run).map(\.message), ["threw the failed requirement of another test"])
         let own = issues {
             fail("own")
             run()

@@ -52,7 +52,7 @@ package enum GitHubAnnotations {
             let reason = DiagnosticText.escaped(record.reasonForRunning)
             errors.append(
                 Annotation(
-                    title: test.name, message: "got \(reason) instead of expected end of test",
+                    title: test.name, message: reason,
                     rank: (TestIssue.Kind.timeout.rank, 0)))
         }
         for warning in record.warnings {
@@ -145,12 +145,12 @@ extension GitHubAnnotations: SelfTesting {
         expectEqual(
             lines(of: SampleRun.record, PathStyle(root: SampleRun.root, isRelative: true)).joinedLines,
             #"""
-            ::error file=Sources/Stack.swift,line=8,col=9,title=Stack.testCrash::got crash SIGILL 'Index out of range' instead of expected end of test (Stack.testCrash)%0Acalled from Sources/Stack.swift:2:1
-            ::error title=Stack.testHang::got Timed out instead of expected end of test
-            ::error file=Sources/Stack.swift,line=1,col=1,title=module Stacks::got 6 results instead of expected 7
-            ::error file=Sources/Stack.swift,line=4,col=9,title=Stack.testPush::got error "<a & b>" instead of expected no error (Stack.testPush)
+            ::error file=Sources/Stack.swift,line=8,col=9,title=Stack.testCrash::crashed with SIGILL: Index out of range (Stack.testCrash)%0Acalled from Sources/Stack.swift:2:1
+            ::error title=Stack.testHang::Timed out
+            ::error file=Sources/Stack.swift,line=1,col=1,title=module Stacks::6 results for 7 tests
+            ::error file=Sources/Stack.swift,line=4,col=9,title=Stack.testPush::threw "<a & b>" (Stack.testPush)
             ::error file=Sources/Stack.swift,line=3,col=9,title=Stack.testPush::got 4 instead of expected 5 for count # after\npush (Stack.testPush)%0A2 elements differ
-            ::warning file=Sources/Stack.swift,line=7,col=9,title=Stack.testFlaky::flaky: passed at attempt 2 after got no end after 50 ms instead of expected end of test (Stack.testFlaky)
+            ::warning file=Sources/Stack.swift,line=7,col=9,title=Stack.testFlaky::flaky (passed on attempt 2): timed out after 50 ms (Stack.testFlaky)
             ::warning file=Sources/Stack.swift,line=12,col=5::'testOld' is in no list
 
             """#)

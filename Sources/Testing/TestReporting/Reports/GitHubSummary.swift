@@ -123,16 +123,16 @@ extension GitHubSummary: SelfTesting {
             | Test | Place | Issue |
             |--|--|--|
             | Stack.testPush | Sources/Stack.swift:3:9 | got 4 instead of expected 5 for count \# after\\npush |
-            | Stack.testPush | Sources/Stack.swift:4:9 | got error "&lt;a &amp; b&gt;" instead of expected no error |
-            | Stack.testCrash | Sources/Stack.swift:8:9 | got crash SIGILL 'Index out of range' instead of expected end of test |
-            | module Stacks | Sources/Stack.swift:1:1 | got 6 results instead of expected 7 |
+            | Stack.testPush | Sources/Stack.swift:4:9 | threw "&lt;a &amp; b&gt;" |
+            | Stack.testCrash | Sources/Stack.swift:8:9 | crashed with SIGILL: Index out of range |
+            | module Stacks | Sources/Stack.swift:1:1 | 6 results for 7 tests |
             | Stack.testHang |  | Timed out |
 
             ### Flaky: 1
 
             | Test | Attempts | Issue |
             |--|--|--|
-            | Stack.testFlaky | 2 | got no end after 50 ms instead of expected end of test |
+            | Stack.testFlaky | 2 | timed out after 50 ms |
 
             ### Known issues: 1
 

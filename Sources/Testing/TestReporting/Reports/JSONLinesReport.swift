@@ -102,7 +102,8 @@ package struct JSONLinesReport {
         return line(
             isEndOfProcess ? "crashed" : "issue", subject,
             [
-                "kind": issue.kind.rawValue, "signal": issue.signal, "got": issue.got, "expected": issue.expected,
+                "kind": issue.kind.rawValue, "signal": issue.signal, "got": issue.isComparison ? issue.got : nil,
+                "expected": issue.isComparison ? issue.expected : nil,
                 "message": issue.message.isEmpty ? nil : issue.message,
             ], issue.knownPlace.map(object) ?? [:],
             [
@@ -152,11 +153,11 @@ extension JSONLinesReport: SelfTesting {
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testEmpty","list":"unit","outcome":"passed"}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testPush","list":"unit"}
             {"version":1,"event":"issue","module":"Stacks","type":"Stack","test":"testPush","list":"unit","kind":"expectation","got":"4","expected":"5","message":"count # after\npush","file":"Sources/Stack.swift","line":3,"column":9,"notes":["2 elements differ"]}
-            {"version":1,"event":"issue","module":"Stacks","type":"Stack","test":"testPush","list":"unit","kind":"thrownError","got":"error \"<a & b>\"","expected":"no error","file":"Sources/Stack.swift","line":4,"column":9}
+            {"version":1,"event":"issue","module":"Stacks","type":"Stack","test":"testPush","list":"unit","kind":"thrownError","message":"threw \"<a & b>\"","file":"Sources/Stack.swift","line":4,"column":9}
             {"version":1,"event":"output","module":"Stacks","type":"Stack","test":"testPush","list":"unit","text":"said: \u001b[31m]]>\n::error::x\n�","isRepaired":true,"omittedByteCount":7}
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testPush","list":"unit","outcome":"failed","attachments":["/tmp/a b.html"]}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testCrash","list":"unit"}
-            {"version":1,"event":"crashed","module":"Stacks","type":"Stack","test":"testCrash","list":"unit","kind":"crash","signal":"SIGILL","got":"crash SIGILL 'Index out of range'","expected":"end of test","file":"Sources/Stack.swift","line":8,"column":9,"callers":[{"file":"Sources/Stack.swift","line":2,"column":1}]}
+            {"version":1,"event":"crashed","module":"Stacks","type":"Stack","test":"testCrash","list":"unit","kind":"crash","signal":"SIGILL","message":"crashed with SIGILL: Index out of range","file":"Sources/Stack.swift","line":8,"column":9,"callers":[{"file":"Sources/Stack.swift","line":2,"column":1}]}
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testCrash","list":"unit","outcome":"failed"}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testSkip","list":"unit"}
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testSkip","list":"unit","outcome":"skipped","skipReason":"no \"network\""}
@@ -164,12 +165,12 @@ extension JSONLinesReport: SelfTesting {
             {"version":1,"event":"issue","module":"Stacks","type":"Stack","test":"testKnown","list":"unit","kind":"expectation","got":"1","expected":"2","file":"Sources/Stack.swift","line":6,"column":9,"knownReason":"issue #7"}
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testKnown","list":"unit","outcome":"passed"}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testFlaky","list":"unit"}
-            {"version":1,"event":"crashed","module":"Stacks","type":"Stack","test":"testFlaky","list":"unit","attempt":1,"kind":"timeout","got":"no end after 50 ms","expected":"end of test","file":"Sources/Stack.swift","line":7,"column":9}
+            {"version":1,"event":"crashed","module":"Stacks","type":"Stack","test":"testFlaky","list":"unit","attempt":1,"kind":"timeout","message":"timed out after 50 ms","file":"Sources/Stack.swift","line":7,"column":9}
             {"version":1,"event":"output","module":"Stacks","type":"Stack","test":"testFlaky","list":"unit","attempt":1,"text":"slow"}
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testFlaky","list":"unit","attempt":1,"isFinal":false,"outcome":"failed"}
             {"version":1,"event":"finished","module":"Stacks","type":"Stack","test":"testFlaky","list":"unit","attempt":2,"isFinal":true,"outcome":"passed"}
             {"version":1,"event":"warning","text":"'testOld' is in no list","file":"Sources/Stack.swift","line":12,"column":5,"fixIt":{"file":"Sources/Stack.swift","line":2,"column":9,"text":"\"testOld\": testOld, "}}
-            {"version":1,"event":"issue","module":"Stacks","kind":"list","got":"6 results","expected":"7","file":"Sources/Stack.swift","line":1,"column":1}
+            {"version":1,"event":"issue","module":"Stacks","kind":"list","message":"6 results for 7 tests","file":"Sources/Stack.swift","line":1,"column":1}
             {"version":1,"event":"started","module":"Stacks","type":"Stack","test":"testHang","list":"unit"}
             {"version":1,"event":"summary","planned":8,"passed":3,"failed":2,"skipped":1,"aborted":1,"notRun":1,"flaky":1,"knownIssues":1,"moduleIssues":1,"warnings":1,"endedEarly":"Timed out"}
 

@@ -238,9 +238,9 @@ extension JUnitReport: SelfTesting {
               <testsuite name="Stacks.Stack" tests="8" failures="0" errors="3" skipped="2">
                 <testcase classname="Stacks.Stack" name="testEmpty"/>
                 <testcase classname="Stacks.Stack" name="testPush" file="Sources/Stack.swift" line="3">
-                  <error message="got error &quot;&lt;a &amp; b&gt;&quot; instead of expected no error (and 1 more)" type="thrownError">Sources/Stack.swift:3:9: error: got 4 instead of expected 5 for count # after\npush (Stack.testPush)
+                  <error message="threw &quot;&lt;a &amp; b&gt;&quot; (and 1 more)" type="thrownError">Sources/Stack.swift:3:9: error: got 4 instead of expected 5 for count # after\npush (Stack.testPush)
             Sources/Stack.swift:3:9: note: 2 elements differ
-            Sources/Stack.swift:4:9: error: got error &quot;&lt;a &amp; b&gt;&quot; instead of expected no error (Stack.testPush)</error>
+            Sources/Stack.swift:4:9: error: threw &quot;&lt;a &amp; b&gt;&quot; (Stack.testPush)</error>
                   <system-out>… 7 bytes left out …
             said: [31m]]&gt;
             ::error::x
@@ -248,7 +248,7 @@ extension JUnitReport: SelfTesting {
             [[ATTACHMENT|/tmp/a b.html]]</system-out>
                 </testcase>
                 <testcase classname="Stacks.Stack" name="testCrash" file="Sources/Stack.swift" line="8">
-                  <error message="got crash SIGILL &apos;Index out of range&apos; instead of expected end of test" type="crash">Sources/Stack.swift:8:9: error: got crash SIGILL &apos;Index out of range&apos; instead of expected end of test (Stack.testCrash)
+                  <error message="crashed with SIGILL: Index out of range" type="crash">Sources/Stack.swift:8:9: error: crashed with SIGILL: Index out of range (Stack.testCrash)
             Sources/Stack.swift:2:1: note: called from here</error>
                 </testcase>
                 <testcase classname="Stacks.Stack" name="testSkip">
@@ -260,8 +260,8 @@ extension JUnitReport: SelfTesting {
                   </properties>
                 </testcase>
                 <testcase classname="Stacks.Stack" name="testFlaky">
-                  <flakyError message="got no end after 50 ms instead of expected end of test" type="timeout">
-                    <stackTrace>Sources/Stack.swift:7:9: error: got no end after 50 ms instead of expected end of test (Stack.testFlaky)</stackTrace>
+                  <flakyError message="timed out after 50 ms" type="timeout">
+                    <stackTrace>Sources/Stack.swift:7:9: error: timed out after 50 ms (Stack.testFlaky)</stackTrace>
                     <system-out>slow</system-out>
                   </flakyError>
                 </testcase>
@@ -274,7 +274,7 @@ extension JUnitReport: SelfTesting {
               </testsuite>
               <testsuite name="Stacks" tests="1" failures="0" errors="1" skipped="0">
                 <testcase classname="Stacks" name="outside tests" file="Sources/Stack.swift" line="1">
-                  <error message="got 6 results instead of expected 7" type="list">Sources/Stack.swift:1:1: error: got 6 results instead of expected 7</error>
+                  <error message="6 results for 7 tests" type="list">Sources/Stack.swift:1:1: error: 6 results for 7 tests</error>
                 </testcase>
                 <system-err>Sources/Stack.swift:12:5: warning: &apos;testOld&apos; is in no list</system-err>
               </testsuite>

@@ -10,9 +10,12 @@ enum SampleRun {
         PlannedTest(typeName: type, testName: name, testType: list, module: "Stacks")
     }
 
-    static func issue(_ kind: TestIssue.Kind, line: Int, got: String, expected: String) -> TestIssue {
+    static func issue(
+        _ kind: TestIssue.Kind, line: Int, got: String = "", expected: String = "", message: String = ""
+    ) -> TestIssue {
         TestIssue(
-            kind: kind, path: "/repo/Sources/Stack.swift", line: line, column: 9, got: got, expected: expected)
+            kind: kind, path: "/repo/Sources/Stack.swift", line: line, column: 9, got: got, expected: expected,
+            message: message)
     }
 
     static func result(
@@ -29,10 +32,10 @@ enum SampleRun {
 
     private static var results: [TestResult] {
         let unequal = issue(.expectation, line: 3, got: "4", expected: "5")
-        let thrown = issue(.thrownError, line: 4, got: "error \"<a & b>\"", expected: "no error")
-        let crash = issue(.crash, line: 8, got: "crash SIGILL 'Index out of range'", expected: "end of test")
+        let thrown = issue(.thrownError, line: 4, message: "threw \"<a & b>\"")
+        let crash = issue(.crash, line: 8, message: "crashed with SIGILL: Index out of range")
         let known = issue(.expectation, line: 6, got: "1", expected: "2")
-        let timeout = issue(.timeout, line: 7, got: "no end after 50 ms", expected: "end of test")
+        let timeout = issue(.timeout, line: 7, message: "timed out after 50 ms")
         return [
             result("testEmpty", .passed),
             result("testPush", .failed, [unequal, thrown]) {
@@ -64,7 +67,7 @@ enum SampleRun {
     )
 
     private static let moduleIssue = TestIssue(
-        kind: .list, path: "/repo/Sources/Stack.swift", line: 1, column: 1, got: "6 results", expected: "7")
+        kind: .list, path: "/repo/Sources/Stack.swift", line: 1, column: 1, message: "6 results for 7 tests")
 
     /// The events of a run that ends while one test is running and another has not begun.
     static let events: [RunEvent] = {

@@ -72,7 +72,9 @@ package struct DiagnosticText: Sendable {
             lines.append(line(.note, at: issue.place, "failed in \(count == 2 ? "both" : "all \(count)") attempts"))
         }
         for (index, attempt) in failed {
-            guard let issue = attempt.issues.failures.worst, issue.place != told?.place || issue.got != told?.got else {
+            guard let issue = attempt.issues.failures.worst,
+                issue.place != told?.place || issue.got != told?.got || issue.message != told?.message
+            else {
                 continue
             }
             let message = "attempt \(index + 1) failed: \(Self.message(for: issue, of: nil))"
@@ -83,7 +85,7 @@ package struct DiagnosticText: Sendable {
 
     /// Returns the message of a flaky test.
     static func flakyMessage(for result: TestResult, after issue: TestIssue) -> String {
-        "flaky: passed at attempt \(result.earlierAttempts.count + 1) after \(message(for: issue, of: result.test))"
+        "flaky (passed on attempt \(result.earlierAttempts.count + 1)): \(message(for: issue, of: result.test))"
     }
 
     /// Returns the lines of a warning. If inserting one line solves the problem, they include a fix-it.
@@ -98,11 +100,11 @@ package struct DiagnosticText: Sendable {
         return "\(paths.text(fixIt.start))\(end): fixit: \(Self.fixItText(fixIt.text))"
     }
 
-    /// Returns a message on one line: `got 4 instead of expected 5 for count after push (Stack.testPush)`. For
-    /// `fail("not reached")`, returns only `not reached (Stack.testPush)`.
+    /// Returns a message on one line: `got 4 instead of expected 5 for count after push (Stack.testPush)`. For an issue
+    /// that compares no values, returns its description: `crashed with SIGSEGV (Stack.testPush)`.
     package static func message(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> String {
         var text = "got \(harmless(issue.got)) instead of expected \(harmless(issue.expected))"
-        if issue.isPlain {
+        if !issue.isComparison {
             text = issue.message.isEmpty ? "failed" : harmless(issue.message)
         } else if !issue.message.isEmpty {
             text += " for \(harmless(issue.message))"

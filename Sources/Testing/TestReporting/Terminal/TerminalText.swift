@@ -172,7 +172,7 @@ extension TerminalText: SelfTesting {
         let error = "error: got 1 instead of expected 2 (S.testA)"
         let passed = result(.passed) { $0.nanoseconds = 1500 }
         let flaky = result(.passed) { $0.earlierAttempts = [failure(1, got: "0"), failed] }
-        let flakyText = "flaky: passed at attempt 3 after got 0 instead of expected 2 (S.testA)"
+        let flakyText = "flaky (passed on attempt 3): got 0 instead of expected 2 (S.testA)"
         let note = "/s:1:2: note: attempt 2 failed: got 1 instead of expected 2"
         let inAll = result(.failed, failed.issues) { $0.earlierAttempts = [failed, failure(3, got: "0")] }
         let skipped = result(.skipped) { $0.skipReason = "no network" }

@@ -4,6 +4,7 @@ import TestEvents
 
 /// A message that the Swift runtime printed before it trapped: `Module/File.swift:12: Fatal error: Index out of range`.
 struct FatalMessage: Equatable {
+    /// The message, without `Fatal error: `, in which editors would see the start of another diagnostic.
     var text: String
     var fileName: String?
     var line: Int?
@@ -16,7 +17,8 @@ struct FatalMessage: Equatable {
         text = String(line)
         guard let marker = markers.compactMap({ line.firstRange(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound })
         else { return }
-        text = String(line[marker.lowerBound...])
+        let start = line[marker.lowerBound...].hasPrefix("Fatal error: ") ? "Fatal error: ".count : 0
+        text = String(line[marker.lowerBound...].dropFirst(start))
         let parts = line[..<marker.lowerBound].split(separator: ":")
         guard parts.count >= 2, let number = Int(parts[1]) else { return }
         fileName = FileAccess.name(of: String(parts[0]))
@@ -62,7 +64,7 @@ extension FatalMessage: SelfTesting {
 
     private static func testReadsFatalMessages() {
         let message = FatalMessage(output: "x\nM/A.swift:12: Fatal error: a: b\ny")
-        expectEqual(message?.text, "Fatal error: a: b")
+        expectEqual(message?.text, "a: b")
         expectEqual(
             message?.place(among: ["/s/B.swift", "/s/A.swift"]),
             SourcePlace(path: "/s/A.swift", line: 12, column: 1))

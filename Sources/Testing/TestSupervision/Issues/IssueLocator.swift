@@ -35,41 +35,46 @@ struct IssueLocator {
     }
 
     /// Describes how a worker ended, at the innermost place in the module's own sources.
-    func issue(for death: WorkerDeath, expected: String) -> TestIssue {
+    ///
+    /// - Parameter phase: the words that say when a worker ended outside tests, such as `before it listed its tests`.
+    func issue(for death: WorkerDeath, phase: String? = nil) -> TestIssue {
         let fatal = FatalMessage(output: String(decoding: death.output, as: UTF8.self))
-        var issue = TestIssue(kind: .crash, got: "", expected: expected)
+        var issue = TestIssue(kind: .crash)
+        let suffix = phase.map { " \($0)" } ?? ""
         var frames: [Int] = []
         if case .crash(_, let found)? = death.lastWords { frames = found }
         if case .exit(let found)? = death.lastWords { frames = found }
         switch (death.cause, death.lastWords, death.end) {
         case (.timeout(let milliseconds), _, _):
             issue.kind = .timeout
-            issue.got = "no end after \(milliseconds) ms"
+            issue.message = "timed out after \(Self.time(milliseconds))\(suffix)"
         case (.flood(let byteCount), _, _):
-            issue.got = "\(byteCount >> 20) MB of output"
+            issue.message = "printed more than \(byteCount >> 20) MB\(suffix)"
         case (.interruption(let reason), _, _):
             issue.kind = .timeout
-            issue.got = "end of the run by \(reason)"
+            issue.message = "was running when \(reason) ended the run"
         case (.silence, _, _):
-            issue.got = "a closed descriptor \(Worker.eventDescriptor), over which the worker reports"
+            issue.message = "closed descriptor \(Worker.eventDescriptor), which testlogger needs for results\(suffix)"
         case (.intrusion, _, _):
-            issue.got = "a foreign line in descriptor \(Worker.eventDescriptor), over which the worker reports"
+            issue.message = "wrote to descriptor \(Worker.eventDescriptor), which testlogger needs for results\(suffix)"
         case (_, .crash(let signal, _), _):
             issue.signal = signalName(Int32(clamping: signal))
         case (_, _, .killed(let signal)):
             issue.signal = signalName(signal)
         case (_, _, .exited(let code)):
             issue.kind = .exit
-            issue.got = "exit(\(code))"
+            issue.message = "exited with status \(code) \(phase ?? "before the test ended")"
         }
-        if let signal = issue.signal { issue.got = "crash \(signal)" + (fatal.map { " '\($0.text)'" } ?? "") }
+        if let signal = issue.signal {
+            issue.message = "crashed with \(signal)\(suffix)" + (fatal.map { ": \($0.text)" } ?? "")
+        }
         if death.cause == nil, let report = SanitizerReport(output: String(decoding: death.output, as: UTF8.self)) {
             issue.kind = .crash
             issue.signal = nil
-            issue.got = report.text
+            issue.message = report.text
             // The place in C belongs to another module. The sources of this module contain the call.
             if report.isAtFirstPlace, let place = report.places.first, !isOwn(place) {
-                issue.got += " at \(place.text)"
+                issue.message += " at \(place.text)"
             }
             return issue.placed(at: report.places.filter(isOwn))
         }
@@ -79,15 +84,20 @@ struct IssueLocator {
         // Recursion without its own lines, such as in 'deinit', is visible in the addresses.
         let isDeep = places.count >= 40 || frames.count >= 40 && Set(frames).count * 2 < frames.count
         if isDeep, issue.signal == "SIGSEGV" || issue.signal == "SIGBUS" {
-            issue.got += " 'stack overflow'"
+            issue.message += ": stack overflow"
         }
         return issue.called(from: places.dropFirst())
+    }
+
+    /// Returns a time limit as text: `10 s` or `250 ms`.
+    static func time(_ milliseconds: Int) -> String {
+        milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
     }
 
     /// Returns the leaks that a worker found after its tests, each at the place where the memory was allocated.
     func leaks(_ death: WorkerDeath) -> [TestIssue] {
         SanitizerReport.leaks(in: String(decoding: death.output, as: UTF8.self)).map { leak in
-            let issue = TestIssue(kind: .crash, got: leak.text, expected: "no memory that nobody can free")
+            let issue = TestIssue(kind: .crash, message: leak.text)
             let places = leak.places.filter(isOwn)
             return issue.placed(at: places.isEmpty ? [fallbackPlace] : places)
         }
@@ -165,26 +175,35 @@ extension IssueLocator: SelfTesting {
         let crash = TestEvent.crash(signal: 11, frames: [])
         let killed = ProcessEnd.killed(signal: SIGKILL)
         let rows: [(WorkerDeath, TestIssue.Kind, String)] = [
-            (death(.exited(0), .exit(frames: [])), .exit, "exit(0)"), (death(.exited(7)), .exit, "exit(7)"),
-            (death(.killed(signal: SIGABRT)), .crash, "crash SIGABRT"),
-            (death(killed, crash), .crash, "crash SIGSEGV"),
-            (death(killed, crash, output: fatal), .crash, "crash SIGSEGV 'Fatal error: no'"),
-            (death(.killed(signal: SIGILL), output: fatal), .crash, "crash SIGILL 'Fatal error: no'"),
-            (death(killed, crash, .timeout(milliseconds: 20)), .timeout, "no end after 20 ms"),
-            (death(killed, nil, .flood(byteCount: 3 << 20)), .crash, "3 MB of output"),
-            (death(killed, crash, .interruption(reason: "SIGTERM")), .timeout, "end of the run by SIGTERM"),
-            (death(.exited(0), nil, .silence), .crash, "a closed descriptor 198, over which the worker reports"),
-            (death(killed, nil, .intrusion), .crash, "a foreign line in descriptor 198, over which the worker reports"),
+            (death(.exited(0), .exit(frames: [])), .exit, "exited with status 0 before the test ended"),
+            (death(.exited(7)), .exit, "exited with status 7 before the test ended"),
+            (death(.killed(signal: SIGABRT)), .crash, "crashed with SIGABRT"),
+            (death(killed, crash), .crash, "crashed with SIGSEGV"),
+            (death(killed, crash, output: fatal), .crash, "crashed with SIGSEGV: no"),
+            (death(.killed(signal: SIGILL), output: fatal), .crash, "crashed with SIGILL: no"),
+            (death(killed, crash, .timeout(milliseconds: 20)), .timeout, "timed out after 20 ms"),
+            (death(killed, nil, .flood(byteCount: 3 << 20)), .crash, "printed more than 3 MB"),
+            (
+                death(killed, crash, .interruption(reason: "SIGTERM")), .timeout,
+                "was running when SIGTERM ended the run"
+            ),
+            (death(.exited(0), nil, .silence), .crash, "closed descriptor 198, which testlogger needs for results"),
+            (death(killed, nil, .intrusion), .crash, "wrote to descriptor 198, which testlogger needs for results"),
         ]
-        for (death, kind, got) in rows {
-            let issue = locator().issue(for: death, expected: "end of test")
-            expectEqual(issue.got, got)
-            expectEqual(issue.kind, kind, got)
-            expectEqual(issue.expected, "end of test", got)
+        for (death, kind, message) in rows {
+            let issue = locator().issue(for: death)
+            expectEqual(issue.message, message)
+            expectEqual(issue.kind, kind, message)
             let hasPlace = !death.output.isEmpty
-            expectEqual(issue.path, hasPlace ? "/m/b.swift" : "", got)
-            expectEqual(issue.line, hasPlace ? 7 : 0, got)
+            expectEqual(issue.path, hasPlace ? "/m/b.swift" : "", message)
+            expectEqual(issue.line, hasPlace ? 7 : 0, message)
         }
+        let crashed = locator().issue(for: death(killed, crash, output: fatal), phase: "after its last test")
+        expectEqual(crashed.message, "crashed with SIGSEGV after its last test: no")
+        let exited = locator().issue(for: death(.exited(7)), phase: "before it listed its tests")
+        expectEqual(exited.message, "exited with status 7 before it listed its tests")
+        let slow = locator().issue(for: death(killed, crash, .timeout(milliseconds: 2000)))
+        expectEqual(slow.message, "timed out after 2 s")
     }
 
     private static func testReportsInnermostFrameOfTheModule() throws {
@@ -192,13 +211,13 @@ extension IssueLocator: SelfTesting {
         let symbolizer = try Symbolizer.scripted(
             "\(other); echo /m/a.swift:3:4; echo /m/a.swift:3:4; echo /m/b.swift:5:6; \(other); echo /m/a.swift:9:1")
         for words in [TestEvent.crash(signal: 11, frames: [1]), .exit(frames: [1])] {
-            let issue = locator(symbolizer).issue(for: death(.killed(signal: SIGKILL), words), expected: "")
+            let issue = locator(symbolizer).issue(for: death(.killed(signal: SIGKILL), words))
             expectEqual(issue.place, place(3, 4))
             expectEqual(issue.callers, [place(3, 4), place(5, 6, "/m/b.swift"), place(9, 1)], "callers")
         }
         let others = try Symbolizer.scripted("echo /p/InClassTesting/x.swift:1:1; echo /p/y.c:1:1; echo /p/z.swift:1:1")
         let unknown = locator(others, sources: []).issue(
-            for: death(.killed(signal: SIGKILL), .crash(signal: 11, frames: [1])), expected: "")
+            for: death(.killed(signal: SIGKILL), .crash(signal: 11, frames: [1])))
         expectEqual(unknown.path, "/p/z.swift", "of a module whose sources are not known")
         for (signal, count, isOverflow) in [
             (SIGSEGV, 40, true), (SIGBUS, 40, true), (SIGSEGV, 39, false), (SIGILL, 50, false),
@@ -206,8 +225,8 @@ extension IssueLocator: SelfTesting {
             let deep = try Symbolizer.scripted(
                 "i=0; while [ $i -lt \(count) ]; do i=$((i+1)); echo /m/a.swift:$i:1; done")
             let issue = locator(deep).issue(
-                for: death(.killed(signal: SIGKILL), .crash(signal: Int(signal), frames: [1])), expected: "")
-            expectEqual(issue.got.hasSuffix(" 'stack overflow'"), isOverflow, issue.got)
+                for: death(.killed(signal: SIGKILL), .crash(signal: Int(signal), frames: [1])))
+            expectEqual(issue.message.hasSuffix(": stack overflow"), isOverflow, issue.message)
             expectEqual(issue.callers.map(\.line), Array(2...9), "the callers that are named")
         }
         for (frames, isOverflow) in [
@@ -215,8 +234,8 @@ extension IssueLocator: SelfTesting {
             (Array(repeating: [1], count: 39), false),
         ] {
             let crash = TestEvent.crash(signal: Int(SIGSEGV), frames: frames.flatMap(\.self))
-            let issue = locator().issue(for: death(.killed(signal: SIGKILL), crash), expected: "")
-            expectEqual(issue.got, "crash SIGSEGV" + (isOverflow ? " 'stack overflow'" : ""), "\(frames)")
+            let issue = locator().issue(for: death(.killed(signal: SIGKILL), crash))
+            expectEqual(issue.message, "crashed with SIGSEGV" + (isOverflow ? ": stack overflow" : ""), "\(frames)")
         }
     }
 
@@ -236,14 +255,14 @@ extension IssueLocator: SelfTesting {
                 place(5, 6, "/m/b.swift")
             ),
         ]
-        for (output, got, place) in rows {
-            let issue = locator().issue(for: death(.exited(1), output: output), expected: "")
-            expectEqual(issue.got, got)
-            expectEqual(issue.kind, .crash, got)
-            expectEqual(issue.place, place, got)
+        for (output, message, place) in rows {
+            let issue = locator().issue(for: death(.exited(1), output: output))
+            expectEqual(issue.message, message)
+            expectEqual(issue.kind, .crash, message)
+            expectEqual(issue.place, place, message)
             let ended = locator().issue(
-                for: death(.exited(1), nil, .timeout(milliseconds: 5), output: output), expected: "")
-            expectEqual(ended.got, "no end after 5 ms", "what the supervisor did comes first")
+                for: death(.exited(1), nil, .timeout(milliseconds: 5), output: output))
+            expectEqual(ended.message, "timed out after 5 ms", "what the supervisor did comes first")
         }
     }
 
@@ -258,7 +277,7 @@ extension IssueLocator: SelfTesting {
             """
         let leaks = locator().leaks(death(.exited(23), output: output))
         expectEqual(
-            leaks.map(\.got),
+            leaks.map(\.message),
             [16, 32].map { "LeakSanitizer: leak of \($0) byte(s) in \($0 / 16) object(s)" })
         expectEqual(
             leaks.map(\.place),

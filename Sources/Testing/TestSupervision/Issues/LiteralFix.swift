@@ -66,7 +66,8 @@ extension LiteralFix {
     private static func reason(for issue: TestIssue, _ literal: String?) -> String {
         if literal?.first == "\"", issue.texts == nil, issue.got.hasPrefix("\"") { return "the texts are too long" }
         return literal.map { says($0, issue) } ?? false
-            ? "what was got is no literal of its kind" : "the expected value is not written as one plain literal"
+            ? "the actual value can't be written as a literal of the same kind"
+            : "the expected value isn't one plain literal"
     }
 
     /// Returns whether a literal has the expected value of an issue.

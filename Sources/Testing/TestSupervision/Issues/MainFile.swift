@@ -33,7 +33,7 @@ struct MainFile {
             let use = file.tokens.indices.first { names.contains(file.mark($0)) && lines.contains(file.line($0)) }
             guard let use else { continue }
             return
-                "'\(file.text(use))' of main.swift has no value in tests, which do not run the statements of main.swift; "
+                "'\(file.text(use))' of main.swift has no value in tests, because they don't run the statements of main.swift; "
                 + "declare it in another file"
         }
         return nil

@@ -65,7 +65,7 @@ extension ListWarningTests: SelfTesting {
         let text =
             "extension S { static var testSelectors: TestSelectors { [\"testA\": testA] }\n static func testA() {}\n func testB() {} }"
         let warning = try requireNotNil(warnings(text, planned: ["testA"]).first)
-        expectEqual(warning.text, "test 'testB' of S is in no list and does not run")
+        expectEqual(warning.text, "test 'testB' of S is in no list and doesn't run")
         expectEqual(warning.place, SourcePlace(path: "/s.swift", line: 3, column: 7))
         expectEqual(warning.fixIt?.text, "\"testB\": fixture(testB), ")
         expectEqual(warning.fixIt?.start.column, 58)
@@ -94,7 +94,7 @@ extension ListWarningTests: SelfTesting {
         ]
         for row in rows {
             let texts = row.names.map { name in
-                "test 'testB' of \(name) is in no list and does not run; \(name) inherits the list of "
+                "test 'testB' of \(name) is in no list and doesn't run; \(name) inherits the list of "
             }
             let found = warnings(row.text, planned: []).map(\.text)
             expectTrue(found.count == texts.count && zip(found, texts).allSatisfy { $0.hasPrefix($1) }, "\(found)")
@@ -117,7 +117,7 @@ extension ListWarningTests: SelfTesting {
         }
         expectEqual(
             warnings(types.joined(separator: "\n"), planned: []).map(\.text),
-            ["A", "B", "C", "D", "E"].map { "test 'test\($0)' of \($0) is in no list and does not run" })
+            ["A", "B", "C", "D", "E"].map { "test 'test\($0)' of \($0) is in no list and doesn't run" })
     }
 }
 #endif

@@ -14,10 +14,10 @@ struct LostEntry: Equatable {
 
     /// The message at the place.
     var issue: TestIssue {
-        let what = testName.map { "'\($0)' of \(typeName)" } ?? "the list of \(typeName)"
+        let what = testName.map { "entry '\($0)' of \(typeName)" } ?? "list of \(typeName)"
         return TestIssue(
             kind: .list, path: place.path, line: place.line, column: place.column,
-            got: "no run of \(what), since \(reason),", expected: "a run of each test that is listed")
+            message: "\(what) doesn't run: \(reason)")
     }
 }
 
@@ -85,8 +85,7 @@ struct ListCheck {
     /// Returns the result of an entry whose name an earlier entry has, at its place in the sources.
     static func duplicate(_ test: PlannedTest, in scan: SourceScan) -> TestResult {
         var result = TestResult(test: test, outcome: .failed)
-        let issue = TestIssue(
-            kind: .list, got: "a second entry of this name, which did not run", expected: "each name once")
+        let issue = TestIssue(kind: .list, message: "duplicate entry; only the first one runs")
         let entries = scan[test.typeName]?.entries.filter { $0.name == test.listedName } ?? []
         result.issues = [issue.placed(at: entries.dropFirst().prefix(1).map(\.place))]
         return result
@@ -133,17 +132,17 @@ struct ListCheck {
 
     private func reason(_ name: String, _ type: ScannedType, _ list: WrittenList, _ parent: String?) -> String {
         if let refusal = refusals[name] { return refusal }
-        if list.isOverride { return "\(name) is generic, or no subclass of a type that conforms to SelfTesting" }
-        if planned.has(name) { return "the list of \(name) that runs is another" }
+        if list.isOverride { return "\(name) is generic or doesn't inherit from a type that conforms to SelfTesting" }
+        if planned.has(name) { return "\(name) runs another list" }
         let statements = type.parents.filter {
             parent.map { [$0] }?.contains($0.name) ?? Self.protocols.contains($0.name)
         }
         if statements.contains(where: { !$0.isAdded }) {
             let conformance = "extension \(name): \(parent ?? "SelfTesting")"
-            return "the optimiser has left out its conformance; state it in an extension, '\(conformance)'"
+            return "the optimizer removed its conformance; declare it in an extension, '\(conformance)'"
         }
         return statements.isEmpty
-            ? "\(name) does not conform to SelfTesting" : "its conformance is not in the image"
+            ? "\(name) doesn't conform to SelfTesting" : "its conformance isn't in the test executable"
     }
 
     // MARK: Unlisted tests
@@ -164,7 +163,7 @@ struct ListCheck {
                 })
             else { continue }
             let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
-            let text = "test '\(test.name)' of \(name) is in no list and does not run\(rest)"
+            let text = "test '\(test.name)' of \(name) is in no list and doesn't run\(rest)"
             let insertion = type.lists.lazy.compactMap(\.insertion).first
             let fixIt = insertion.map { SourceFixIt(at: $0, inserting: "\(entry), ") }
             warnings.append(SourceWarning(place: test.place, text: text, fixIt: fixIt))
@@ -357,22 +356,22 @@ extension ListCheck: SelfTesting {
 
     private static func testReportsWhyListsAreLost() {
         let rows: [(text: String, planned: [String], reason: String)] = [
-            ("struct S { \(list) }", [], "S does not conform to SelfTesting"),
+            ("struct S { \(list) }", [], "S doesn't conform to SelfTesting"),
             (
                 "struct S: SelfTesting { \(list) }", [],
-                "the optimiser has left out its conformance; state it in an extension, 'extension S: SelfTesting'"
+                "the optimizer removed its conformance; declare it in an extension, 'extension S: SelfTesting'"
             ),
-            ("extension S: FixtureTesting { \(list) }", [], "its conformance is not in the image"),
+            ("extension S: FixtureTesting { \(list) }", [], "its conformance isn't in the test executable"),
             (
                 "class S: Base { override class \(list.dropFirst(7)) }", [],
-                "S is generic, or no subclass of a type that conforms to SelfTesting"
+                "S is generic or doesn't inherit from a type that conforms to SelfTesting"
             ),
-            ("struct S { \(list) }", ["S.other"], "the list of S that runs is another"),
+            ("struct S { \(list) }", ["S.other"], "S runs another list"),
         ]
         for row in rows { expectEqual(lost(row.text, planned: row.planned).first?.reason, row.reason, row.text) }
         let entry = lost("\n struct S { \(list) }").first
         expectEqual(entry?.place, SourcePlace(path: "/s.swift", line: 2, column: 56))
-        expectEqual(entry?.issue.got, "no run of 'testA' of S, since S does not conform to SelfTesting,")
+        expectEqual(entry?.issue.message, "entry 'testA' of S doesn't run: S doesn't conform to SelfTesting")
         let refused = ListCheck(
             SourceScan(text: "struct S { \(list) }", path: "/s.swift", module: "M"), plan: [],
             refusals: ["S": "it is generic"])

@@ -44,12 +44,12 @@ package struct ImageLinker {
         if !description.unsupported.isEmpty { throw .failed(description.unsupported) }
         let paths: [String]
         do throws(SystemError) { paths = try description.resolvedObjects() } catch {
-            throw .failed("\(error.description); the objects are not where this build puts them")
+            throw .failed("\(error.description); the objects aren't in the build folder")
         }
         if let source = description.sourcesWithoutObject.first {
-            throw .failed("\(source) is not compiled; the last build that tried has failed")
+            throw .failed("\(source) isn't compiled; the last build failed")
         }
-        if paths.isEmpty { throw .failed("no objects of module '\(description.module)' are built") }
+        if paths.isEmpty { throw .failed("module '\(description.module)' isn't built") }
         let clang = try clangPath()
         let options = try linkOptions(toolchain: clang)
         let words = [clang] + options.words + options.words(for: description)
@@ -76,9 +76,9 @@ package struct ImageLinker {
         }
         if let object = ObjectFile(bytes: bytes, for: system) { return object }
         if ObjectFile.isForeign(bytes, for: system) {
-            throw .obstacle("\(path) is not an object of this machine; cross-compiled tests cannot run here")
+            throw .obstacle("\(path) is an object for another machine; cross-compiled tests can't run here")
         }
-        throw .failed("\(path) is not an object")
+        throw .failed("\(path) isn't an object file")
     }
 
     private func unique(_ words: [String]) -> [String] {
@@ -301,13 +301,13 @@ extension ImageLinkerTests: SelfTesting {
         [
             ("obstacle", "no toolchain", { $0.obstacle = "no toolchain" }),
             ("failed", "no such language", { $0.unsupported = "no such language" }),
-            ("failed", "no objects of module 'M' are built", { $0.objects = [] }),
-            ("failed", "the objects are not where this build puts them", { $0.fileMaps = ["/no/map.json"] }),
+            ("failed", "module 'M' isn't built", { $0.objects = [] }),
+            ("failed", "the objects aren't in the build folder", { $0.fileMaps = ["/no/map.json"] }),
             ("obstacle", "there is no clang at /no/clang", { $0.clang = "/no/clang" }),
-            ("failed", "is not an object", { try FileAccess.write(Array("text".utf8), to: $0.objects[0]) }),
+            ("failed", "isn't an object file", { try FileAccess.write(Array("text".utf8), to: $0.objects[0]) }),
             ("failed", "No such file", { $0.objects.append("/no/object.o") }),
             (
-                "obstacle", "is not an object of this machine",
+                "obstacle", "is an object for another machine",
                 { try FileAccess.write([0, 0x61, 0x73, 0x6D, 1], to: $0.objects[0]) }
             ),
             ("failed", "cannot rename", { mkdir($0.image, 0o755) }),

@@ -19,12 +19,13 @@ struct MutantCompiler {
         let manifest = "\(scratch)/\(FileAccess.name(of: products)).yaml"
         guard let bytes = try? FileAccess.contents(of: manifest) else {
             throw MutantError(
-                description: "there is no \(manifest); mutants are compiled as '--build-system native' compiles")
+                description: "there is no \(manifest); mutants need a build with '--build-system native'")
         }
         let map = Self.quoted(module.fileMaps.first ?? "")
         let commands = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard let line = commands.first(where: { $0.contains("\"-output-file-map\",\(map)") }) else {
-            throw MutantError(description: "\(manifest) does not say how module '\(module.module)' is compiled")
+            throw MutantError(
+                description: "\(manifest) doesn't contain the compiler's arguments for module '\(module.module)'")
         }
         // The command is a list as in JSON. Only these two characters are escaped.
         let command = line.drop { $0 != "\"" }.dropFirst().dropLast(2).split(separator: "\",\"")
@@ -38,7 +39,7 @@ struct MutantCompiler {
             words + ["-disable-batch-mode", "-driver-filelist-threshold", "1000000", "-driver-print-jobs"])
         let output = String(decoding: result.output, as: UTF8.self)
         guard result.end == .exited(0) else {
-            throw MutantError(description: "the compiler does not say how it compiles a source: \(output)")
+            throw MutantError(description: "the compiler's plan contains no job for a source: \(output)")
         }
         let lines = output.split(separator: "\n")
         var jobs: [String: Substring] = [:]
@@ -48,7 +49,9 @@ struct MutantCompiler {
             let job = lines.first { line in [source, quoted].contains { line.contains("-primary-file \($0) ") } }
             guard let job, let end = job.ranges(of: " -o ").last else {
                 throw MutantError(
-                    description: "module '\(module.module)' is compiled as a whole; mutants need a debug build")
+                    description:
+                        "module '\(module.module)' is compiled with whole-module optimization; mutants need a debug build"
+                )
             }
             jobs[source] = job[..<end.lowerBound]
         }
@@ -136,9 +139,9 @@ extension MutantCompiler: SelfTesting {
 
     private static func testReportsWhyACommandIsMissing() throws {
         let rows = [
-            (nil, "", "compiled as '--build-system native' compiles"),
-            ("tools: {}", "", "does not say how module 'my_M' is compiled"),
-            (manifest, "echo no; exit 1", "does not say how it compiles a source: no"),
+            (nil, "", "mutants need a build with '--build-system native'"),
+            ("tools: {}", "", "doesn't contain the compiler's arguments for module 'my_M'"),
+            (manifest, "echo no; exit 1", "contains no job for a source: no"),
             (manifest, "echo frontend /p/c.swift -o c.o", "mutants need a debug build"),
         ]
         for (manifest, jobs, text) in rows {

@@ -43,7 +43,7 @@ package final class MutantTrials {
         self.module = module
         self.options = options
         if let source = module.sourcesNewerThanBuild.first {
-            throw MutantError(description: "\(source) has changed since it was compiled; build it first")
+            throw MutantError(description: "\(source) has changed since it was compiled; build again")
         }
         compiler = try MutantCompiler(module)
         objects = try module.resolvedObjects()
@@ -81,7 +81,7 @@ package final class MutantTrials {
             return try compiler.start(sources[index], contents: nil, object: object, options: words)
         } use: { index, object in
             guard let object else {
-                throw MutantError(description: "\(sources[index]) does not compile so that it counts its lines")
+                throw MutantError(description: "\(sources[index]) doesn't compile with counters for its lines")
             }
             replaced[sources[index]] = object
             return true
@@ -98,7 +98,7 @@ package final class MutantTrials {
             report(event)
         }
         options.leavesProfiles = false
-        if tally.isRed { throw MutantError(description: "mutants are tried with tests that pass") }
+        if tally.isRed { throw MutantError(description: "mutation testing needs tests that pass") }
         if tally.planned == 0 { return [:] }
         counted.sources = sources
         let files = try CoverageReport(counted).finish().files
@@ -119,7 +119,7 @@ package final class MutantTrials {
             return try compiler.start(path, contents: changed, object: object)
         } use: { index, object in
             if let (file, _) = times.first(where: { FileAccess.modificationTime(of: $0) != $1 }) {
-                throw MutantError(description: "\(file) has changed while mutants were tried; build it first")
+                throw MutantError(description: "\(file) changed during mutation testing; build again")
             }
             var result = MutantOutcome.notCompiled
             if let object {
@@ -148,7 +148,7 @@ package final class MutantTrials {
         // An interrupted run reports no more outcomes.
         if Interruption.reason != nil { return .survived }
         if !others.isEmpty {
-            throw MutantError(description: "without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
+            throw MutantError(description: "\(others.sorted().joined(separator: ", ")) now also fails without a mutant")
         }
         // The failed test may have removed its cause, or the test may be flaky.
         if try failures(mutated).isEmpty { return .survived }
@@ -191,7 +191,7 @@ package final class MutantTrials {
             let hasEnded = ChildProcess.end(process, after: .seconds(120))
             let isThere = FileAccess.exists(object)
             if hasEnded, !isThere, Interruption.reason == nil, !MutantCompiler.hasRefused(object) {
-                throw MutantError(description: "the compiler has failed; is there no space left in \(folder.path)?")
+                throw MutantError(description: "the compiler failed; is there space left in \(folder.path)?")
             }
             if try !use(index, isThere ? object : nil) { return }
         }

@@ -9,7 +9,7 @@ extension RunResults {
         let module = locator.module
         for path in module.sourcesNewerThanBuild {
             let change = FileAccess.exists(path) ? "changed" : "deleted"
-            let text = "\(change) since module '\(module.module)' was built, which is what was tested"
+            let text = "\(change) since module '\(module.module)' was built; the tests ran without this change"
             warn(SourceWarning(place: SourcePlace(path: path, line: 1, column: 1), text: text))
         }
     }
@@ -19,7 +19,7 @@ extension RunResults {
         for (typeName, milliseconds) in refused where options.choice.checksLists || options.choice.asksFor(typeName) {
             reportModuleIssue(
                 TestIssue(
-                    kind: .list, got: "a limit of \(milliseconds) ms for tests of \(typeName)", expected: "0 or more"
+                    kind: .list, message: "negative time limit of \(milliseconds) ms for tests of \(typeName)"
                 )
                 .placed(at: locator.placeOfList(typeName)))
         }
@@ -48,7 +48,7 @@ extension RunResults {
             if reason == nil, sources.scan[typeName]?.entries.contains(where: { !$0.conditions.isEmpty }) ?? false {
                 continue
             }
-            let text = reason.map { "its tests do not run: \($0)" } ?? "its list of tests is empty"
+            let text = reason.map { "its tests don't run: \($0)" } ?? "its list of tests is empty"
             warn(SourceWarning(place: locator.placeOfList(typeName), text: "\(typeName): \(text)"))
         }
         for warning in warnings { warn(warning) }

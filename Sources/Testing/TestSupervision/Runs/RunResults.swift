@@ -189,7 +189,8 @@ final class RunResults {
         let milliseconds = result.nanoseconds / 1_000_000
         warn(
             SourceWarning(
-                place: place, text: "\(result.test.name) took \(milliseconds) ms, more than \(options.slowMilliseconds)"
+                place: place,
+                text: "\(result.test.name) took \(milliseconds) ms, more than \(options.slowMilliseconds) ms"
             ))
     }
 
@@ -202,7 +203,8 @@ final class RunResults {
         guard let index, done[index] else {
             let other = running.map { "\(plan[$0].name) was running" } ?? "no test was running"
             var issue = issue
-            issue.notes.append("recorded by a detached task, thread or child process of an unknown test; \(other)")
+            issue.notes.append(
+                "recorded by a detached task, a thread or a child process; the test is unknown; \(other)")
             if let running { failedNames.insert(plan[running].name) }
             return reportModuleIssue(issue)
         }
@@ -221,7 +223,7 @@ final class RunResults {
     /// Returns an issue that was recorded after its test, with a place and a note.
     func noted(_ issue: TestIssue, afterTest test: PlannedTest) -> TestIssue {
         var issue = locator.located(issue, test: test)
-        issue.notes.append("recorded after \(test.name) had ended")
+        issue.notes.append("recorded after \(test.name) ended")
         return issue
     }
 
@@ -238,7 +240,7 @@ final class RunResults {
     /// Stores the record of this run.
     func remember(after earlier: LastRun) {
         var lastRun = earlier
-        // A failed test that is no longer listed has not passed. Only a run of all tests forgets it.
+        // A failed test that is no longer listed has not passed. Only a run of all tests forgets them.
         if !lastRun.failed.isEmpty, options.choice.isOfAll, tally.notRun == 0 {
             lastRun.failed.formIntersection(plan.map(\.name))
         }
@@ -261,7 +263,7 @@ final class RunResults {
         let sum = tally.passed + tally.failed + tally.skipped + tally.notRun
         if sum != tally.planned {
             reportModuleIssue(
-                TestIssue(kind: .list, got: "\(sum) results", expected: "\(tally.planned), one for each test"))
+                TestIssue(kind: .list, message: "\(sum) results for \(tally.planned) tests"))
         }
         return tally
     }
@@ -296,8 +298,8 @@ extension RunResults: SelfTesting {
             case .ended(let result):
                 results.append(result)
                 lines.append("\(result.outcome.rawValue) \(result.test.testName) \(result.earlierAttempts.count + 1)")
-            case .failedLate(let test, let issue): lines.append("late \(test.testName) \(issue.got)")
-            case .moduleIssue(_, let issue): lines.append("got \(issue.got)")
+            case .failedLate(let test, let issue): lines.append("late \(test.testName) \(issue.got)\(issue.message)")
+            case .moduleIssue(_, let issue): lines.append("got \(issue.got)\(issue.message)")
             default: break
             }
         }
@@ -413,7 +415,7 @@ extension RunResults: SelfTesting {
         let (results, reported) = make(["a", "b"])
         results.takePass(0, 5)
         expectEqual(results.checkedTally().moduleIssues, 1, "one of two results")
-        expectEqual(reported.lines, ["passed a 1", "got 1 results"])
+        expectEqual(reported.lines, ["passed a 1", "got 1 results for 2 tests"])
         results.finish()
         expectEqual(results.checkedTally().moduleIssues, 1, "the other has not run")
         expectEqual(results.tally.notRun, 1)

@@ -21,7 +21,7 @@ extension TestRun {
 
         /// The note for a test that passes alone.
         var passNote: String {
-            previous.map { "it passes alone and failed only after other tests, the last of which was \($0.name)" }
+            previous.map { "it passes when it runs alone; it failed in a process that had run \($0.name) before" }
                 ?? "it passed when it ran again"
         }
     }
@@ -42,7 +42,7 @@ extension TestRun {
         switch event {
         case .begin(let index, let outputStart):
             guard plan.indices.contains(index) else {
-                throw .protocolMismatch("the test image began an unknown test")
+                throw .protocolMismatch("the test executable began an unknown test")
             }
             session.begin(
                 WorkerSession.RunningTest(
@@ -55,7 +55,9 @@ extension TestRun {
             }
             let result = session.result(of: test, plan[index], nanoseconds: nanoseconds, outputEnd: outputEnd)
             if let diagnosis = open[index]?.diagnosis {
-                conclude(index, result.outcome == .failed ? "it fails alone, too, but otherwise" : diagnosis.passNote)
+                conclude(
+                    index,
+                    result.outcome == .failed ? "when it runs alone, it fails in a different way" : diagnosis.passNote)
                 // This deallocates the session, which kills its process.
                 session.state = .dead
             } else {
@@ -71,7 +73,7 @@ extension TestRun {
                 try session.refuseLine()
             }
         case .stray(let index?, _) where index >= plan.count:
-            throw .protocolMismatch("the test image named an unknown test")
+            throw .protocolMismatch("the test executable named an unknown test")
         case .stray(nil, let issue) where session.state == .starting:
             session.announcement.issues.append(issue)
         case .stray(let index, let issue): take(issue, of: index, session)
@@ -95,7 +97,7 @@ extension TestRun {
     private func take(_ death: WorkerDeath, of session: WorkerSession) {
         if let only = session.only, open[only]?.diagnosis != nil {
             if session.current == nil || death.isInterruption { return conclude(only, nil) }
-            return conclude(only, "it fails alone, too", again: death)
+            return conclude(only, "it also fails when it runs alone", again: death)
         }
         let rest = session.takeUnfinished { results.done[$0] || $0 == session.current?.index }
         queue.putBack(rest)
@@ -110,8 +112,8 @@ extension TestRun {
             leaks.forEach(results.reportModuleIssue)
             let isQuiet = death.end == .exited(0) && session.state != .starting && (isClosing || rest.isEmpty)
             if !leaks.isEmpty || isQuiet && announcement != nil { return }
-            let expected = announcement == nil ? "list of its tests" : "quiet end after the last test"
-            let issue = locator.issue(for: death, expected: expected)
+            let phase = announcement == nil ? "before it listed its tests" : "after its last test"
+            let issue = locator.issue(for: death, phase: phase)
             if isOver(session), let index = session.previousIndex {
                 // Of an isolated test, which has left tasks running.
                 take(issue, of: index, session)
@@ -133,7 +135,9 @@ extension TestRun {
         let wasAlone = previous == nil && !options.leavesOutput
         var result = session.result(of: running, plan[index])
         result.issues.append(issue(for: death, in: result.test))
-        if isDiagnosed, wasAlone { result.issues[result.issues.count - 1].notes.append("it fails alone, too") }
+        if isDiagnosed, wasAlone {
+            result.issues[result.issues.count - 1].notes.append("it also fails when it runs alone")
+        }
         result.outcome = .failed
         (result.output, result.omittedOutputCount) = (death.output, death.omittedOutputCount)
         let isFinal = death.isInterruption
@@ -145,7 +149,7 @@ extension TestRun {
     }
 
     private func issue(for death: WorkerDeath, in test: PlannedTest) -> TestIssue {
-        locator.located(locator.issue(for: death, expected: "end of test"), test: test)
+        locator.located(locator.issue(for: death), test: test)
     }
 
     /// Ends a diagnosis with a note for the test's issue.

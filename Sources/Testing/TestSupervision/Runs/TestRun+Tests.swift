@@ -127,20 +127,26 @@ extension TestRun: SelfTesting {
         case .ended(let result):
             var parts = ["\(result.test.testName) \(result.outcome.rawValue)"]
             for attempt in result.earlierAttempts {
-                parts.append("before: \(attempt.outcome.rawValue)" + attempt.issues.map { " \($0.got)" }.joined())
+                let issues = attempt.issues.map { " \($0.got)\($0.message)" }.joined()
+                parts.append("before: \(attempt.outcome.rawValue)\(issues)")
             }
             if let reason = result.skipReason { parts.append(reason) }
-            for issue in result.issues { parts += ["got \(issue.got)"] + issue.notes }
+            for issue in result.issues { parts += [text(of: issue)] + issue.notes }
             if !result.output.isEmpty { parts.append("wrote \(String(decoding: result.output, as: UTF8.self))") }
             if result.omittedOutputCount > 0 { parts.append("and \(result.omittedOutputCount) before") }
             return parts.joined(separator: "; ")
         case .failedLate(let test, let issue):
-            return (["late \(test.testName): got \(issue.got)"] + issue.notes).joined(separator: "; ")
+            return (["late \(test.testName): \(text(of: issue))"] + issue.notes).joined(separator: "; ")
         case .moduleIssue(_, let issue):
-            return (["\(issue.path):\(issue.line): got \(issue.got) instead of \(issue.expected)"] + issue.notes)
-                .joined(separator: "; ")
+            let expected = issue.isComparison ? " instead of \(issue.expected)" : ""
+            return (["\(issue.path):\(issue.line): \(text(of: issue))\(expected)"] + issue.notes).joined(
+                separator: "; ")
         case .warning(let warning): return "\(warning.place.path):\(warning.place.line): \(warning.text)"
         }
+    }
+
+    private static func text(of issue: TestIssue) -> String {
+        issue.isComparison ? "got \(issue.got)" : issue.message
     }
 
     // MARK: Results
@@ -159,7 +165,7 @@ extension TestRun: SelfTesting {
         let news = expected.filter { !$0.hasSuffix("?") && $0 != "a passed" && $0 != "e passed" }
         expectEqual(try lines(module) { $0.reportsOnlyNews = true }, news, "news")
         let slow = try lines(module) { $0.slowMilliseconds = 8 }
-        expectEqual(slow.suffix(2).first, "\(module.image):1: T.e took 9 ms, more than 8")
+        expectEqual(slow.suffix(2).first, "\(module.image):1: T.e took 9 ms, more than 8 ms")
         expectEqual(try lines(module) { $0.isListing = true }, ["M: a b c d e", "5 planned"], "a list")
         expectTrue(
             try lines(module) { $0.shuffleSeed = 3 }.contains("b failed; got 1; the order was shuffled with seed 3"))
@@ -170,21 +176,23 @@ extension TestRun: SelfTesting {
         ["M: a b c", "a?", "a passed", "b?", result, "c?", "c passed", "3 planned, 2 passed, 1 failed"]
     }
 
+    private static let intrusion = "wrote to descriptor 198, which testlogger needs for results"
+
+    private static func exit(_ status: Int) -> String { "exited with status \(status) before the test ended" }
+
     private static func testDeadWorkersFailOnlyTheirTest() throws {
+        let alone = "it also fails when it runs alone"
+        let afterOthers = "it passes when it runs alone; it failed in a process that had run T.a before"
         let rows = [
-            ("kill -SEGV $$", "crash SIGSEGV; it fails alone, too"), ("exit 3", "exit(3); it fails alone, too"),
-            ("exit 0", "exit(0); it fails alone, too"),
-            (
-                "again b || exit 3",
-                "exit(3); it passes alone and failed only after other tests, the last of which was T.a"
-            ),
-            ("again b && fail 1 || exit 3", "exit(3); it fails alone, too, but otherwise"),
-            ("say 'crash\\t8'; kill -KILL $$", "crash SIGFPE; it fails alone, too"),
-            ("say nonsense; say idle", "a foreign line in descriptor 198, over which the worker reports"),
+            ("kill -SEGV $$", "crashed with SIGSEGV; \(alone)"), ("exit 3", "\(exit(3)); \(alone)"),
+            ("exit 0", "\(exit(0)); \(alone)"), ("again b || exit 3", "\(exit(3)); \(afterOthers)"),
+            ("again b && fail 1 || exit 3", "\(exit(3)); when it runs alone, it fails in a different way"),
+            ("say 'crash\\t8'; kill -KILL $$", "crashed with SIGFPE; \(alone)"),
+            ("say nonsense; say idle", intrusion),
         ]
-        for (words, got) in rows {
+        for (words, issue) in rows {
             let module = try image([("a", ""), ("b", words), ("c", "")])
-            expectEqual(try lines(module), afterB("b failed; got \(got)"), words)
+            expectEqual(try lines(module), afterB("b failed; \(issue)"), words)
         }
         for words in ["say 'end\\t1\\t5\\t0'; fail 1", "say 'end\\t1\\t5\\t0'"] {
             let module = try image([("a", ""), ("b", words), ("c", "")])
@@ -192,15 +200,15 @@ extension TestRun: SelfTesting {
                 try lines(module),
                 [
                     "M: a b c", "a?", "a passed", "b?", "b passed",
-                    "\(module.image):1: got a foreign line in descriptor 198, over which the worker reports instead of "
-                        + "quiet end after the last test", "c?", "c passed", "3 planned, 3 passed, 1 of the module",
+                    "\(module.image):1: \(intrusion) after its last test", "c?", "c passed",
+                    "3 planned, 3 passed, 1 of the module",
                 ], words)
         }
         let twice = try image([("a", ""), ("a", ""), ("b", "")])
         expectEqual(
             try lines(twice),
             [
-                "M: a a b", "a?", "a passed", "a failed; got a second entry of this name, which did not run", "b?",
+                "M: a a b", "a?", "a passed", "a failed; duplicate entry; only the first one runs", "b?",
                 "b passed", "3 planned, 2 passed, 1 failed",
             ])
     }
@@ -210,9 +218,9 @@ extension TestRun: SelfTesting {
         func stray(_ index: Int, _ line: Int) -> String {
             "say 'stray\\t\(index)\\texpectation\\t'$0.swift'\\t\(line)\\t5\\t1\\t2\\t\\t0\\t\\t0'"
         }
-        let unknown = "recorded by a detached task, thread or child process of an unknown test"
+        let unknown = "recorded by a detached task, a thread or a child process; the test is unknown"
         let oneFailed = "2 planned, 1 passed, 1 failed"
-        let late = "late a: got 1; recorded after T.a had ended"
+        let late = "late a: got 1; recorded after T.a ended"
         let rows: [(words: String, lines: [String])] = [
             (stray(0, 1), [late, "b passed", oneFailed]), (stray(-1, 3), [late, "b passed", oneFailed]),
             (stray(1, 1), ["b failed; got 1", oneFailed]), (stray(-1, 5), ["b failed; got 1", oneFailed]),
@@ -273,7 +281,7 @@ extension TestRun: SelfTesting {
         try expectLines(
             { _, _ in
                 [
-                    "M: a b", "a?", "a passed", "b?", "late a: got 1; recorded after T.a had ended", "b passed",
+                    "M: a b", "a?", "a passed", "b?", "late a: got 1; recorded after T.a ended", "b passed",
                     "2 planned, 1 passed, 1 failed",
                 ]
             }, "a process of its own",
@@ -290,7 +298,8 @@ extension TestRun: SelfTesting {
         try expectLines(
             { _, _ in
                 [
-                    "M: a b", "a?", "a passed", "b?", "late a: got crash SIGKILL; recorded after T.a had ended",
+                    "M: a b", "a?", "a passed", "b?",
+                    "late a: crashed with SIGKILL after its last test; recorded after T.a ended",
                     "b passed", "2 planned, 1 passed, 1 failed",
                 ]
             }, "a process that ends after its test",
@@ -319,13 +328,16 @@ extension TestRun: SelfTesting {
         expectThrows(RunError.self) { _ = try lines(other) { $0.isolatesTests = true } }
     }
 
+    private static func time(_ milliseconds: Int) -> String { IssueLocator.time(milliseconds) }
+
     private static func testEndsHangingTests() throws {
-        let rows: [(got: String, words: String)] = [
-            ("no end after LIMIT ms", "sleep 600"), ("exit(3); it fails alone, too", "again b && sleep 600; exit 3"),
+        let rows: [(text: String, words: String)] = [
+            ("timed out after LIMIT", "sleep 600"),
+            ("\(exit(3)); it also fails when it runs alone", "again b && sleep 600; exit 3"),
         ]
-        for (got, words) in rows {
+        for (text, words) in rows {
             try expectLines(
-                { afterB("b failed; got \(got.replacing("LIMIT", with: "\($1)"))") }, words,
+                { afterB("b failed; \(text.replacing("LIMIT", with: time($1)))") }, words,
                 of: { try image([("a", ""), ("b", words), ("c", "")]) }, { $0.timeoutMilliseconds = $1 })
         }
         let flooding = try image([("a", ""), ("b", "echo 0123456789; sleep 600"), ("c", "")])
@@ -333,24 +345,24 @@ extension TestRun: SelfTesting {
             $0.outputFileByteCountMax = 10
             $0.outputByteCountMax = 6
         }
-        expectEqual(found, afterB("b failed; got 0 MB of output; wrote 56789\n; and 5 before"))
+        expectEqual(found, afterB("b failed; printed more than 0 MB; wrote 56789\n; and 5 before"))
     }
 
     /// The maximum limit applies to every test, and also to the start and the end of a worker.
     private static func testMaximumLimitOverridesOwnLimits() throws {
         let own = #"say() { [ "$1" != 'list\tT\tunit\tM\t0' ] || set -- "${1}600000"; printf '%b\n' "$1" >&3; }"#
         try expectLines(
-            { afterB("b failed; got no end after \($1) ms") }, "test",
+            { afterB("b failed; timed out after \(time($1))") }, "test",
             of: { try image([("a", ""), ("b", "sleep 600"), ("c", "")], opening: own) },
             { $0.timeoutMillisecondsMax = $1 })
         try expectLines(
-            { ["\($0):1: got no end after \($1) ms instead of list of its tests", "1 of the module"] }, "list",
+            { ["\($0):1: timed out after \(time($1)) before it listed its tests", "1 of the module"] }, "list",
             of: { try image([("a", "")], opening: "sleep 600") }, { $0.timeoutMillisecondsMax = $1 })
         try expectLines(
             { image, limit in
                 [
                     "M: a", "a?", "a passed",
-                    "\(image):1: got no end after \(limit) ms instead of quiet end after the last test",
+                    "\(image):1: timed out after \(time(limit)) after its last test",
                     "1 planned, 1 passed, 1 of the module",
                 ]
             }, "end", of: { try image([("a", "")], closing: "sleep 600") }, { $0.timeoutMillisecondsMax = $1 })
@@ -366,7 +378,7 @@ extension TestRun: SelfTesting {
                 found.filter { $0.contains("failed;") },
                 [
                     "b failed; got 1; wrote \(expected[0])",
-                    "c failed; got exit(3); it fails alone, too; wrote \(expected[1])",
+                    "c failed; exited with status 3 before the test ended; it also fails when it runs alone; wrote \(expected[1])",
                 ])
         }
     }
@@ -382,7 +394,8 @@ extension TestRun: SelfTesting {
         expectEqual(
             try lines(module) { $0.retryCount = 2 }.filter { !$0.hasSuffix("?") },
             [
-                "M: a b c", "a passed; before: failed 1 7", "b passed; before: failed exit(3); before: failed exit(3)",
+                "M: a b c", "a passed; before: failed 1 7",
+                "b passed; before: failed exited with status 3 before the test ended; before: failed exited with status 3 before the test ended",
                 "c failed; before: failed 4; before: failed 5; got 6",
                 "3 planned, 2 passed, 1 failed, 2 flaky",
             ])
@@ -410,13 +423,14 @@ extension TestRun: SelfTesting {
             try lines(try image([("a", "fail 1"), ("b", "kill -TERM $PPID; sleep 600"), ("c", "")])) {
                 $0.retryCount = 1
                 $0.timeoutMilliseconds = 300_000
-            },
+                // The signal may arrive before the event that b has begun.
+            }.filter { !$0.hasSuffix("?") },
             [
-                "M: a b c", "a?", "b?", "a failed; got 1", "b failed; got end of the run by SIGTERM",
+                "M: a b c", "a failed; got 1", "b failed; was running when SIGTERM ended the run",
                 "3 planned, 2 failed, 1 not run",
             ])
         for (isBuildStep, end) in [
-            (false, ["b failed; got end of the run by SIGTERM", "3 planned, 1 passed, 1 failed, 1 not run"]),
+            (false, ["b failed; was running when SIGTERM ended the run", "3 planned, 1 passed, 1 failed, 1 not run"]),
             (true, ["3 planned, 1 passed, 2 not run"]),
         ] {
             Interruption.forget()
@@ -456,7 +470,7 @@ extension TestRun: SelfTesting {
                 try lines(refused),
                 [
                     "M: a", "a?", "a passed",
-                    "\(refused.image):1: got a limit of \(limit) ms for tests of U instead of 0 or more",
+                    "\(refused.image):1: negative time limit of \(limit) ms for tests of U",
                     "1 planned, 1 passed, 1 of the module",
                 ])
         }
@@ -466,16 +480,22 @@ extension TestRun: SelfTesting {
 
     private static func testRejectsImagesWithProtocolErrors() throws {
         let rows = [
-            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 7"),
-            ("say nonsense", "the test image said what this testlogger does not understand; build it anew"),
-            ("say 'planned\\ta'", "the test image announced a test of no list"),
-            ("say 'ready\\t3\\t7'", "the test image announced 3 tests but counts 0"),
-            ("say 'stray\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'", "the test image named an unknown test"),
-            ("say 'begin\\t9\\t0'", "the test image began an unknown test"),
+            (
+                "say 'version\\t1'",
+                "the test executable uses version 1 of the protocol, but this testlogger uses 7; build again"
+            ),
+            ("say nonsense", "the test executable sent an unknown event; build again"),
+            ("say 'planned\\ta'", "the test executable announced a test without a list"),
+            ("say 'ready\\t3\\t7'", "the test executable announced 3 tests but counted 0"),
+            (
+                "say 'stray\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'",
+                "the test executable named an unknown test"
+            ),
+            ("say 'begin\\t9\\t0'", "the test executable began an unknown test"),
             (
                 "[ $5 = known ] && hash=8",
-                "the test image announced two different plans; names and rows made at run time must be the same in every "
-                    + "process, which those of a Set, a Dictionary or a clock are not"
+                "the tests differ from process to process; names and rows that are made at run time must not depend on "
+                    + "the order of a Set or Dictionary, or on the time"
             ),
         ]
         for (opening, text) in rows {
@@ -493,18 +513,21 @@ extension TestRun: SelfTesting {
         let tests: [Script] = [("a", ""), ("b", "")]
         let passes = ["M: a b", "a?", "a passed", "b?", "b passed"]
         let rows: [(ModuleDescription, [String])] = [
-            (try image(tests, opening: "exit 5"), ["got exit(5) instead of list of its tests", "1 of the module"]),
+            (
+                try image(tests, opening: "exit 5"),
+                ["exited with status 5 before it listed its tests", "1 of the module"]
+            ),
             (
                 try image(tests, commanded: "exit 5"),
                 [
-                    "M: a b", "got exit(5) instead of quiet end after the last test",
+                    "M: a b", "exited with status 5 after its last test",
                     "2 planned, 2 not run, 1 of the module",
                 ]
             ),
             (
                 try image(tests, closing: "kill -ABRT $$"),
                 passes + [
-                    "got crash SIGABRT instead of quiet end after the last test",
+                    "crashed with SIGABRT after its last test",
                     "2 planned, 2 passed, 1 of the module",
                 ]
             ),
@@ -513,7 +536,7 @@ extension TestRun: SelfTesting {
             (
                 try image([("a", "again a || { say 'end\\t0\\t5\\t0'; exit 0; }"), ("b", "")]),
                 passes.dropLast(2) + [
-                    "got exit(0) instead of quiet end after the last test", "b?", "b passed",
+                    "exited with status 0 after its last test", "b?", "b passed",
                     "2 planned, 2 passed, 1 of the module",
                 ]
             ),
@@ -528,7 +551,7 @@ extension TestRun: SelfTesting {
             let found = try lines(slow) { $0.timeoutMilliseconds = limit }
             let expected =
                 passes + [
-                    "\(slow.image):1: got no end after \(limit) ms instead of quiet end after the last test",
+                    "\(slow.image):1: timed out after \(time(limit)) after its last test",
                     "2 planned, 2 passed, 1 of the module",
                 ]
             // On a busy machine, the tests themselves may take longer than the short limit.
@@ -558,24 +581,23 @@ extension TestRun: SelfTesting {
     private static func testReportsUnlistedAndLostTests() throws {
         let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"testB\": testB] }"
         let functions = "static func testA() {}\nstatic func testB() {}"
-        let each = "instead of a run of each test that is listed"
-        let other = "since the list of T that runs is another"
+        let other = "T runs another list"
         let warning = "say 'untested\\tT\\tit is generic'"
         let rows: [(members: String, names: [String], opening: String, lines: [String])] = [
             ("\(list)\n\(functions)", ["testA", "testB"], "", []),
             (
                 "\(list)\n\(functions)\nstatic func testC() {}", ["testA", "testB"], "",
-                ["6: test 'testC' of T is in no list and does not run", "2 planned, 2 passed, 1 warned"]
+                ["6: test 'testC' of T is in no list and doesn't run", "2 planned, 2 passed, 1 warned"]
             ),
             (
                 "\(list)\n\(functions)", ["testA"], "",
-                ["3: got no run of 'testB' of T, \(other), \(each)", "1 planned, 1 passed, 1 of the module"]
+                ["3: entry 'testB' of T doesn't run: \(other)", "1 planned, 1 passed, 1 of the module"]
             ),
             (
                 "\(list)\n\(functions)", [], warning,
                 [
-                    "3: got no run of 'testA' of T, since it is generic, \(each)",
-                    "3: got no run of 'testB' of T, since it is generic, \(each)", "2 of the module",
+                    "3: entry 'testA' of T doesn't run: it is generic",
+                    "3: entry 'testB' of T doesn't run: it is generic", "2 of the module",
                 ]
             ),
             (
@@ -584,7 +606,7 @@ extension TestRun: SelfTesting {
             ),
             (
                 functions, [], warning.replacing("T\\t", with: "U\\t"),
-                ["1: U: its tests do not run: it is generic", "1 warned"]
+                ["1: U: its tests don't run: it is generic", "1 warned"]
             ),
         ]
         for row in rows {

@@ -89,12 +89,12 @@ package final class TestRun {
         if let first = announcement?.sum, let sum = announced.sum {
             if session.part.isEmpty ? sum == first : announced.tests[...] == session.part { return }
             throw .protocolMismatch(
-                "the test image announced two different plans; names and rows made at run time must be the same "
-                    + "in every process, which those of a Set, a Dictionary or a clock are not")
+                "the tests differ from process to process; names and rows that are made at run time must not "
+                    + "depend on the order of a Set or Dictionary, or on the time")
         }
         guard let count = announced.sum?.count, count == announced.tests.count else {
             throw .protocolMismatch(
-                "the test image announced \(announced.sum?.count ?? 0) tests but counts \(announced.tests.count)")
+                "the test executable announced \(announced.sum?.count ?? 0) tests but counted \(announced.tests.count)")
         }
         announcement = announced
         choose(from: SourceScan.tellingTypesApart(announced.tests, sources: locator.sources))

@@ -18,7 +18,8 @@ struct PlanAnnouncement {
         switch event {
         case .version(let number) where number != TestEvent.currentVersion:
             throw .protocolMismatch(
-                "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
+                "the test executable uses version \(number) of the protocol, but this testlogger uses \(TestEvent.currentVersion); build again"
+            )
         case .untested(let typeName, let reason):
             untested.append((typeName, reason))
         case .list(let test):
@@ -35,7 +36,7 @@ struct PlanAnnouncement {
     }
 
     private mutating func add(_ testName: String, _ row: PlannedTest.TableRow?) throws(RunError) {
-        guard var test = list else { throw .protocolMismatch("the test image announced a test of no list") }
+        guard var test = list else { throw .protocolMismatch("the test executable announced a test without a list") }
         test.testName = testName
         test.row = row
         tests.append(test)

@@ -200,7 +200,7 @@ final class WorkerSession {
         // If the worker is being ended, it may have written only a part of the line.
         if ending != nil { return }
         guard state != .starting else {
-            throw .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
+            throw .protocolMismatch("the test executable sent an unknown event; build again")
         }
         ending = (.intrusion, TestTime())
         worker.send(signal: SIGKILL)

@@ -22,7 +22,7 @@ enum Acceptance {
                 if here.allSatisfy({ $0.range != fix.range || $0.replacement == fix.replacement }) {
                     single.append(fix)
                 } else if fix == here.first(where: { $0.range == fix.range }) {
-                    print(text.line(.note, at: fix.start, "not accepted, since the tests got different values"))
+                    print(text.line(.note, at: fix.start, "not accepted: the tests got different values"))
                 }
             }
             if single.isEmpty { continue }
@@ -30,7 +30,9 @@ enum Acceptance {
             var problem: String?
             do throws(SystemError) {
                 let isUnchanged = try LiteralFix.apply(single, to: path)
-                if !isUnchanged { problem = "\(paths.text(path)) has changed; nothing was accepted in it" }
+                if !isUnchanged {
+                    problem = "\(paths.text(path)) has changed since the build; nothing was accepted in it"
+                }
             } catch { problem = error.description }
             if let problem {
                 TestLogger.complain(problem)
@@ -43,10 +45,10 @@ enum Acceptance {
             lines.isEmpty || lines.contains { $0.names(value.place.path) && $0.line == value.place.line }
         }
         for (index, value) in left.enumerated() where !left[..<index].contains(value) {
-            print(text.line(.note, at: value.place, "not accepted, since \(value.reason)"))
+            print(text.line(.note, at: value.place, "not accepted: \(value.reason)"))
         }
         if chosen.isEmpty, left.isEmpty {
-            print("there is nothing to accept: no failed comparison is with a literal or a golden here")
+            print("nothing to accept: no failed comparison expects a literal or a golden file")
         }
         return isComplete
     }
@@ -66,10 +68,10 @@ enum Acceptance {
         }
         let unchanged = zip(texts[0], texts[1]).prefix { $0.elementsEqual($1) }.count
         let change = texts[1].count > 1 ? "; the first change is in line \(fix.start.line + unchanged)" : ""
-        if isNew { return "accepted \(lines(fix.replacement)) in a new golden" }
+        if isNew { return "accepted \(lines(fix.replacement)) in a new golden file" }
         let isShown = [fix.literal, fix.replacement].allSatisfy { $0.utf8.count <= 400 && !$0.utf8.contains(0x0A) }
         return isShown && !fix.isGolden
-            ? "accepted \(fix.replacement) in place of \(fix.literal)"
-            : "accepted \(lines(fix.replacement)) in place of \(lines(fix.literal))\(change)"
+            ? "accepted \(fix.replacement) instead of \(fix.literal)"
+            : "accepted \(lines(fix.replacement)) (before: \(lines(fix.literal)))\(change)"
     }
 }

@@ -10,7 +10,7 @@ enum ListFixes {
     /// - Returns: false if a file couldn't be written.
     static func apply(_ fixes: [SourceFixIt], paths: PathStyle) -> Bool {
         let text = DiagnosticText(paths: paths)
-        if fixes.isEmpty { print("there is nothing to add: every test that can be added is in a list") }
+        if fixes.isEmpty { print("nothing to add: all tests are in lists") }
         var isComplete = true
         for path in Set(fixes.map(\.start.path)).sorted() {
             let here = fixes.filter { $0.start.path == path }

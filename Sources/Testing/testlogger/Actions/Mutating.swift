@@ -30,7 +30,7 @@ final class Mutating {
     func run(_ modules: [ModuleDescription]) -> ExitStatus {
         let modules = modules.filter { !chosenSources($0).isEmpty }
         if modules.isEmpty {
-            TestLogger.complain("only modules that 'swift build' has built here, and their sources, have mutants")
+            TestLogger.complain("mutation testing needs modules built here by 'swift build', or their sources")
             return .usage
         }
         let start = ContinuousClock.now
@@ -63,7 +63,7 @@ final class Mutating {
         let trials = try MutantTrials(module, options: runOptions)
         defer { showProgress("") }
         let terminal = options.terminal(options.paths(root: module.root))
-        showProgress("the tests run without a mutant")
+        showProgress("running the tests without a mutant")
         var mutants = try trials.mutants(of: sources) { event in
             if case .ended(let result) = event, result.outcome != .failed { return }
             for line in terminal.lines(for: event) { print(line) }
@@ -83,7 +83,7 @@ final class Mutating {
             counts[outcome, default: 0] += 1
             if outcome == .survived {
                 showProgress("")
-                let warning = SourceWarning(place: mutant.place, text: "\(mutant.text), and no test noticed")
+                let warning = SourceWarning(place: mutant.place, text: "\(mutant.text): no test fails")
                 for line in terminal.lines(for: .warning(warning)) { print(line) }
             }
             showProgress("\(counts.values.reduce(0, +)) of \(total) mutants, \(counts[.survived] ?? 0) survived")
@@ -92,7 +92,8 @@ final class Mutating {
         showProgress("")
         if trials.needsOrder {
             TestLogger.complain(
-                "tests of module '\(module.module)' fail when others run first, without a mutant", severity: "warning")
+                "tests of module '\(module.module)' fail without a mutant if other tests run first", severity: "warning"
+            )
         }
         // A source has been tried only with all its lines and all tests.
         let parts: Set<String> = ["--shard", "--filter", "--skip", "--test-type"]
@@ -106,11 +107,11 @@ final class Mutating {
 
     private func verdict(after elapsed: Duration) -> ExitStatus {
         if total == 0, options.run.choice.isChangedOnly {
-            print("no source has changed since all its mutants were tried")
+            print("no source has changed since its mutants were tried")
             return .passed
         }
         if total == 0, options.run.choice.shard == nil {
-            TestLogger.complain("no line that the tests reach has anything to change")
+            TestLogger.complain("the tests reach no line with a mutant")
             return .nothingToRun
         }
         let (noticed, survived) = (counts[.noticed] ?? 0, counts[.survived] ?? 0)

@@ -153,20 +153,20 @@ struct CommandLineOptions {
     private func checkCombinations() throws(UsageError) {
         for (option, others, reason) in Self.conflicts where given.contains(option) {
             guard let other = others.first(where: given.contains) else { continue }
-            throw UsageError(description: "option '\(other)' does not go with '\(option)'\(reason)")
+            throw UsageError(description: "option '\(other)' can't be combined with '\(option)'\(reason)")
         }
         if fixesLists, let line = lines.first {
             throw UsageError(
-                description: "'\(line.path):\(line.line)' does not go with '--fix-lists', which checks all lists")
+                description: "'\(line.path):\(line.line)' can't be combined with '--fix-lists', which checks all lists")
         }
         if let jsonPath, jsonPath == junitPath {
             let place = jsonPath == Self.standardOutput ? "print to the standard output" : "write '\(jsonPath)'"
             throw UsageError(description: "options '--json' and '--junit' can't both \(place)")
         }
         if isMutating { return }
-        if given.contains("--budget") { throw UsageError(description: "option '--budget' is for '--mutants'") }
+        if given.contains("--budget") { throw UsageError(description: "option '--budget' needs '--mutants'") }
         guard let source = sources.first else { return }
-        throw UsageError(description: "'\(source)' names no line; '\(source):1' would, and '--mutants' needs none")
+        throw UsageError(description: "'\(source)' has no line; write '\(source):LINE', or add '--mutants'")
     }
 
     /// Splits `--jobs=2` and `-j2`.
@@ -187,7 +187,7 @@ struct CommandLineOptions {
             do throws(UsageError) {
                 let option = try CommandLineOption.named(line.name)
                 guard option.isOfPackage else {
-                    throw UsageError(description: "option '\(line.name)' is of one command, not of a package")
+                    throw UsageError(description: "option '\(line.name)' can't be set in .testlogger")
                 }
                 column = line.valueColumn
                 // An option that the command line overrides is checked, too.
@@ -298,9 +298,9 @@ extension CommandLineOptions: SelfTesting {
         ("--skip ", "option '--skip' expects PATTERN, which is not empty"),
         ("--test-type ", "option '--test-type' expects NAME, which is not empty"),
         ("--list=x", "option '--list' takes no value, but is given 'x'"),
-        ("--fix-lists --list", "option '--fix-lists' does not go with '--list', which runs nothing"),
-        ("--fix-lists --filter x", "option '--filter' does not go with '--fix-lists', which checks all lists"),
-        ("--fix-lists S.swift:4", "'S.swift:4' does not go with '--fix-lists', which checks all lists"),
+        ("--fix-lists --list", "option '--fix-lists' can't be combined with '--list', which runs nothing"),
+        ("--fix-lists --filter x", "option '--filter' can't be combined with '--fix-lists', which checks all lists"),
+        ("--fix-lists S.swift:4", "'S.swift:4' can't be combined with '--fix-lists', which checks all lists"),
         ("--timeout 0", "option '--timeout' expects a number of milliseconds above 0, not '0'"),
         ("--color alway", "option '--color' expects one of auto, always, never, not 'alway'; did you mean 'always'?"),
         ("--no-tests=x", "option '--no-tests' expects one of pass, fail, not 'x'"),
@@ -308,17 +308,17 @@ extension CommandLineOptions: SelfTesting {
         ("--shard 1/2 --shard 2/2", "option '--shard' is given twice"),
         ("--shuffle=x", "option '--shuffle' expects a whole number as its seed, not 'x'"),
         ("-jx", "option '--jobs' expects a number of workers above 0, not 'x'"),
-        ("--list --junit x", "option '--junit' does not go with '--list', which runs nothing"),
+        ("--list --junit x", "option '--junit' can't be combined with '--list', which runs nothing"),
         ("--retries -1", "option '--retries' expects a number of further attempts, not '-1'"),
         ("--json - --junit=-", "options '--json' and '--junit' can't both print to the standard output"),
         ("--junit x --json=x", "options '--json' and '--junit' can't both write 'x'"),
         ("--json=", "option '--json' expects PATH, which is not empty"),
         ("--debug ", "option '--debug' expects TEST, which is not empty"),
-        ("S.swift", "'S.swift' names no line; 'S.swift:1' would, and '--mutants' needs none"),
-        ("--budget 5", "option '--budget' is for '--mutants'"),
+        ("S.swift", "'S.swift' has no line; write 'S.swift:LINE', or add '--mutants'"),
+        ("--budget 5", "option '--budget' needs '--mutants'"),
         ("--mutants --budget 0", "option '--budget' expects a number of seconds above 0, not '0'"),
-        ("--mutants --watch", "option '--watch' does not go with '--mutants'"),
-        ("--failed --accept", "option '--failed' does not go with '--accept'"),
+        ("--mutants --watch", "option '--watch' can't be combined with '--mutants'"),
+        ("--failed --accept", "option '--failed' can't be combined with '--accept'"),
         ("--zzzzzzzz", "unknown option '--zzzzzzzz'"),
     ]
 

@@ -136,7 +136,7 @@ extension PackageOptions: SelfTesting {
         ("--fail-fast yes", "1:13: error: option '--fail-fast' takes no value, but is given 'yes'"),
         ("--skip=", "1:8: error: option '--skip' expects PATTERN, which is not empty"),
         ("--test-type= # none", "1:13: error: option '--test-type' expects NAME, which is not empty"),
-        ("--watch", "1:1: error: option '--watch' is of one command, not of a package"),
+        ("--watch", "1:1: error: option '--watch' can't be set in .testlogger"),
         ("--zzzzzzzzzz", "1:1: error: unknown option '--zzzzzzzzzz'"),
         ("--color red", "1:9: error: option '--color' expects one of auto, always, never, not 'red'"),
     ]

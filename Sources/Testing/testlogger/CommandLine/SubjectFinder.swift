@@ -44,7 +44,9 @@ struct SubjectFinder {
     /// Finds all modules of the package.
     func all() throws(UsageError) -> [ModuleDescription] {
         let modules = builtModules()
-        if modules.isEmpty { throw UsageError(description: "no module, image, object or line is named\(noModules)") }
+        if modules.isEmpty {
+            throw UsageError(description: "no module, executable, object or line was given\(noModules)")
+        }
         return modules
     }
 
@@ -61,7 +63,7 @@ struct SubjectFinder {
             }
         }
         if !modules.isEmpty { return modules }
-        throw UsageError(description: "no module that has been built here has \(sources.joined(separator: " or "))")
+        throw UsageError(description: "no module that was built here contains \(sources.joined(separator: " or "))")
     }
 
     /// Returns the path of a source as a list of sources contains it. The given path may lead to the source through
@@ -79,7 +81,7 @@ struct SubjectFinder {
                 throw UsageError(description: "there is no file \(word)")
             }
             guard FileAccess.isExecutable(path), ImageCheck.isTestImage(path) else {
-                throw UsageError(description: "\(word) is not a test image: it has no function inclass_main")
+                throw UsageError(description: "\(word) isn't a test executable: it has no function inclass_main")
             }
             return module(image: path)
         }
@@ -214,8 +216,8 @@ extension SubjectFinder: SelfTesting {
         let rows = [
             ("\(root)/z.o", "there is no object \(root)/z.o"), ("/no/image", "there is no file /no/image"),
             ("\(root)/x.o/..", "there is no file \(root)/x.o/.."),
-            ("/bin/sh", "/bin/sh is not a test image: it has no function inclass_main"),
-            ("\(root)/Package.swift", "\(root)/Package.swift is not a test image: it has no function inclass_main"),
+            ("/bin/sh", "/bin/sh isn't a test executable: it has no function inclass_main"),
+            ("\(root)/Package.swift", "\(root)/Package.swift isn't a test executable: it has no function inclass_main"),
             ("Pea", "there is no module 'Pea'; did you mean 'Pear'? (known are Apple, Pear)"),
             ("\(root)/bad.inclass", "\(root)/bad.inclass:1:1: error: expected 'key<TAB>value' but found 'module'"),
         ]
@@ -234,7 +236,7 @@ extension SubjectFinder: SelfTesting {
         }
         expectEqual(modules(try subjects.find(sources: ["a.swift", "b.swift"])), ["Apple", "Pear"])
         let error = expectThrows(UsageError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }
-        expectEqual(error?.description, "no module that has been built here has x.swift or y.swift")
+        expectEqual(error?.description, "no module that was built here contains x.swift or y.swift")
         let root = subjects.root
         try FileAccess.write([], to: "\(root)/Sources/a.swift")
         symlink("Sources", "\(root)/Link")

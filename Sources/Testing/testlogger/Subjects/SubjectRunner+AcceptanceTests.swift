@@ -6,28 +6,29 @@ import InClassTesting
 import TestSupervision
 
 extension SubjectRunner {
-    private static let nothing = "there is nothing to accept: no failed comparison is with a literal or a golden here"
-    private static let different = "note: not accepted, since the tests got different values"
+    private static let nothing = "nothing to accept: no failed comparison expects a literal or a golden file"
+    private static let different = "note: not accepted: the tests got different values"
 
     static func testAcceptsActualValues() throws {
         let issue = "say \"issue\\texpectation\\t$(dirname $0)/a.swift\\t3\\t16\\t$1\\t2\\t\\t0\\t\\t0\""
         func scene(_ values: String) throws -> Scene {
             try Scene([("a", "for value in \(values); do set -- $value; \(issue); done")])
         }
-        let accepted = "a.swift:3:20: note: accepted 5 in place of 2"
+        let accepted = "a.swift:3:20: note: accepted 5 instead of 2"
         let one = try scene("5")
         expectFalse(try one.outcome().contains { $0.contains("accepted") }, "without asking")
         expectEqual(try one.outcome("--accept", "a.swift:2").last, nothing, "at another line")
         expectTrue(try one.text("a.swift").contains("(f, 2)"))
         expectEqual(try one.outcome("--accept").last, accepted)
         expectTrue(try one.text("a.swift").contains("(f, 5)"))
-        let changed = "a.swift:3:16: note: not accepted, since the source has changed since it was compiled"
+        let changed = "a.swift:3:16: note: not accepted: the source has changed since it was compiled"
         expectEqual(try one.outcome("--accept").last, changed)
         expectEqual(try scene("5 5").outcome("--accept").last, accepted, "twice")
         let readOnly = try scene("5")
         chmod(readOnly.module.sources[0], 0o444)
         expectEqual(try readOnly.outcome("--accept").first, "notRun", "what cannot be written")
-        let noLiteral = "a.swift:3:16: note: not accepted, since what was got is no literal of its kind"
+        let noLiteral =
+            "a.swift:3:16: note: not accepted: the actual value can't be written as a literal of the same kind"
         expectEqual(try scene("5 nil").outcome("--accept").suffix(2), ["a.swift:3:20: \(different)", noLiteral])
         let two = try scene("5 6")
         expectEqual(try two.outcome("--accept").last, "a.swift:3:20: \(different)", "two values for one literal")
@@ -47,7 +48,7 @@ extension SubjectRunner {
 
     static func testKeepsLiteralsOfPassedExpectations(_ row: (name: String, tests: [String], isAccepted: Bool)) throws {
         let scene = try Scene(row.tests.enumerated().map { ("t\($0)", $1) })
-        let note = row.isAccepted ? "note: accepted 5 in place of 2" : different
+        let note = row.isAccepted ? "note: accepted 5 instead of 2" : different
         expectEqual(try scene.outcome("--accept").last, "a.swift:3:20: \(note)")
         expectEqual(try scene.text("a.swift").contains("(f, 2)"), !row.isAccepted)
     }
@@ -70,18 +71,18 @@ extension SubjectRunner {
         let late = try Scene([("b", issue), ("c", "kill -TERM $PPID; sleep 600")])
         expectEqual(
             try late.outcome("--accept", "--jobs", "1", "--timeout", "600000").last,
-            "nothing is accepted, since not all tests have run to their ends")
+            "nothing was accepted, because not all tests finished")
         expectTrue(try one.text("a.swift").contains("(f, 2)"), "a test too late")
     }
 
     /// Some values are accepted and others are refused, each with its reason.
     static func testReportsReasonsForNotAccepting() throws {
-        let noPlainLiteral = "the expected value is not written as one plain literal"
+        let noPlainLiteral = "the expected value isn't one plain literal"
         // Source lines, the values of their comparisons, and the reasons why the values are refused.
         let rows: [(source: String, values: String, column: Int, reason: String?)] = [
             ("expectEqual(f, 2)", #"5\t2"#, 12, nil), ("expectEqual(f, 0x2)", #"5\t2"#, 12, noPlainLiteral),
             ("expectEqual(f, [2])", #"[5]\t[2]"#, 12, noPlainLiteral),
-            ("expectEqual(f, 2)", #"nil\t2"#, 12, "what was got is no literal of its kind"),
+            ("expectEqual(f, 2)", #"nil\t2"#, 12, "the actual value can't be written as a literal of the same kind"),
             ("expectEqual(f, 2, \"again\")", #"5\t2"#, 12, nil), ("expectTrue(f)", #"false\ttrue"#, 11, nil),
             ("try requireEqual(f, #\"2\"#)", #"5\t2"#, 17, noPlainLiteral),
             ("expectEqual(f, expected)", #"5\t2"#, 12, noPlainLiteral),
@@ -99,9 +100,9 @@ extension SubjectRunner {
             utimes(scene.module.sources[0], [moment, moment])
             return scene
         }
-        let accepted = [1, 5].map { "a.swift:\($0):16: note: accepted 5 in place of 2" }
+        let accepted = [1, 5].map { "a.swift:\($0):16: note: accepted 5 instead of 2" }
         let refused = rows.enumerated().compactMap { index, row in
-            row.reason.map { "a.swift:\(index + 1):\(row.column): note: not accepted, since \($0)" }
+            row.reason.map { "a.swift:\(index + 1):\(row.column): note: not accepted: \($0)" }
         }
         expectEqual(try scene().outcome("--accept").filter { $0.contains("accepted") }, accepted + refused)
         expectEqual(try scene().outcome("--accept", "a.swift:3").filter { $0.contains("accept") }, [refused[1]])
@@ -115,14 +116,14 @@ extension SubjectRunner {
             try Scene([("a", golden + calls.map { "golden \($0)" }.joined(separator: "; "))])
         }
         let new = try scene("one tea ''", "one tea ''", "two cup ''", "two tea ''")
-        let first = "g/one.txt:1:1: note: accepted 1 line in a new golden"
+        let first = "g/one.txt:1:1: note: accepted 1 line in a new golden file"
         expectEqual(try new.outcome("--accept").suffix(2), [first, "g/two.txt:1:1: \(different)"])
         expectEqual(try new.text("g/one.txt"), "tea")
         expectFalse(FileAccess.exists("\(new.folder)/g/two.txt"), "one of two texts is there")
         let old = try scene("one 'more tea' tea")
         mkdir("\(old.folder)/g", 0o755)
         try old.write("tea", to: "g/one.txt")
-        expectEqual(try old.outcome("--accept").last, "g/one.txt:1:1: note: accepted 1 line in place of 1 line")
+        expectEqual(try old.outcome("--accept").last, "g/one.txt:1:1: note: accepted 1 line (before: 1 line)")
         expectEqual(try old.text("g/one.txt"), "more tea")
         let met = try Scene([
             ("a", golden + "golden one tea cup"),

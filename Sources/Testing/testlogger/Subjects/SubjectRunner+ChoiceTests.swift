@@ -63,7 +63,7 @@ extension SubjectRunner {
         let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "fail 1")], opening: plan)
         func name(_ suffix: String) throws { try scene.write(suffix, to: "M.img.names") }
         func gone(_ names: String) -> String {
-            "error: what failed in the last run is not there any more: \(names); a run of all tests forgets it"
+            "error: tests that failed in the last run no longer exist: \(names); a run of all tests forgets them"
         }
         try name("1")
         expectEqual(try scene.outcome().first, "failed")
@@ -95,7 +95,7 @@ extension SubjectRunner {
         try save("a.swift", at: 1_000)
         try save("M.build/a.d", at: 2_000)
         let nothing = ["passed", "no source has changed since its tests ran"]
-        let warning = "a.swift:1:1: warning: changed since module 'M' was built, which is what was tested"
+        let warning = "a.swift:1:1: warning: changed since module 'M' was built; the tests ran without this change"
         let all = "1 test, 1 passed"
         expectEqual(try scene.outcome("--changed"), ["passed", all], "the first run")
         expectEqual(try scene.outcome("--changed"), nothing)

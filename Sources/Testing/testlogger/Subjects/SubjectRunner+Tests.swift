@@ -49,7 +49,7 @@ extension SubjectRunner: SelfTesting {
         let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "say 'skip\\twhy'")])
         let skip = "skipped T.c because why"
         let all = "3 tests, 1 passed, 1 failed, 1 skipped"
-        let nothing = ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]
+        let nothing = ["nothingToRun", "error: the selection contains no tests of module 'M'"]
         func noMatch(_ name: String) -> [String] {
             ["nothingToRun", "error: no test matches '\(name)'; did you mean 'T.a'?"]
         }
@@ -77,11 +77,11 @@ extension SubjectRunner: SelfTesting {
         expectEqual(try Scene([]).outcome(), ["nothingToRun", "error: module 'M' lists no tests"])
         expectEqual(
             try Scene([("a", "")], opening: "say nonsense").outcome(),
-            ["notRun", "error: the test image said what this testlogger does not understand; build it anew"])
+            ["notRun", "error: the test executable sent an unknown event; build again"])
         expectEqual(
             try Scene([("a", "exit 3"), ("b", "")], opening: "[ $5 = known ] && hash=8").outcome().last,
-            "error: the test image announced two different plans; names and rows made at run time must be the same in "
-                + "every process, which those of a Set, a Dictionary or a clock are not")
+            "error: the tests differ from process to process; names and rows that are made at run time must not "
+                + "depend on the order of a Set or Dictionary, or on the time")
     }
 
     private static func obstacle(_ module: inout ModuleDescription) { module.obstacle = "no toolchain" }
@@ -97,7 +97,7 @@ extension SubjectRunner: SelfTesting {
         try scene.write("#!/bin/sh\necho undefined; exit 1\n", to: "clang")
         chmod(scene.module.clang, 0o755)
         symlink(scene.module.clang, "\(scene.folder)/ld.lld")
-        let unlinked = "Package.swift:1:1: error: the test image of module 'M' cannot be linked"
+        let unlinked = "Package.swift:1:1: error: the tests of module 'M' can't be linked"
         expectEqual(try scene.outcome(), ["notRun", unlinked, "  ' undefined"])
         #if !os(macOS)
         try FileAccess.write([0x42, 0x43, 0xC0, 0xDE], to: scene.module.objects[0])
@@ -134,7 +134,7 @@ extension SubjectRunner: SelfTesting {
         }
         try expect(scene, ["passed"], goesOn: true)
         try expect(Scene([("b", "fail 1")]), ["failed", failure, "1 test, 0 passed, 1 failed"], goesOn: false)
-        let empty = "a.swift:1:1: warning: module 'M' lists no tests; a type lists its own in testSelectors"
+        let empty = "a.swift:1:1: warning: module 'M' lists no tests; a type lists its tests in testSelectors"
         try expect(Scene([]), ["passed", empty], goesOn: true)
         let unwritten = try scene.outcome("--marker", "/no/marker", changed: { $0.target = "other" })
         expectEqual(unwritten.map { String($0.prefix(20)) }, ["notRun", "error: cannot create"])
@@ -241,7 +241,7 @@ extension SubjectRunner: SelfTesting {
             for words in [[], ["--retries", "1"]] {
                 let found = try Scene(before + [("b", crash)]).outcome(["--no-capture"] + words)
                 let error =
-                    "a.swift:3:1: error: got crash SIGILL 'Fatal error: no' instead of expected end of test (T.b)"
+                    "a.swift:3:1: error: crashed with SIGILL: no (T.b)"
                 expectEqual(found.count { $0 == error }, 1, "\(found)")
                 let printed = found.count { $0 == "M/a.swift:3: Fatal error: no" }
                 expectEqual(printed, words.isEmpty ? 1 : 2, "once for each attempt: \(found)")
@@ -263,7 +263,7 @@ extension SubjectRunner: SelfTesting {
 
     private static var repetitions: [(script: String, words: [String], outcome: [String])] {
         let place = "/s.swift:3:5:"
-        let flaky = "flaky: passed at attempt 2 after got 1 instead of expected 2 (T.b)"
+        let flaky = "flaky (passed on attempt 2): got 1 instead of expected 2 (T.b)"
         let sum = ["flaky T.b", "1 test, 1 passed, 1 flaky"]
         let again = "again 1 || fail 1"
         return [

@@ -127,7 +127,7 @@ final class SubjectRunner {
         do throws(LinkError) {
             if options.marker != nil, module.isBuiltWithoutTests {
                 guard module.listsTests else { return false }
-                throw .obstacle("Swift Build has not compiled them for '--product' or 'swift run'; 'swift build' does")
+                throw .obstacle("Swift Build doesn't compile them for '--product' and 'swift run'; use 'swift build'")
             }
             guard try ImageLinker(module).link() != .compiledOut else {
                 absences.append(
@@ -149,7 +149,7 @@ final class SubjectRunner {
         let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
         let text = DiagnosticText(paths: options.paths(root: module.root))
         if case .refused(let output) = error {
-            print(text.line(.error, at: manifest, "the test image of module '\(module.module)' cannot be linked"))
+            print(text.line(.error, at: manifest, "the tests of module '\(module.module)' can't be linked"))
             for line in DiagnosticText.captured(Array(output.utf8), omittedCount: 0) { print(line) }
             return add(.notRun)
         }
@@ -249,12 +249,12 @@ final class SubjectRunner {
             if options.marker != nil { print(text.line(.warning, at: place, what)) }
             return
         }
-        let what = plan.isEmpty ? "\(name) lists no tests" : "the selection leaves nothing of \(name) to run"
+        let what = plan.isEmpty ? "\(name) lists no tests" : "the selection contains no tests of \(name)"
         absences.append("error: \(what)")
         guard options.marker != nil, plan.isEmpty, let source = module.sources.first else { return }
         if module.isIndirect || module.isTestKit { return }
         let place = SourcePlace(path: source, line: 1, column: 1)
-        print(text.line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
+        print(text.line(.warning, at: place, "\(what); a type lists its tests in testSelectors"))
     }
 
     private func warnOfTypes(_ module: ModuleDescription, _ plan: [PlannedTest], _ terminal: TerminalText) {

@@ -77,7 +77,7 @@ extension PackageTests {
                     """, fails: false,
                 [
                     "3:16: warning: Idle: its list of tests is empty",
-                    "9:25: warning: test 'testLost' of Forgetful is in no list and does not run",
+                    "9:25: warning: test 'testLost' of Forgetful is in no list and doesn't run",
                 ])
         }
 
@@ -90,7 +90,7 @@ extension PackageTests {
                         private static func testOne() {}
                     }
 
-                    """, fails: true, ["3:68: error: got a second entry of this name"])
+                    """, fails: true, ["3:68: error: duplicate entry"])
         }
 
         @Test func reportsThrowingFixtures() throws {
@@ -104,7 +104,7 @@ extension PackageTests {
                     }
 
                     """, fails: true,
-                ["5:18: error: got error Unwilling() from testFixture() instead of expected no error"])
+                ["5:18: error: testFixture() threw Unwilling()"])
         }
 
         @Test func reportsCrashingLists() throws {
@@ -115,7 +115,7 @@ extension PackageTests {
                         static var testSelectors: TestSelectors { fatalError("no list") }
                     }
 
-                    """, fails: true, ["3:47: error: got crash"])
+                    """, fails: true, ["3:47: error: crashed with"])
         }
 
         @Test func warnsAboutModulesWithoutTests() throws {
@@ -282,7 +282,7 @@ extension PackageTests {
             #expect(compiled.status == 0, "\(compiled)")
             try expectNotRun(
                 changing: "image\t", to: "object\t\(object)",
-                because: "\(object) is not an object of this machine; cross-compiled tests cannot run here")
+                because: "\(object) is an object for another machine; cross-compiled tests can't run here")
             let result = try package.testlogger([object])
             #expect(result.status == 3)
         }
@@ -315,7 +315,7 @@ extension PackageTests {
             try expectFailed(adding: "object\t/", because: "cannot read /: Is a directory")
             try expectFailed(adding: "object\t/dev/full", because: "cannot read /dev/full")
             try package.write("no object\n", to: "text.o")
-            try expectFailed(adding: "object\t\(package.file("text.o").path)", because: "text.o is not an object")
+            try expectFailed(adding: "object\t\(package.file("text.o").path)", because: "text.o isn't an object file")
             try expectFailed(adding: "unsupported\tit is not", because: "it is not")
             // The linker can't write the image because a folder has its path. The linker's own message is shown.
             let text = try String(contentsOfFile: description(), encoding: .utf8)
@@ -347,7 +347,7 @@ extension PackageTests {
             try package.write("no object at all\n", to: "text.o")
             let text = try package.testlogger(["text.o"])
             #expect(text.status == 3)
-            #expect(text.errors.contains("text.o is not an object"), "\(text)")
+            #expect(text.errors.contains("text.o isn't an object file"), "\(text)")
         }
 
         @Test func reportsInvalidDescriptions() throws {

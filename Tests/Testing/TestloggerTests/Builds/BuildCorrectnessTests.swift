@@ -178,7 +178,7 @@ extension PackageTests {
             try expectBuild(
                 .native, changing: "Package.swift", "resources: [.copy(\"Stores\")]",
                 "resources: [.copy(\"Stores\")], linkerSettings: [.linkedLibrary(\"no-such-library\")]",
-                fails: "the test image of module 'Pantry' cannot be linked")
+                fails: "the tests of module 'Pantry' can't be linked")
         }
 
         // MARK: Not run
@@ -299,11 +299,11 @@ extension PackageTests {
             #expect(result.status == 2 && result.errors.contains("(known are Shelf)"), "\(result)")
         }
 
-        /// SwiftPM doesn't allow plugins to watch. The error contains the command that can.
+        /// SwiftPM doesn't allow plugins to watch. The error contains a command that does.
         @Test func refusesToWatchThroughSwiftPM() throws {
             let result = try package.swift("package", "testlogger", "--watch", "--filter", "a|b", "Shelf")
             #expect(result.status == 1, "\(result)")
-            let command = try #require(result.text.firstMatch(of: /this can: ('?)(.+)\1 --watch --filter 'a\|b' Shelf/))
+            let command = try #require(result.text.firstMatch(of: /run: ('?)(.+)\1 --watch --filter 'a\|b' Shelf/))
             #expect(FileManager.default.isExecutableFile(atPath: package.file(String(command.2)).path), "\(result)")
         }
 

@@ -58,7 +58,7 @@ extension TestloggerTests {
                 encoding: .utf8)
             for line in [
                 "Sources/Lists/Lists.swift:12:25: warning: test 'testForgotten' of Forgetful is in no list",
-                "Sources/Lists/Lists.swift:8:48: fixit: ", "Sources/Lists/Lists.swift:47:9: error: got a second entry",
+                "Sources/Lists/Lists.swift:8:48: fixit: ", "Sources/Lists/Lists.swift:47:9: error: duplicate entry",
             ] { #expect(golden.contains(line), "\(line)") }
             let result = try run(#""testOne": testOne, "testOne": testOne"#, "static func testOne() {}")
             #expect(result.status == 1, "\(result)")

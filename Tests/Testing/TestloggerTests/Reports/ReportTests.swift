@@ -58,7 +58,7 @@ extension TestloggerTests {
             #expect(annotations.count - errors.count <= 10)
             // Crashes come before failed expectations.
             let crashes = errors.map {
-                $0.contains("got crash") || $0.contains("got exit") || $0.contains("no end after")
+                $0.contains("crashed with") || $0.contains("exited with") || $0.contains("timed out after")
             }
             #expect(crashes.first == true && crashes == crashes.sorted { $0 && !$1 }, "\(errors)")
             for annotation in annotations {

@@ -150,7 +150,7 @@ extension TestloggerTests {
             let cases = try JUnitReader(Data(contentsOf: package.file("hanging.xml"))).cases
             #expect(cases.map(\.outcome) == ["error"])
             let name = [SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGHUP", SIGQUIT: "SIGQUIT"][signal] ?? ""
-            #expect(cases.first?.elements.first?.attributes["message"]?.contains("end of the run by \(name)") ?? false)
+            #expect(cases.first?.elements.first?.attributes["message"]?.contains("\(name) ended the run") ?? false)
         }
 
         /// If a step of a build fails, the build ends its other steps. Their tests aren't reported as failed.

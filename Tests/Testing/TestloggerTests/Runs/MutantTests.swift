@@ -211,10 +211,10 @@ extension PackageTests {
         init() throws { package = try Self.shared.get() }
 
         private static let survivors = [
-            ":10:9: warning: 'pushCount += 1' removed, and no test noticed",
-            ":10:19: warning: '+=' changed to '-=', and no test noticed",
-            ":10:22: warning: '1' changed to '2', and no test noticed",
-            ":15:27: warning: '<' changed to '<=', and no test noticed",
+            ":10:9: warning: 'pushCount += 1' removed: no test fails",
+            ":10:19: warning: '+=' changed to '-=': no test fails",
+            ":10:22: warning: '1' changed to '2': no test fails",
+            ":15:27: warning: '<' changed to '<=': no test fails",
         ].map { path + $0 }
 
         private func survivors(_ words: [String]) throws -> (survivors: [String], summary: String) {
@@ -244,7 +244,7 @@ extension PackageTests {
             #expect(package.built(".yaml").allSatisfy { !$0.contains("/mutants/") }, "nothing is left")
             #expect(
                 try self.survivors(["Stacks", "--changed"]).summary
-                    == "no source has changed since all its mutants were tried")
+                    == "no source has changed since its mutants were tried")
         }
 
         fileprivate func choosesMutantsBySourceLineAndSeed() throws {
@@ -264,9 +264,9 @@ extension PackageTests {
             #expect(
                 result.lines.filter { $0.contains("warning: ") }.sorted()
                     == [
-                        "\(place)57: warning: '<' changed to '<=', and no test noticed",
-                        "\(place)59: warning: '10' changed to '11', and no test noticed",
-                        "warning: tests of module 'Order' fail when others run first, without a mutant",
+                        "\(place)57: warning: '<' changed to '<=': no test fails",
+                        "\(place)59: warning: '10' changed to '11': no test fails",
+                        "warning: tests of module 'Order' fail without a mutant if other tests run first",
                     ].sorted(), "\(result)")
         }
 
@@ -284,7 +284,7 @@ extension PackageTests {
             #expect(result.status == 3)
             #expect(
                 result.lines.contains {
-                    $0.hasSuffix("Touched.swift has changed while mutants were tried; build it first")
+                    $0.hasSuffix("Touched.swift changed during mutation testing; build again")
                 }, "\(result)")
         }
 
@@ -312,10 +312,10 @@ extension PackageTests {
             let rows = [
                 (
                     ["Numbers.swift"], 2,
-                    "no module that has been built here has Numbers.swift"
+                    "no module that was built here contains Numbers.swift"
                 ),
-                (["\(Self.path):29"], 4, "no line that the tests reach has anything to change"),
-                (["Stacks", "--filter", "testNone"], 4, "no line that the tests reach has anything to change"),
+                (["\(Self.path):29"], 4, "the tests reach no line with a mutant"),
+                (["Stacks", "--filter", "testNone"], 4, "the tests reach no line with a mutant"),
             ]
             for (words, status, text) in rows {
                 let result = try package.testlogger(["--mutants"] + words)
@@ -324,7 +324,7 @@ extension PackageTests {
             try package.replace("// no mutants: of equal ones each is right", with: "// no mutants", in: Self.path)
             let unbuilt = try package.testlogger(["--mutants", "Stacks"])
             #expect(
-                unbuilt.status == 3 && unbuilt.lines.contains { $0.hasSuffix("compiled; build it first") }, "\(unbuilt)"
+                unbuilt.status == 3 && unbuilt.lines.contains { $0.hasSuffix("compiled; build again") }, "\(unbuilt)"
             )
             let unexplained = try package.swift("package", "testlogger", "--mutants", Self.path)
             let line = "\(Self.path):26:36: error: expected a reason, as in '// no mutants: both orders are right'"
@@ -332,7 +332,7 @@ extension PackageTests {
             try package.replace("expectEqual(halvings(8), 3)", with: "expectEqual(halvings(8), 4)", in: Self.path)
             try package.replace("// no mutants", with: "", in: Self.path)
             let red = try package.swift("package", "testlogger", "--mutants", "--stable-output", Self.path)
-            #expect(red.lines.contains("error: mutants are tried with tests that pass"), "\(red)")
+            #expect(red.lines.contains("error: mutation testing needs tests that pass"), "\(red)")
             #expect(red.lines.contains { $0.hasSuffix("got 3 instead of expected 4 (Stack.testHalves)") }, "\(red)")
         }
     }

@@ -31,12 +31,12 @@ extension TestloggerTests {
             #expect(result.status == 0)
             #expect(
                 result.lines == [
-                    "Sources/Runs/Flaky.swift:29:74: warning: flaky: passed at attempt 3 after got 1 instead of "
+                    "Sources/Runs/Flaky.swift:29:74: warning: flaky (passed on attempt 3): got 1 instead of "
                         + "expected greater than 2 for attempt (Flaky.testPassesAtTheThird)",
                     "Sources/Runs/Flaky.swift:29:74: note: attempt 2 failed: got 2 instead of expected greater than 2 for attempt",
                     "flaky Flaky.testPassesAtTheThird",
-                    "Sources/Runs/Flaky.swift:30:86: warning: flaky: passed at attempt 2 after got crash SIGILL "
-                        + "'Fatal error: on purpose' instead of expected end of test (Flaky.testCrashesAtFirst)",
+                    "Sources/Runs/Flaky.swift:30:86: warning: flaky (passed on attempt 2): crashed with SIGILL: "
+                        + "on purpose (Flaky.testCrashesAtFirst)",
                     "flaky Flaky.testCrashesAtFirst", "4 tests, 4 passed, 2 flaky", "",
                 ], "\(result)")
             #expect(try attemptCount("third") == 3)
@@ -66,7 +66,7 @@ extension TestloggerTests {
         @Test func failsOnFlakyTestsOnRequest() throws {
             let result = try run("--retries", "2", "--skip", "Never", "--fail-on-flaky")
             #expect(result.status == 1)
-            #expect(result.output.contains(":29:74: error: flaky: passed at attempt 3"), "\(result)")
+            #expect(result.output.contains(":29:74: error: flaky (passed on attempt 3)"), "\(result)")
             #expect(result.output.hasSuffix("4 tests, 4 passed, 2 flaky\n"), "\(result)")
         }
 

@@ -61,7 +61,7 @@ extension TestloggerTests {
             // A file that belongs to no module is an error.
             let wrong = try run("Nowhere.swift:3")
             #expect(wrong.tests == [] && wrong.result.status == 2)
-            #expect(wrong.result.errors.contains("no module that has been built here has Nowhere.swift"))
+            #expect(wrong.result.errors.contains("no module that was built here contains Nowhere.swift"))
         }
 
         @Test func runsFailedTestsFirst() throws {

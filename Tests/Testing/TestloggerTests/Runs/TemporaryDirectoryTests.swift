@@ -110,7 +110,7 @@ extension TestloggerTests {
             #expect(try program.result().status == 143)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["report.xml"])
             let xml = try String(contentsOf: report, encoding: .utf8)
-            #expect(xml.contains("got end of the run by SIGTERM"), "\(xml)")
+            #expect(xml.contains("was running when SIGTERM ended the run"), "\(xml)")
         }
     }
 }

@@ -1,12 +1,11 @@
-// Finds the declared paths that lead to an element, with a few word operations for each tag. All paths together form one
-// automaton whose states are bits, as in the simultaneous search for several patterns.
+// Finds the declared paths that lead to an element. Each open element has the states of the paths that lead to it.
 
 import PlistStreaming
 
-/// The paths of elements and attributes that a program has declared, and the sets of states for finding them.
+/// The paths of elements and attributes that a program has declared, and the states for finding them.
 ///
-/// A path of *n* steps has *n* + 1 bits. Bit *i* is set if the first *i* steps lead to the current element. A child whose
-/// name fits step *i* moves the bit to the next position.
+/// A path of *n* elements has *n* + 1 states. The first *i* steps of a path lead to an element if state *i* of the path is one
+/// of the states of the element. A child whose name fits the step after a state has the next state.
 struct ElementPaths {
     /// One step of a path.
     private struct Step {
@@ -19,38 +18,27 @@ struct ElementPaths {
         let isAttribute: Bool
     }
 
-    /// The data of a path, indexed by its number.
-    struct Path {
-        let text: String
-        /// The bit that is set at the end of the path, or at the element that has the attribute.
-        let bit: Int
-        /// The name of the attribute at the end of the path, or nil if the path leads to an element.
-        let attribute: (local: String, namespace: String?)?
+    /// The state before a step, or at the end of a path.
+    private struct State {
+        /// The numbers of the step's local name and namespace, or -1 for any.
+        var local: Int32 = -1
+        var namespace: Int32 = -1
+        /// A Boolean value that indicates whether a child keeps the state, because other elements may be before the step.
+        var stays = false
+        /// The number of the path that ends here, or -1.
+        var path = -1
     }
 
     /// The prefixes of paths.
     private let namespaces: [String: String]
-    private(set) var paths: [Path] = []
-    private var bitCount = 0
-    /// The number of words of a set of states.
-    var wordCount: Int { max(1, (bitCount + 63) / 64) }
-
-    // Sets of states, of `wordCount` words each.
+    /// The name of the attribute at the end of each path, or nil if the path leads to an element.
+    private(set) var attributes: [(local: String, namespace: String?)?] = []
+    /// The states of all paths, in the order of the paths and their steps.
+    private var states: [State] = []
     /// The states at the beginning of the paths.
-    private(set) var initial: [UInt64] = [0]
-    /// The states that remain set when a child is entered, because other elements may be between two steps.
-    private var staying: [UInt64] = [0]
-    /// The states that allow a child to be the next step.
-    private var leading: [UInt64] = [0]
-    /// The states at the end of a path.
-    private(set) var ends: [UInt64] = [0]
-    /// The states whose step fits any local name, or any namespace.
-    private var anyLocal: [UInt64] = [0]
-    private var anyNamespace: [UInt64] = [0]
-    /// The local names and namespaces of steps, and for each name's number the states that the name moves.
+    private(set) var initial: [Int] = []
+    /// The local names and namespaces of steps.
     private var names = NameTable()
-    private var byLocal: [UInt64] = []
-    private var byNamespace: [UInt64] = []
 
     init(namespaces: [String: String]) { self.namespaces = namespaces }
 
@@ -58,42 +46,24 @@ struct ElementPaths {
 
     /// Adds the path of an element or an attribute.
     ///
-    /// - Returns: The number of the path.
     /// - Throws: `misuse` if the text isn't a valid path.
-    mutating func add(_ text: String, isAttribute: Bool = false) throws(StreamError) -> Int {
+    mutating func add(_ text: String, isAttribute: Bool = false) throws(StreamError) {
         let steps = try parse(text)
-        guard steps.last?.isAttribute == isAttribute else {
+        guard let last = steps.last, last.isAttribute == isAttribute else {
             throw StreamError(
                 .misuse, "\(text.debugDescription) is the path of \(isAttribute ? "an element" : "an attribute")")
         }
-        let first = bitCount
-        let oldCount = wordCount
-        bitCount += steps.count + 1
-        widen(from: oldCount)
-        Self.set(first, &initial)
-        for (index, step) in steps.enumerated() {
-            let bit = first + index
-            if step.isDescendant { Self.set(bit, &staying) }
-            if step.isAttribute { continue }
-            Self.set(bit, &leading)
-            if let local = step.local {
-                Self.set(bit, at: number(of: local) * wordCount, wordCount, &byLocal)
-            } else {
-                Self.set(bit, &anyLocal)
-            }
-            if let namespace = step.namespace {
-                Self.set(bit, at: number(of: namespace) * wordCount, wordCount, &byNamespace)
-            } else {
-                Self.set(bit, &anyNamespace)
-            }
+        initial.append(states.count)
+        for step in steps where !step.isAttribute {
+            let local = step.local.map { number(of: $0) } ?? -1
+            let namespace = step.namespace.map { number(of: $0) } ?? -1
+            states.append(State(local: local, namespace: namespace, stays: step.isDescendant))
         }
-        let last = steps[steps.count - 1]
-        let end = first + steps.count - (last.isAttribute ? 1 : 0)
-        Self.set(end, &ends)
-        paths.append(
-            Path(text: text, bit: end, attribute: last.isAttribute ? (last.local ?? "", last.namespace) : nil))
-        return paths.count - 1
+        states.append(State(path: attributes.count))
+        attributes.append(isAttribute ? (last.local ?? "", last.namespace) : nil)
     }
+
+    private mutating func number(of name: String) -> Int32 { name.withUTF8Span { names.number(of: $0) } }
 
     /// Parses a path. Steps are separated by `/`, or by `//` if the next step may be at any depth below. `*` stands for any
     /// name.
@@ -146,72 +116,34 @@ struct ElementPaths {
         return steps
     }
 
-    private static func set(_ bit: Int, _ words: inout [UInt64]) { words[bit / 64] |= 1 << UInt64(bit % 64) }
-
-    private mutating func number(of name: String) -> Int { Int(name.withUTF8Span { names.number(of: $0) }) }
-
-    private static func set(_ bit: Int, at start: Int, _ wordCount: Int, _ words: inout [UInt64]) {
-        while words.count < start + wordCount { words.append(0) }
-        words[start + bit / 64] |= 1 << UInt64(bit % 64)
-    }
-
-    /// Extends each set to more words.
-    private mutating func widen(from old: Int) {
-        let new = wordCount
-        guard new > old else { return }
-        func widened(_ words: [UInt64]) -> [UInt64] {
-            var result: [UInt64] = []
-            for start in stride(from: 0, to: words.count, by: old) {
-                result += words[start..<(start + old)]
-                result += [UInt64](repeating: 0, count: new - old)
-            }
-            return result
-        }
-        (initial, staying, leading, ends) = (widened(initial), widened(staying), widened(leading), widened(ends))
-        (anyLocal, anyNamespace) = (widened(anyLocal), widened(anyNamespace))
-        (byLocal, byNamespace) = (widened(byLocal), widened(byNamespace))
-    }
-
     // MARK: Matching
 
-    /// Appends the states of a child. The last states belong to its parent element.
+    /// Appends the states of a child, in their order.
     ///
-    /// - Complexity: O(1) for a fixed number of paths, plus O(*n*) in the bytes of the name.
-    func enter(_ name: borrowing XMLName, _ states: inout [UInt64]) {
-        let count = wordCount
-        let local = names.known(name.local).map { Int($0) * count } ?? -1
-        let namespace = names.known(name.namespace).map { Int($0) * count } ?? -1
-        let start = states.count - count
-        var carry: UInt64 = 0
-        for word in 0..<count {
-            var fits = anyLocal[word]
-            if local >= 0, local + word < byLocal.count { fits |= byLocal[local + word] }
-            var fitsNamespace = anyNamespace[word]
-            if namespace >= 0, namespace + word < byNamespace.count { fitsNamespace |= byNamespace[namespace + word] }
-            let now = states[start + word]
-            let moved = now & fits & fitsNamespace & leading[word]
-            states.append(moved << 1 | carry | now & staying[word])
-            carry = moved >> 63
+    /// - Parameter start: The index of the parent's first state.
+    /// - Complexity: O(*n*) in the states of the parent, plus O(*n*) in the bytes of the name.
+    func enter(_ name: borrowing XMLName, _ found: inout [Int], from start: Int) {
+        let local = names.known(name.local) ?? -2
+        let namespace = names.known(name.namespace) ?? -2
+        let end = found.count
+        for index in start..<end {
+            let number = found[index]
+            let state = states[number]
+            // The previous state may already have led to this one.
+            if state.stays, found.count == end || found[found.count - 1] != number { found.append(number) }
+            if state.path < 0, state.local == -1 || state.local == local,
+                state.namespace == -1 || state.namespace == namespace
+            {
+                found.append(number + 1)
+            }
         }
     }
 
-    /// Returns whether a path ends in any of the last states.
-    func hasEnds(_ states: [UInt64]) -> Bool {
-        let start = states.count - wordCount
-        return (0..<wordCount).contains { states[start + $0] & ends[$0] != 0 }
-    }
+    /// Returns the numbers of the paths that end in any of the states, in their order.
+    func ends(_ found: ArraySlice<Int>) -> [Int] { found.compactMap { states[$0].path < 0 ? nil : states[$0].path } }
 
-    /// Returns whether paths can continue into the children of the element with the last states.
-    func leadsOn(_ states: [UInt64]) -> Bool {
-        let start = states.count - wordCount
-        return (0..<wordCount).contains { states[start + $0] & leading[$0] != 0 }
-    }
-
-    /// Returns whether a path ends in the last states.
-    func isAt(_ path: Int, _ states: [UInt64]) -> Bool {
-        let bit = paths[path].bit
-        return states[states.count - wordCount + bit / 64] >> UInt64(bit % 64) & 1 != 0
-    }
+    /// Returns whether paths can continue into the children of an element with these states.
+    func leadsOn(_ found: ArraySlice<Int>) -> Bool { found.contains { states[$0].path < 0 } }
 }
 
 // MARK: - In-class tests
@@ -230,18 +162,24 @@ extension ElementPaths: SelfTesting {
     /// Returns whether a path leads to the last of a list of element names. A name in a namespace is written as `uri|name`.
     private static func leads(_ path: String, to elements: String, before: Int = 0) throws -> Bool {
         var paths = ElementPaths(namespaces: ["p": "urn:p", "q": "urn:q"])
-        for index in 0..<before { _ = try paths.add("//x\(index)/*//z") }
-        let number = try paths.add(path, isAttribute: path.contains("@"))
-        for index in 0..<before { _ = try paths.add("y\(index)") }
-        var states = paths.initial
+        for index in 0..<before { try paths.add("//x\(index)/*//z") }
+        try paths.add(path, isAttribute: path.contains("@"))
+        for index in 0..<before { try paths.add("y\(index)") }
+        var (states, start) = (paths.initial, 0)
         for element in elements.split(separator: "/") {
             let parts = element.split(separator: "|").map(String.init)
-            try parts[parts.count - 1].withUTF8Span { name throws(StreamError) in
-                (parts.count > 1 ? parts[0] : "").withUTF8Span { paths.enter(XMLName(name, namespace: $0), &states) }
+            let end = states.count
+            parts[parts.count - 1].withUTF8Span { name in
+                (parts.count > 1 ? parts[0] : "").withUTF8Span {
+                    paths.enter(XMLName(name, namespace: $0), &states, from: start)
+                }
             }
+            start = end
         }
-        expectEqual(paths.hasEnds(states), paths.isAt(number, states), "the only path at \(elements)")
-        return paths.isAt(number, states)
+        expectEqual(Set(states[start...]).count, states.count - start, "different states of \(elements)")
+        let ends = paths.ends(states[start...])
+        expectTrue(ends == [] || ends == [before], "the only path at \(elements)")
+        return !ends.isEmpty
     }
 
     private static func testFindsElements() throws {
@@ -250,7 +188,7 @@ extension ElementPaths: SelfTesting {
             ("*/b", ["a/b", "b/b"], ["b", "a/a/b"]), ("//b", ["b", "a/b", "b/b", "a/a/a/b"], ["a", "b/a"]),
             ("a//b", ["a/b", "a/c/b", "a/b/b"], ["b", "c/a/b", "a"]), ("a/*", ["a/a", "a/b"], ["a", "b/a", "a/a/a"]),
             ("//a/b", ["a/b", "a/a/b", "c/a/b"], ["b", "a/c/b"]),
-            ("//a//b/c", ["a/x/b/c", "x/a/b/b/c"], ["a/c", "b/c", "a/b/x/c"]),
+            ("//a//b/c", ["a/x/b/c", "x/a/b/b/c", "a/a/b/b/b/c"], ["a/c", "b/c", "a/b/x/c"]),
             ("p:a/b", ["urn:p|a/b", "urn:p|a/urn:q|b"], ["a/b", "urn:q|a/b"]),
             ("p:*", ["urn:p|a", "urn:p|b"], ["a", "urn:q|a"]),
             ("größe", ["größe"], ["gr"]), ("a/@b", ["a"], ["b", "a/b"]),
@@ -274,7 +212,7 @@ extension ElementPaths: SelfTesting {
         ] {
             var paths = ElementPaths(namespaces: [:])
             let error = expectThrows(StreamError.self, path) {
-                _ = try paths.add(path, isAttribute: path == "a/b" || path.contains("@"))
+                try paths.add(path, isAttribute: path == "a/b" || path.contains("@"))
             }
             expectEqual(error?.kind, .misuse, "kind for \(path)")
         }
@@ -285,10 +223,10 @@ extension ElementPaths: SelfTesting {
             ("a/b", "a", true), ("a/b", "c", false), ("a", "a", false), ("//a", "b", true), ("a/@b", "a", false),
         ] {
             var paths = ElementPaths(namespaces: [:])
-            _ = try paths.add(path, isAttribute: path.contains("@"))
+            try paths.add(path, isAttribute: path.contains("@"))
             var states = paths.initial
-            element.withUTF8Span { paths.enter(XMLName($0), &states) }
-            expectEqual(paths.leadsOn(states), leads, "\(path) within \(element)")
+            element.withUTF8Span { paths.enter(XMLName($0), &states, from: 0) }
+            expectEqual(paths.leadsOn(states[1...]), leads, "\(path) within \(element)")
         }
     }
 }

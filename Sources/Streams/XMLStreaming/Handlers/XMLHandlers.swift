@@ -45,6 +45,8 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         var content = -1
         /// The offset of the element's name in `pathBytes`.
         let nameStart: Int
+        /// The index of the element's first state in `states`.
+        let stateStart: Int
     }
 
     /// The values of outermost handled elements, with the names of the elements.
@@ -56,7 +58,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     private var actions: [Action] = []
     private var levels: [Level] = []
     /// The states of the open elements, one after the other.
-    private var states: [UInt64] = []
+    private var states: [Int] = []
     /// The contents of open elements with handlers, followed by unused contents whose memory is used again.
     private var contents: [CollectedElement] = []
     private var contentCount = 0
@@ -79,7 +81,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     private mutating func add(_ path: String, isAttribute: Bool, _ action: Action) throws(StreamError) {
         guard levels.isEmpty else { throw StreamError(.misuse, "handlers are declared before a document begins") }
-        _ = try paths.add(path, isAttribute: isAttribute)
+        try paths.add(path, isAttribute: isAttribute)
         actions.append(action)
     }
 
@@ -170,12 +172,12 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     /// Finds the handlers for the element and for the elements within it.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         if levels.isEmpty { states = paths.initial }
-        paths.enter(tag.name, &states)
-        let nameStart = pathBytes.count
+        let (nameStart, stateStart) = (pathBytes.count, states.count)
+        paths.enter(tag.name, &states, from: levels.last?.stateStart ?? 0)
         // SAFETY: the bytes are copied within the closure.
         unsafe tag.name.qualified.withUnsafeBytes { unsafe pathBytes.append(contentsOf: $0) }
-        levels.append(Level(nameStart: nameStart))
-        let wantsContent = paths.hasEnds(states) ? try begin(tag) : false
+        levels.append(Level(nameStart: nameStart, stateStart: stateStart))
+        let wantsContent = try begin(tag, paths.ends(states[stateStart...]))
         if wantsContent {
             for index in 0..<tag.attributes.count where tag.attributes[index].hasSkippedEntity {
                 throw located(tag.attributes[index].lack)
@@ -192,20 +194,21 @@ public struct XMLHandlers: XMLSink, ~Copyable {
                 throw located(error, depth: receivers[index].depth)
             }
         }
-        return wantsContent || !receivers.isEmpty || paths.leadsOn(states) ? .content : .skipChildren
+        return wantsContent || !receivers.isEmpty || paths.leadsOn(states[stateStart...]) ? .content : .skipChildren
     }
 
     /// Calls the handlers of attributes, and adds the receivers of the element.
     ///
+    /// - Parameter ends: The paths that lead to the element.
     /// - Returns: `true` if a handler needs the content of the element when it closes.
-    private mutating func begin(_ tag: borrowing XMLStartTag) throws(StreamError) -> Bool {
+    private mutating func begin(_ tag: borrowing XMLStartTag, _ ends: [Int]) throws(StreamError) -> Bool {
         var wantsContent = false
-        for path in actions.indices where paths.isAt(path, states) {
+        for path in ends {
             switch actions[path] {
             case .reduce:
                 wantsContent = true
             case .attribute(let body):
-                guard let name = paths.paths[path].attribute else { continue }
+                guard let name = paths.attributes[path] else { continue }
                 let index =
                     name.namespace == ""
                     ? tag.attributes.index(ofSpelling: name.local)
@@ -263,7 +266,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
             }
         }
         if level.content >= 0 || !receivers.isEmpty {
-            for path in actions.indices where paths.isAt(path, states) {
+            for path in paths.ends(states[level.stateStart...]) {
                 if case .reduce(let reduce) = actions[path], level.content >= 0 {
                     let content = contents[level.content]
                     try call { if let value = try reduce(content) { made.append(value) } }
@@ -288,7 +291,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     private mutating func close(_ level: Level) {
         levels.removeLast()
         pathBytes.removeSubrange(level.nameStart...)
-        states.removeLast(paths.wordCount)
+        states.removeSubrange(level.stateStart...)
     }
 
     /// Removes the open elements and cancels their receivers.

@@ -1,4 +1,4 @@
-// Finds comments, processing instructions, the XML declaration, and the document type declaration as a whole.
+// Finds comments, processing instructions and the XML declaration.
 
 import PlistStreaming
 
@@ -172,34 +172,6 @@ extension XMLTokenizer {
             }
             isStandalone = value == "yes"
         }
-    }
-
-    // MARK: Document types
-
-    /// Finds the document type declaration. Returns nil for other markup.
-    mutating func documentType(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
-        guard let isType = isWord("<!DOCTYPE", in: text, at: offset) else { return try incomplete(text, isLast) }
-        guard isType else { return nil }
-        guard options.documentTypes == .read else {
-            throw fail(.invalidSyntax, "expected no document type declaration", at: offset)
-        }
-        copies.removeAll()
-        let types = DocumentTypes()
-        self.types = types
-        var parser = DocumentTypeParser(types: types, offset: offset + 9)
-        do throws(DocumentTypeParser.Stop) {
-            try parser.parse(in: text, &self)
-        } catch .wrong(let error) {
-            throw error
-        } catch {
-            self.types = nil
-            expandedByteCount = 0
-            return try incomplete(text, isLast)
-        }
-        typeParts = parser.parts
-        phase = .prologWithType
-        offset = parser.offset
-        return .documentType
     }
 }
 

@@ -197,9 +197,9 @@ extension XMLTokenizer {
         if options.knowsNamespaces && extent.colon >= 0 {
             throw fail(.invalidSyntax, "expected no colon in the name of an entity", at: name.lowerBound)
         }
-        let declared = types?.generalEntity(bytes)
+        let declared = types?.entity(bytes)
         // SPEC: XML 1.0, section 4.1, Entity Declared: such a declaration does not count in a standalone document.
-        if let types, let declared, types.isFromParameter(declared.0), isStandalone == true, !isInParameterEntity {
+        if let types, let declared, types.isFromParameter(declared.0), isStandalone == true, typeReference == nil {
             let message = "the entity '\(ShownText.shortened(bytes))' is declared in a parameter entity alone"
             throw fail(.invalidSyntax, message, at: name.lowerBound - 1)
         }
@@ -211,7 +211,7 @@ extension XMLTokenizer {
                 .invalidSyntax, "expected an entity with text, found the unparsed '\(String(xml: bytes))'",
                 at: name.lowerBound)
         case nil:
-            if let types, isInParameterEntity || types.mayLackEntities && isStandalone != true { return .unknown }
+            if let types, typeReference != nil || types.mayLackEntities && isStandalone != true { return .unknown }
             let error = fail(
                 .invalidSyntax, "the entity '\(ShownText.shortened(bytes))' is not declared", at: name.lowerBound - 1)
             // A reference to a parameter entity may follow and make this valid.

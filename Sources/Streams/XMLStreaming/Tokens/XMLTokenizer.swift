@@ -96,8 +96,8 @@ struct XMLTokenizer: ~Copyable {
     var isInEntity = false
     /// A Boolean value that indicates whether the text of an entity is being appended to the value of an attribute.
     var isExpandingValue = false
-    /// A Boolean value that indicates whether the text is that of a parameter entity.
-    var isInParameterEntity = false
+    /// The offset of the reference to a parameter entity whose text is parsed, or nil.
+    var typeReference: Int?
     /// The number of elements around the reference to that entity.
     var depthAroundEntity = 0
     /// The entity that an ``XMLToken/entity`` refers to.

@@ -23,8 +23,8 @@ final class DocumentTypes {
     }
 
     private var entities: [Entity] = []
-    private var generalNames: [[UInt8]: Int] = [:]
-    private var parameterNames: [[UInt8]: Int] = [:]
+    /// The indexes of entities by their names. The names of parameter entities begin with `%`.
+    private var names: [[UInt8]: Int] = [:]
     private var attributeLists: [[UInt8]: AttributeList] = [:]
     // SPEC: XML 1.0, section 4.1, Entity Declared.
     /// A Boolean value that indicates whether the document type has more than an internal subset without references to
@@ -47,33 +47,24 @@ final class DocumentTypes {
     /// A Boolean value that indicates whether the document type declares attributes.
     var hasAttributes: Bool { attributeCount > 0 }
 
-    /// Declares an entity, unless its name is already declared.
-    func declare(
-        _ name: [UInt8], isParameter: Bool, _ kind: EntityKind, text: [UInt8], isFromParameter: Bool
-    ) {
-        guard (isParameter ? parameterNames[name] : generalNames[name]) == nil else { return }
-        let index = entities.count
+    /// Declares an entity, unless its name is already declared. The name of a parameter entity begins with `%`.
+    func declare(_ name: [UInt8], _ kind: EntityKind, text: [UInt8], isFromParameter: Bool) {
+        guard names[name] == nil else { return }
+        names[name] = entities.count
         // SAFETY: the whole memory is initialized and lives as long as self.
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
         unsafe memory.copyBytes(from: text)
         unsafe entities.append(Entity(kind: kind, isFromParameter: isFromParameter, memory: memory))
-        if isParameter { parameterNames[name] = index } else { generalNames[name] = index }
     }
 
-    /// Returns the index and the kind of an entity, or nil if it isn't declared.
-    func generalEntity(_ name: RawSpan) -> (Int, EntityKind)? {
-        guard let index = generalNames[[UInt8](copying: name)] else { return nil }
-        return (index, entities[index].kind)
+    /// Returns the index and the kind of an entity, or nil if it isn't declared. The name of a parameter entity begins with
+    /// `%`.
+    func entity(_ name: RawSpan) -> (Int, EntityKind)? {
+        names[[UInt8](copying: name)].map { ($0, entities[$0].kind) }
     }
 
     /// Returns whether an entity is declared in the text of a parameter entity.
     func isFromParameter(_ index: Int) -> Bool { entities[index].isFromParameter }
-
-    /// Returns the index and the kind of a parameter entity, or nil if it isn't declared.
-    func parameterEntity(_ name: RawSpan) -> (Int, EntityKind)? {
-        guard let index = parameterNames[[UInt8](copying: name)] else { return nil }
-        return (index, entities[index].kind)
-    }
 
     /// Returns the number of bytes in an entity's replacement text.
     func textCount(_ index: Int) -> Int { unsafe entities[index].memory.count }

@@ -87,6 +87,15 @@ package enum WrittenText {
     /// Returns whether a text is a name without a colon.
     static func isPlainName(_ name: RawSpan) -> Bool { colon(inQualifiedName: name) == -1 }
 
+    // SPEC: XML 1.0, production 13.
+    /// Returns whether a byte may be in a public identifier.
+    static func isPublicIDByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x61...0x7A, 0x41...0x5A, 0x30...0x39, 0x20, 0x0D, 0x0A: true
+        default: "-'()+,./:=?;!*#@$_%".utf8.contains(byte)
+        }
+    }
+
     // MARK: Escapes
 
     /// Appends checked text, escaped for its position.

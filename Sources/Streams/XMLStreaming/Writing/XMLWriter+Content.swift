@@ -27,35 +27,25 @@ extension XMLWriter {
         try writeDoctype(parts.0, publicID: parts.1, systemID: parts.2, internalSubset: nil)
     }
 
-    /// A sink that finds the end of a document type declaration.
-    private struct Check: XMLSink {
-        var end = 0
-
-        mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
-            end = type.place.byteRange.upperBound
-        }
-        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .skipChildren }
-    }
-
-    /// Returns the declarations of a document type. It is read without an element, so that no element gets its defaults.
+    /// Returns the declarations of a document type.
     ///
     /// - Throws: `unrepresentable` if a reader would reject the document type.
     private func types(_ doctype: borrowing ByteOutput) throws(StreamError) -> DocumentTypes? {
-        var document = ByteOutput()
-        try WrittenText.appendDeclaration(isStandalone, to: &document)
-        try doctype.withBytes { (bytes) throws(StreamError) in try document.append(bytes) }
-        var scanner = XMLScanner(options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
-        var sink = Check()
+        var tokenizer = XMLTokenizer(options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
+        (tokenizer.phase, tokenizer.isStandalone) = (.prolog, isStandalone)
         do throws(StreamError) {
-            try document.withBytes { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &sink) }
-            try scanner.finish(into: &sink)
+            try doctype.withBytes { (bytes) throws(StreamError) in
+                try WrittenText.check(bytes, in: "the document type")
+                _ = try tokenizer.documentType(in: bytes, true)
+            }
         } catch {
-            // If the document type is complete, the only error is the missing root element.
-            guard sink.end < document.withBytes({ $0.byteCount }) else { return scanner.tokenizer.types }
             throw StreamError(
                 .unrepresentable, "the internal subset of the document type is not well-formed", cause: error)
         }
-        throw StreamError(.unrepresentable, "the internal subset of the document type has more than declarations")
+        guard tokenizer.offset == doctype.withBytes({ $0.byteCount }) else {
+            throw StreamError(.unrepresentable, "the internal subset of the document type has more than declarations")
+        }
+        return tokenizer.types
     }
 
     /// Writes the document type declaration with an internal subset.
@@ -71,7 +61,7 @@ extension XMLWriter {
         guard publicID == nil || systemID != nil else {
             throw StreamError(.misuse, "a document type with a public identifier needs a system identifier")
         }
-        if let publicID, !publicID.allSatisfy(Self.isPublicIDByte) {
+        if let publicID, !publicID.allSatisfy(WrittenText.isPublicIDByte) {
             throw StreamError(.unrepresentable, "\(ShownText.quoted(publicID)) is no public identifier")
         }
         if let systemID {
@@ -102,14 +92,6 @@ extension XMLWriter {
         try beginNode()
         try doctype.withBytes { (bytes) throws(StreamError) in try output.append(bytes) }
         try endNode(.typed)
-    }
-
-    /// SPEC: XML 1.0, production 13.
-    private static func isPublicIDByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x61...0x7A, 0x41...0x5A, 0x30...0x39, 0x20, 0x0D, 0x0A: true
-        default: "-'()+,./:=?;!*#@$_%".utf8.contains(byte)
-        }
     }
 
     private static func append(_ bytes: [UInt8], to output: inout ByteOutput) throws(StreamError) {

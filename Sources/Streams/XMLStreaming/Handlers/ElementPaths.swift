@@ -98,7 +98,7 @@ struct ElementPaths {
             if let prefix {
                 guard
                     let uri = prefix == "xml"
-                        ? String(decoding: NamespaceScopes.xmlURI, as: UTF8.self) : namespaces[prefix]
+                        ? Namespaces.xmlURI : namespaces[prefix]
                 else {
                     throw wrong("the prefix \(prefix) is not declared")
                 }
@@ -139,11 +139,8 @@ struct ElementPaths {
         }
     }
 
-    /// Returns the numbers of the paths that end in any of the states, in their order.
-    func ends(_ found: ArraySlice<Int>) -> [Int] { found.compactMap { states[$0].path < 0 ? nil : states[$0].path } }
-
-    /// Returns whether paths can continue into the children of an element with these states.
-    func leadsOn(_ found: ArraySlice<Int>) -> Bool { found.contains { states[$0].path < 0 } }
+    /// Returns the number of the path that ends in a state, or -1 if the path goes on.
+    func end(of state: Int) -> Int { states[state].path }
 }
 
 // MARK: - In-class tests
@@ -177,7 +174,7 @@ extension ElementPaths: SelfTesting {
             start = end
         }
         expectEqual(Set(states[start...]).count, states.count - start, "different states of \(elements)")
-        let ends = paths.ends(states[start...])
+        let ends = states[start...].map { paths.end(of: $0) }.filter { $0 >= 0 }
         expectTrue(ends == [] || ends == [before], "the only path at \(elements)")
         return !ends.isEmpty
     }
@@ -226,7 +223,7 @@ extension ElementPaths: SelfTesting {
             try paths.add(path, isAttribute: path.contains("@"))
             var states = paths.initial
             element.withUTF8Span { paths.enter(XMLName($0), &states, from: 0) }
-            expectEqual(paths.leadsOn(states[1...]), leads, "\(path) within \(element)")
+            expectEqual(states[1...].contains { paths.end(of: $0) < 0 }, leads, "\(path) within \(element)")
         }
     }
 }

@@ -3,32 +3,22 @@
 import PlistBuilding
 import PlistStreaming
 
-/// A receiver of the messages of one element after another.
-protocol ElementReceiver: AnyObject {
-    func start(_ tag: borrowing XMLStartTag) throws(StreamError)
-    func text(_ text: borrowing XMLText) throws(StreamError)
-    func end(_ tag: borrowing XMLEndTag) throws(StreamError)
-    /// Makes the value of the complete element.
-    func finish() throws -> Any?
-    func cancel(with error: StreamError)
-}
-
-/// A receiver that builds a value of a bound type.
-final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
+/// A receiver of the messages of one element after another, which builds values of a bound type.
+final class ElementReceiver {
+    // PERF: XML/objects; the adapter is specialized only once, for all types.
     private var messages: XMLRecordAdapter<ObjectBuilder<PropertyList>>
-    private let reduce: (Value) throws -> Any?
+    private let takeValue: (inout ObjectBuilder<PropertyList>) throws -> Any?
     /// The number of open elements whose content is sent although the value ignores it.
     private var unwantedDepth = 0
 
-    init(
+    init<Value: StreamValue>(
         _ options: XMLObjectOptions, _ builderOptions: BuilderOptions, _ reduce: @escaping (Value) throws -> Any?
     ) throws(StreamError) {
         var options = options
         options.root = .value
-        // PERF: XML/objects; the adapter is specialized only once, for all types.
         let builder = try ObjectBuilder<PropertyList>(building: Value.self, options: builderOptions)
         messages = XMLRecordAdapter(builder, options: options)
-        self.reduce = reduce
+        takeValue = { builder in try reduce(builder.takeResult(of: Value.self)) }
     }
 
     func start(_ tag: borrowing XMLStartTag) throws(StreamError) {
@@ -52,7 +42,8 @@ final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
         }
     }
 
-    func finish() throws -> Any? { try reduce(messages.sink.takeResult(of: Value.self)) }
+    /// Makes the value of the complete element.
+    func finish() throws -> Any? { try takeValue(&messages.sink) }
 
     func cancel(with error: StreamError) {
         unwantedDepth = 0

@@ -37,7 +37,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     private enum Action {
         case reduce(Reduce)
         case attribute((String) throws -> Void)
-        case object(any ElementReceiver)
+        case object(ElementReceiver)
     }
 
     private struct Level {
@@ -67,7 +67,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     /// The names of the open elements.
     private var pathBytes: [UInt8] = []
     /// The receivers of open elements, with the depth of each element.
-    private var receivers: [(receiver: any ElementReceiver, depth: Int, path: Int)] = []
+    private var receivers: [(receiver: ElementReceiver, depth: Int, path: Int)] = []
 
     /// Creates handlers.
     ///
@@ -101,12 +101,10 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     public mutating func onElement(
         _ path: String, _ body: @escaping (CollectedElement) throws -> Void
     ) throws(StreamError) {
-        try add(
-            path, isAttribute: false,
-            .reduce { content in
-                try body(content)
-                return nil
-            })
+        try collectElement(path) { content -> Never? in
+            try body(content)
+            return nil
+        }
     }
 
     /// Declares a handler for the text of each element at a path.
@@ -147,7 +145,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         _ path: String, _ type: Value.Type, objectOptions: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), _ reduce: @escaping (Value) throws -> Result?
     ) throws(StreamError) {
-        let receiver = try ObjectReceiver(objectOptions, builderOptions) { (value: Value) in
+        let receiver = try ElementReceiver(objectOptions, builderOptions) { (value: Value) in
             try reduce(value).map { $0 as Any }
         }
         try add(path, isAttribute: false, .object(receiver))
@@ -160,11 +158,10 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         _ path: String, _ type: Value.Type, objectOptions: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), _ body: @escaping (Value) throws -> Void
     ) throws(StreamError) {
-        let receiver = try ObjectReceiver(objectOptions, builderOptions) { (value: Value) in
+        try collectObject(path, type, objectOptions: objectOptions, builderOptions: builderOptions) { value -> Never? in
             try body(value)
             return nil
         }
-        try add(path, isAttribute: false, .object(receiver))
     }
 
     // MARK: Messages of the reader
@@ -177,7 +174,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         // SAFETY: the bytes are copied within the closure.
         unsafe tag.name.qualified.withUnsafeBytes { unsafe pathBytes.append(contentsOf: $0) }
         levels.append(Level(nameStart: nameStart, stateStart: stateStart))
-        let wantsContent = try begin(tag, paths.ends(states[stateStart...]))
+        let wantsContent = try begin(tag, stateStart)
         if wantsContent {
             for index in 0..<tag.attributes.count where tag.attributes[index].hasSkippedEntity {
                 throw located(tag.attributes[index].lack)
@@ -189,21 +186,21 @@ public struct XMLHandlers: XMLSink, ~Copyable {
             contentCount += 1
             try checkBuffered()
         }
-        for index in receivers.indices {
-            do throws(StreamError) { try receivers[index].receiver.start(tag) } catch {
-                throw located(error, depth: receivers[index].depth)
-            }
+        for (receiver, depth, _) in receivers {
+            do throws(StreamError) { try receiver.start(tag) } catch { throw located(error, depth: depth) }
         }
-        return wantsContent || !receivers.isEmpty || paths.leadsOn(states[stateStart...]) ? .content : .skipChildren
+        return wantsContent || !receivers.isEmpty || leadsOn(stateStart) ? .content : .skipChildren
     }
 
     /// Calls the handlers of attributes, and adds the receivers of the element.
     ///
-    /// - Parameter ends: The paths that lead to the element.
+    /// - Parameter start: The index of the element's first state.
     /// - Returns: `true` if a handler needs the content of the element when it closes.
-    private mutating func begin(_ tag: borrowing XMLStartTag, _ ends: [Int]) throws(StreamError) -> Bool {
+    private mutating func begin(_ tag: borrowing XMLStartTag, _ start: Int) throws(StreamError) -> Bool {
         var wantsContent = false
-        for path in ends {
+        for index in start..<states.count {
+            let path = paths.end(of: states[index])
+            if path < 0 { continue }
             switch actions[path] {
             case .reduce:
                 wantsContent = true
@@ -225,6 +222,12 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         return wantsContent
     }
 
+    /// Returns whether paths can continue into the children of the innermost element.
+    private func leadsOn(_ start: Int) -> Bool {
+        for index in start..<states.count where paths.end(of: states[index]) < 0 { return true }
+        return false
+    }
+
     private func checkBuffered() throws(StreamError) {
         guard contentByteCount <= maxBufferedBytes else {
             throw located(
@@ -241,10 +244,8 @@ public struct XMLHandlers: XMLSink, ~Copyable {
             contentByteCount += text.utf8.byteCount
             try checkBuffered()
         }
-        for index in receivers.indices {
-            do throws(StreamError) { try receivers[index].receiver.text(text) } catch {
-                throw located(error, depth: receivers[index].depth)
-            }
+        for (receiver, depth, _) in receivers {
+            do throws(StreamError) { try receiver.text(text) } catch { throw located(error, depth: depth) }
         }
     }
 
@@ -260,13 +261,13 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
         guard let level = levels.last else { throw StreamError(.misuse, "got the end of an element that is not open") }
         var made: [Any] = []
-        for index in receivers.indices {
-            do throws(StreamError) { try receivers[index].receiver.end(tag) } catch {
-                throw located(error, depth: receivers[index].depth)
-            }
+        for (receiver, depth, _) in receivers {
+            do throws(StreamError) { try receiver.end(tag) } catch { throw located(error, depth: depth) }
         }
         if level.content >= 0 || !receivers.isEmpty {
-            for path in paths.ends(states[level.stateStart...]) {
+            for index in level.stateStart..<states.count {
+                let path = paths.end(of: states[index])
+                if path < 0 { continue }
                 if case .reduce(let reduce) = actions[path], level.content >= 0 {
                     let content = contents[level.content]
                     try call { if let value = try reduce(content) { made.append(value) } }
@@ -296,7 +297,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     /// Removes the open elements and cancels their receivers.
     public mutating func cancel(with error: StreamError) {
-        for index in receivers.indices { receivers[index].receiver.cancel(with: error) }
+        for (receiver, _, _) in receivers { receiver.cancel(with: error) }
         receivers.removeAll()
         levels.removeAll()
         pathBytes.removeAll()

@@ -24,7 +24,6 @@ struct Namespaces: ~Copyable {
     /// The index of each prefix's URI, or 0 if the prefix isn't declared.
     private var bound = KeptStack<Int32>()
     @usableFromInline var bindings = KeptStack<Binding>()
-    private var lastPrefix = 0
     /// The slice of the URI for element names without a prefix.
     private(set) var defaultSlice: (start: Int32, count: Int32) = (0, 0)
     /// A prefix in scope, right-aligned in eight bytes, and the slice of its URI.
@@ -56,13 +55,23 @@ struct Namespaces: ~Copyable {
     var defaultURI: Int { Int(bound[0]) }
 
     /// Returns the index of a prefix's URI, or nil if the prefix isn't declared.
-    mutating func uri(of prefix: RawSpan) -> Int? {
-        if lastPrefix >= prefixes.count || !prefixes.text(lastPrefix).hasSameBytes(as: prefix) {
-            guard let index = prefixes.index(of: prefix) else { return nil }
-            lastPrefix = index
-        }
-        let uri = Int(bound[lastPrefix])
-        return uri == 0 ? nil : uri
+    func uri(of prefix: RawSpan) -> Int? {
+        guard let index = prefixes.index(of: prefix), bound[index] != 0 else { return nil }
+        return Int(bound[index])
+    }
+
+    /// Returns the bytes of a URI.
+    @_lifetime(borrow self)
+    func text(of uri: Int) -> RawSpan { uris.text(uri) }
+
+    /// Returns a copy of the URI of a prefix, or nil if the prefix isn't declared.
+    func copyOfURI(of prefix: RawSpan) -> [UInt8]? { uri(of: prefix).map { Array(copying: uris.text($0)) } }
+
+    /// Returns whether a prefix has a declaration in scope after a number of the first ones.
+    func declares(_ prefix: RawSpan, after count: Int) -> Bool {
+        guard let index = prefixes.index(of: prefix) else { return false }
+        for place in count..<bindings.count where bindings[place].prefix == Int32(index) { return true }
+        return false
     }
 
     /// Returns the slice of the URI for a prefix of elements and attributes, or nil if the prefix isn't declared.
@@ -101,7 +110,6 @@ struct Namespaces: ~Copyable {
         if known == 0 && prefix.byteCount > 0 {
             return "expected a URI, since only the default namespace can be undeclared"
         }
-        if isXML { return nil }
         let newBytes = prefix.byteCount + uri.byteCount
         guard prefixes.memory.count + uris.memory.count + newBytes <= Self.byteCountMax else {
             return "more than \(Self.byteCountMax) bytes of namespaces"
@@ -115,6 +123,17 @@ struct Namespaces: ~Copyable {
                 prefix: Int32(index), previous: bound[index], addsPrefix: knownPrefix == nil, addsURI: known == nil))
         bound[index] = Int32(uriIndex)
         discardSlices()
+        return nil
+    }
+
+    /// Returns the reason why a declaration is never written, or nil if it is allowed.
+    static func objection(to prefix: RawSpan, _ uri: RawSpan) -> String? {
+        let (isXML, hasXMLURI) = (prefix.equals("xml"), uri.equals(xmlURI))
+        if isXML || hasXMLURI {
+            return isXML && hasXMLURI ? nil : "only the prefix xml has the namespace of xml"
+        }
+        if prefix.equals("xmlns") || uri.equals(xmlnsURI) { return "the prefix xmlns and its namespace are reserved" }
+        if uri.byteCount == 0 && prefix.byteCount > 0 { return "only the default namespace can be none" }
         return nil
     }
 
@@ -171,6 +190,10 @@ extension NamespacesTests: SelfTesting {
         _ = declare(&names, "p", "urn:c")
         expectEqual(uri(&names, "p"), "urn:c", "declared again")
         expectEqual(uri(&names, "q"), "urn:a", "another prefix")
+        "p".withUTF8Span { prefix in
+            expectTrue(names.declares(prefix, after: 3), "its own declaration")
+            expectFalse(names.declares(prefix, after: 4), "an earlier declaration")
+        }
         expectEqual(names.defaultURI, names.slice(names.defaultURI).count > 0 ? names.defaultURI : 0, "default")
         _ = declare(&names, "", "")
         expectEqual(names.defaultURI, 0, "undeclared default")
@@ -191,8 +214,20 @@ extension NamespacesTests: SelfTesting {
         ] {
             expectTrue(declare(&names, prefix, uri) != nil, "\(prefix) as \(uri)")
         }
-        expectNil(declare(&names, "xml", Namespaces.xmlURI), "xml as it is")
         expectEqual(names.bindingCount, 0, "nothing is declared")
+        expectNil(declare(&names, "xml", Namespaces.xmlURI), "xml as it is")
+        func objection(_ prefix: String, _ uri: String) -> String? {
+            prefix.withUTF8Span { prefix in uri.withUTF8Span { Namespaces.objection(to: prefix, $0) } }
+        }
+        expectNil(objection("p", "1"), "a prefix")
+        expectNil(objection("", ""), "no default namespace")
+        expectNil(objection("xml", Namespaces.xmlURI), "the prefix xml")
+        for (prefix, uri) in [
+            ("p", ""), ("xml", "1"), ("p", Namespaces.xmlURI), ("xmlns", "1"), ("", Namespaces.xmlnsURI),
+            ("", Namespaces.xmlURI),
+        ] {
+            expectNotNil(objection(prefix, uri), "\(prefix) for \(uri)")
+        }
     }
 }
 #endif

@@ -1,41 +1,38 @@
-// Checks that the names of a tag are all different. Few names are compared one by one, many names by hash.
+// Finds names of a tag that are there twice. Few names are compared one by one, many names by hash.
 
-import PlistStreaming
-
-/// A hash table for comparing the names of a tag.
+/// Finds repeated names with memory that is used again.
 struct UniqueNames: ~Copyable {
-    /// The index of a name plus 1, and the round that inserted it.
-    private var slots: [UInt64] = []
-    private var round: UInt32 = 0
+    /// The hash of each name, with its index in the lower half.
+    private var keys: [UInt64] = []
 
-    /// Removes the names, and reserves memory for a number of names.
-    mutating func begin(_ count: Int) {
-        if slots.count < count * 2 {
-            slots = [UInt64](repeating: 0, count: max(64, (count * 2).nextPowerOfTwo))
-            round = 0
+    /// Returns the index of the first name that is the same as an earlier one, or nil if all names are different.
+    ///
+    /// - Complexity: O(*n* log *n*) in the names.
+    mutating func firstRepeated(
+        in indexes: Range<Int>, hash: (Int) -> UInt32, isSame: (Int, Int) -> Bool
+    ) -> Int? {
+        if indexes.count <= 8 {
+            for index in indexes {
+                for other in indexes.lowerBound..<index where isSame(other, index) { return index }
+            }
+            return nil
         }
-        if round == .max {
-            slots = [UInt64](repeating: 0, count: slots.count)
-            round = 0
+        keys.removeAll(keepingCapacity: true)
+        for index in indexes { keys.append(UInt64(hash(index)) << 32 | UInt64(index)) }
+        keys.sort()
+        var repeated: Int?
+        for place in 1..<keys.count {
+            let index = Int(keys[place] & 0xFFFF_FFFF)
+            var other = place - 1
+            // Different names rarely have the same hash.
+            while other >= 0, keys[other] >> 32 == keys[place] >> 32 {
+                if isSame(Int(keys[other] & 0xFFFF_FFFF), index) {
+                    repeated = min(repeated ?? index, index)
+                    break
+                }
+                other -= 1
+            }
         }
-        round += 1
+        return repeated
     }
-
-    /// Returns the slot for a name with this hash.
-    func first(_ hash: UInt32) -> Int { Int(hash) & (slots.count - 1) }
-
-    /// Returns the name in a slot, or nil if the slot is free.
-    func candidate(_ slot: Int) -> Int? {
-        slots[slot] >> 32 == UInt64(round) ? Int(slots[slot] & 0xFFFF_FFFF) : nil
-    }
-
-    /// Returns the next slot after one that is used by another name.
-    func next(_ slot: Int) -> Int { (slot + 1) & (slots.count - 1) }
-
-    /// Inserts a name into a free slot.
-    mutating func insert(_ index: Int, at slot: Int) { slots[slot] = UInt64(round) << 32 | UInt64(index) }
-}
-
-extension Int {
-    fileprivate var nextPowerOfTwo: Int { self <= 1 ? 1 : 1 << (Int.bitWidth - (self - 1).leadingZeroBitCount) }
 }

@@ -3,9 +3,6 @@
 import PlistStreaming
 
 extension XMLTokenizer {
-    /// The maximum number of names that are compared one by one.
-    private static var fewNames: Int { 8 }
-
     // SPEC: XML 1.0, section 3.1, Unique Att Spec.
     /// Throws an error if two attributes are spelled the same.
     mutating func checkSpellings(of tag: RawSpan) throws(StreamError) {
@@ -14,35 +11,14 @@ extension XMLTokenizer {
 
     /// Returns the index of the first attribute that is spelled as an earlier one, or nil if all spellings are different.
     mutating func repeatedSpelling(of tag: RawSpan) -> Int? {
-        let memory = memory(of: tag)
-        var repeated: Int?
-        if attributes.count <= Self.fewNames {
-            for index in 1..<attributes.count {
-                let name = attributes[index].name.qualified
-                for other in 0..<index where attributes[other].name.qualified.count == name.count {
-                    if memory.part(attributes[other].name.qualified).hasSameBytes(as: memory.part(name)) {
-                        repeated = repeated ?? index
-                    }
-                }
-            }
-        } else {
-            uniqueNames.begin(attributes.count)
-            for index in 0..<attributes.count where repeated == nil {
-                let name = memory.part(attributes[index].name.qualified)
-                var isRepeated = false
-                let hash = ScopedNames.hash(name)
-                var other = uniqueNames.first(hash)
-                while let candidate = uniqueNames.candidate(other) {
-                    if memory.part(attributes[candidate].name.qualified).hasSameBytes(as: name) {
-                        isRepeated = true
-                        break
-                    }
-                    other = uniqueNames.next(other)
-                }
-                if isRepeated { repeated = index } else { uniqueNames.insert(index, at: other) }
-            }
-        }
-        return repeated
+        // SAFETY: the attributes don't change here.
+        let (memory, attributes) = unsafe (memory(of: tag), attributes.unscopedSpan)
+        return uniqueNames.firstRepeated(
+            in: 0..<attributes.count,
+            hash: { ScopedNames.hash(memory.part(attributes[$0].name.qualified)) },
+            isSame: {
+                memory.part(attributes[$0].name.qualified).hasSameBytes(as: memory.part(attributes[$1].name.qualified))
+            })
     }
 
     private mutating func failRepeated(_ index: Int, in tag: RawSpan) -> StreamError {
@@ -62,7 +38,7 @@ extension XMLTokenizer {
             if uri != 0 { (elementName.namespaceStart, elementName.namespaceCount) = namespaces.slice(uri) }
             return
         }
-        var (kept, prefixed) = (0, 0)
+        var (kept, hasPrefixes) = (0, false)
         for index in 0..<attributes.count {
             let record = attributes[index]
             let name = record.name
@@ -74,13 +50,13 @@ extension XMLTokenizer {
             }
             attributes[kept] = record
             kept += 1
-            if name.prefixCount > 0 { prefixed += 1 }
+            if name.prefixCount > 0 { hasPrefixes = true }
         }
         attributes.removeAll(from: kept)
         var uri = namespaces.defaultURI
         if elementName.prefixCount > 0 { uri = try namespace(of: elementName, in: tag) }
         if uri != 0 { (elementName.namespaceStart, elementName.namespaceCount) = namespaces.slice(uri) }
-        if prefixed > 0 { try resolveAttributes(of: tag, prefixed) }
+        if hasPrefixes { try resolveAttributes(of: tag) }
     }
 
     /// Declares a namespace if the attribute is a declaration.
@@ -100,8 +76,7 @@ extension XMLTokenizer {
     }
 
     private mutating func namespace(of name: NameRecord, in tag: RawSpan) throws(StreamError) -> Int {
-        let memory = memory(of: tag)
-        let prefix = memory.part(name.qualified).part(0, Int(name.prefixCount))
+        let prefix = memory(of: tag).name(name).prefix
         let uri = namespaces.uri(of: prefix)
         guard let uri, uri != 2 else {
             let problem = uri == nil ? "is not declared" : "is no prefix of elements"
@@ -113,32 +88,26 @@ extension XMLTokenizer {
 
     /// Finds the namespaces of attributes with prefixes. Throws an error if two attributes have the same local name and
     /// namespace.
-    private mutating func resolveAttributes(of tag: RawSpan, _ prefixed: Int) throws(StreamError) {
-        if prefixed > 1 { uniqueNames.begin(attributes.count) }
+    private mutating func resolveAttributes(of tag: RawSpan) throws(StreamError) {
         for index in 0..<attributes.count where attributes[index].name.prefixCount > 0 {
             let uri = try namespace(of: attributes[index].name, in: tag)
             (attributes[index].name.namespaceStart, attributes[index].name.namespaceCount) = namespaces.slice(uri)
-            guard prefixed > 1 else { continue }
-            let memory = memory(of: tag)
-            let record = attributes[index].name
-            let local = memory.part(record.qualified).part(
-                Int(record.prefixCount) + 1, Int(record.qualified.count - record.prefixCount) - 1)
-            let hash = ScopedNames.hash(local) &+ UInt32(truncatingIfNeeded: uri) &* 0x9E37_79B1
-            var isRepeated = false
-            var other = uniqueNames.first(hash)
-            while let candidate = uniqueNames.candidate(other) {
-                let known = attributes[candidate].name
-                let knownLocal = memory.part(known.qualified).part(
-                    Int(known.prefixCount) + 1, Int(known.qualified.count - known.prefixCount) - 1)
-                if known.namespaceStart == record.namespaceStart, knownLocal.hasSameBytes(as: local) {
-                    isRepeated = true
-                    break
-                }
-                other = uniqueNames.next(other)
-            }
-            guard !isRepeated else { throw failRepeated(index, in: tag) }
-            uniqueNames.insert(index, at: other)
         }
+        // SAFETY: the attributes don't change here.
+        let (memory, attributes) = unsafe (memory(of: tag), attributes.unscopedSpan)
+        let repeated = uniqueNames.firstRepeated(
+            in: 0..<attributes.count,
+            hash: { index in
+                let name = attributes[index].name
+                return ScopedNames.hash(memory.name(name).local)
+                    &+ UInt32(truncatingIfNeeded: name.namespaceStart) &* 0x9E37_79B1
+            },
+            isSame: { one, other in
+                let (one, other) = (attributes[one].name, attributes[other].name)
+                return one.namespaceStart == other.namespaceStart && one.namespaceCount == other.namespaceCount
+                    && memory.name(one).local.hasSameBytes(as: memory.name(other).local)
+            })
+        if let repeated { throw failRepeated(repeated, in: tag) }
     }
 
     /// Returns the memory areas of a tag that is being finished.
@@ -146,7 +115,7 @@ extension XMLTokenizer {
     private func memory(of tag: RawSpan) -> TagSpans {
         // SAFETY: callers in this file use the result only until copies are appended.
         unsafe _overrideLifetime(
-            TagSpans(text: tag, copies: copies.bytes, namespaces: RawSpan()), copying: tag)
+            TagSpans(text: tag, copies: copies.bytes, namespaces: namespaces.uriBytes), copying: tag)
     }
 
     // MARK: Declared attributes

@@ -221,10 +221,9 @@ public final class XMLTree {
     ///
     /// - Complexity: O(*n*) in the elements around the node. If the innermost element with declarations isn't the same as in
     ///   the last call, also in the declarations of these elements.
-    func uri(of prefix: [UInt8], at node: Int32) throws(StreamError) -> [UInt8]? {
+    func uri(of prefix: [UInt8], at node: Int32) -> [UInt8]? {
         enterScope(of: node)
-        let index = try prefix.withRawSpan { (prefix) throws(StreamError) in scope.uri(of: prefix) }
-        return index.map { scope.copy(of: $0) }
+        return prefix.withRawSpan { scope.copyOfURI(of: $0) }
     }
 
     /// Discards the namespaces in scope, because a declaration was added.
@@ -268,14 +267,6 @@ public final class XMLTree {
     func attributes(of node: Int32) -> ArraySlice<TreeAttribute> {
         let element = memory.nodes[Int(node)]
         return memory.attributes[Int(element.firstAttribute)..<Int(element.firstAttribute + element.attributeCount)]
-    }
-}
-
-extension Namespaces {
-    /// Returns a copy of the bytes of a URI.
-    fileprivate func copy(of uri: Int) -> [UInt8] {
-        let slice = slice(uri)
-        return Array(copying: uriBytes.part(Int(slice.start), Int(slice.count)))
     }
 }
 

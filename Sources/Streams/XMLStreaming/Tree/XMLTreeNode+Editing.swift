@@ -217,10 +217,11 @@ extension XMLTreeNode {
     /// Throws an error if a declaration would change the meaning of names within the element.
     private func checkDeclaration(_ local: [UInt8], isDefault: Bool, _ uri: String) throws(StreamError) {
         let prefix = isDefault ? [] : local
-        if let objection = NamespaceScopes.objection(to: prefix, Array(uri.utf8)) {
-            throw StreamError(.misuse, objection)
+        let objection = prefix.withRawSpan { prefix in
+            uri.withUTF8Span { Namespaces.objection(to: prefix, $0) }
         }
-        let declared = try tree.uri(of: prefix, at: index)
+        if let objection { throw StreamError(.misuse, objection) }
+        let declared = tree.uri(of: prefix, at: index)
         let isSame = declared.map { $0 == Array(uri.utf8) } ?? (isDefault ? uri.isEmpty : true)
         guard isSame else {
             throw StreamError(.misuse, "the prefix \(ShownText.quoted(prefix)) stands for something else there")
@@ -230,9 +231,9 @@ extension XMLTreeNode {
     /// Returns the number of a prefix's namespace at a node.
     private func namespaceNumber(_ prefix: [UInt8], at node: Int32) throws(StreamError) -> Int32 {
         if prefix == Array("xml".utf8) {
-            return try NamespaceScopes.xmlURI.withRawSpan { (uri) throws(StreamError) in tree.memory.namespace(uri) }
+            return Namespaces.xmlURI.withUTF8Span { tree.memory.namespace($0) }
         }
-        guard let uri = try tree.uri(of: prefix, at: node) else {
+        guard let uri = tree.uri(of: prefix, at: node) else {
             if prefix.isEmpty { return -1 }
             throw StreamError(.misuse, "the prefix \(ShownText.quoted(prefix)) is not declared")
         }

@@ -6,7 +6,7 @@ import PlistStreaming
 /// A start tag that is collected in reusable memory, checked as a whole, and then written.
 struct StartTagDraft: ~Copyable {
     /// A range of the collected bytes.
-    private struct Piece: BitwiseCopyable {
+    fileprivate struct Piece: BitwiseCopyable {
         let start: Int
         let end: Int
 
@@ -20,6 +20,11 @@ struct StartTagDraft: ~Copyable {
         var uri: Piece?
         /// The offset of the colon in the name, or -1 if the name has no colon.
         var colon = -1
+        /// The number of the namespace in the scope, or 0 if the name has no namespace.
+        var namespace = 0
+
+        /// The part of the name after the colon.
+        var local: Piece { Piece(start: name.start + colon + 1, end: name.end) }
     }
 
     private struct Declaration: BitwiseCopyable {
@@ -32,6 +37,7 @@ struct StartTagDraft: ~Copyable {
     private var parts = KeptStack<Part>()
     /// The prefixes to declare, with their URIs.
     private var declarations = KeptStack<Declaration>()
+    private var uniqueNames = UniqueNames()
 
     // MARK: Collecting
 
@@ -82,18 +88,17 @@ struct StartTagDraft: ~Copyable {
 
     /// Returns the bytes of a piece.
     @_lifetime(borrow self)
-    private func part(_ piece: Piece) -> RawSpan { bytes.bytes.part(piece.start, piece.end - piece.start) }
-
-    private func array(_ piece: Piece) -> [UInt8] { [UInt8](copying: part(piece)) }
+    private func part(_ piece: Piece) -> RawSpan { bytes.bytes.part(piece) }
 
     private func text(_ piece: Piece) -> String { ShownText.quoted(part(piece)) }
 
     /// Checks the tag against the grammar and the namespaces in scope, and adds its declarations to the scope.
     ///
-    /// After an error, the caller has to close the declarations of the depth.
+    /// After an error, the caller has to end the scope of the tag.
     mutating func check(
-        in scopes: inout NamespaceScopes, depth: Int, known: [String: String], withNamespaces: Bool
+        in scope: inout Namespaces, known: [String: String], withNamespaces: Bool
     ) throws(StreamError) {
+        let outer = scope.bindingCount
         for index in 0..<parts.count {
             let isElement = index == 0
             let name = parts[index].name
@@ -109,120 +114,95 @@ struct StartTagDraft: ~Copyable {
                 try WrittenText.check(part(parts[index].value), in: "a value of an attribute")
             }
         }
-        if withNamespaces || !declarations.isEmpty { try checkDeclarations(&scopes, depth) }
+        if withNamespaces || !declarations.isEmpty { try checkDeclarations(&scope, outer) }
         if withNamespaces {
-            for index in 0..<parts.count { try resolve(parts[index], isElement: index == 0, &scopes, depth, known) }
+            for index in 0..<parts.count {
+                parts[index].namespace = try namespace(of: parts[index], isElement: index == 0, &scope, outer, known)
+            }
         }
-        if parts.count > 2 { try checkThatNamesDiffer(scopes, withNamespaces) }
+        if parts.count > 2 { try checkThatNamesDiffer() }
     }
 
-    private func checkDeclarations(_ scopes: inout NamespaceScopes, _ depth: Int) throws(StreamError) {
+    private func checkDeclarations(_ scope: inout Namespaces, _ outer: Int) throws(StreamError) {
         for index in 0..<declarations.count {
-            let (prefixPiece, uriPiece) = (declarations[index].prefix, declarations[index].uri)
-            let (prefix, uri) = (array(prefixPiece), array(uriPiece))
-            guard prefix.isEmpty || WrittenText.isPlainName(part(prefixPiece)) else {
-                throw StreamError(.unrepresentable, "\(text(prefixPiece)) is no name of a prefix")
+            let declaration = declarations[index]
+            guard declaration.prefix.isEmpty || WrittenText.isPlainName(part(declaration.prefix)) else {
+                throw StreamError(.unrepresentable, "\(text(declaration.prefix)) is no name of a prefix")
             }
-            try WrittenText.check(part(uriPiece), in: "the name of a namespace")
-            if let objection = NamespaceScopes.objection(to: prefix, uri) { throw StreamError(.misuse, objection) }
-            guard !scopes.declares(prefix, depth: depth) else {
-                throw StreamError(.duplicateKey, "the prefix \(text(prefixPiece)) is declared twice")
+            try WrittenText.check(part(declaration.uri), in: "the name of a namespace")
+            if let objection = Namespaces.objection(to: part(declaration.prefix), part(declaration.uri)) {
+                throw StreamError(.misuse, objection)
             }
-            scopes.declare(prefix, uri, depth: depth)
+            guard !scope.declares(part(declaration.prefix), after: outer) else {
+                throw StreamError(.duplicateKey, "the prefix \(text(declaration.prefix)) is declared twice")
+            }
+            try declare(declaration, &scope)
         }
     }
 
-    /// Finds the namespace of a name, and declares the prefix if that is needed and possible.
-    private mutating func resolve(
-        _ part: Part, isElement: Bool, _ scopes: inout NamespaceScopes, _ depth: Int, _ known: [String: String]
-    ) throws(StreamError) {
+    private func declare(_ declaration: Declaration, _ scope: inout Namespaces) throws(StreamError) {
+        if let problem = scope.declare(part(declaration.prefix), part(declaration.uri)) {
+            throw StreamError(.misuse, problem)
+        }
+    }
+
+    /// Returns the number of a name's namespace, or 0. Declares the prefix if that is needed and possible.
+    private mutating func namespace(
+        of part: Part, isElement: Bool, _ scope: inout Namespaces, _ outer: Int, _ known: [String: String]
+    ) throws(StreamError) -> Int {
         let hasPrefix = part.colon >= 0
         // An attribute without a prefix has no namespace.
         guard hasPrefix || isElement else {
             guard part.uri?.isEmpty ?? true else {
                 throw StreamError(.misuse, "the attribute \(text(part.name)) has a namespace and no prefix")
             }
-            return
+            return 0
         }
-        if !hasPrefix && scopes.isEmpty && part.uri?.isEmpty ?? true { return }
-        let prefixPiece = Piece(start: part.name.start, end: part.name.start + max(0, part.colon))
-        // The prefix xml always has the same namespace.
-        if part.uri == nil, self.part(prefixPiece).equals("xml") { return }
-        let prefix = array(prefixPiece)
-        let declared = scopes.uri(of: prefix)
-        guard prefix != Array("xmlns".utf8) else {
+        if !hasPrefix && scope.bindingCount == 0 && part.uri?.isEmpty ?? true { return 0 }
+        let prefix = Piece(start: part.name.start, end: part.name.start + max(0, part.colon))
+        guard !self.part(prefix).equals("xmlns") else {
             throw StreamError(.misuse, "the prefix xmlns is for declarations")
         }
-        let wanted: [UInt8]
-        if let uri = part.uri {
-            wanted = array(uri)
-        } else if let declared {
-            wanted = declared
-        } else if let uri = known[String(decoding: prefix, as: UTF8.self)] {
-            wanted = Array(uri.utf8)
-        } else {
-            throw StreamError(.misuse, "the prefix \(text(prefixPiece)) is not declared")
+        let declared = scope.uri(of: self.part(prefix))
+        var uri = part.uri
+        if uri == nil {
+            if declared != nil || !hasPrefix { return declared ?? 0 }
+            uri = known[String(xml: self.part(prefix))].map { $0.withUTF8Span { keep($0) } }
         }
-        guard declared != wanted else { return }
-        guard !scopes.declares(prefix, depth: depth) else {
-            throw StreamError(.misuse, "the prefix \(text(prefixPiece)) would stand for two namespaces in one tag")
+        guard let uri else { throw StreamError(.misuse, "the prefix \(text(prefix)) is not declared") }
+        if declared != nil || !hasPrefix, scope.text(of: declared ?? 0).hasSameBytes(as: self.part(uri)) {
+            return declared ?? 0
         }
-        try declareAsNeeded(prefixPiece, wanted, &scopes, depth)
-    }
-
-    private mutating func declareAsNeeded(
-        _ prefix: Piece, _ uri: [UInt8], _ scopes: inout NamespaceScopes, _ depth: Int
-    ) throws(StreamError) {
-        if let objection = NamespaceScopes.objection(to: array(prefix), uri) { throw StreamError(.misuse, objection) }
-        let kept = try uri.withRawSpan { (uri) throws(StreamError) in
-            try WrittenText.check(uri, in: "the name of a namespace")
-            return keep(uri)
+        guard !scope.declares(self.part(prefix), after: outer) else {
+            throw StreamError(.misuse, "the prefix \(text(prefix)) would stand for two namespaces in one tag")
         }
-        declarations.append(Declaration(prefix: prefix, uri: kept))
-        scopes.declare(array(prefix), uri, depth: depth)
+        if let objection = Namespaces.objection(to: self.part(prefix), self.part(uri)) {
+            throw StreamError(.misuse, objection)
+        }
+        try WrittenText.check(self.part(uri), in: "the name of a namespace")
+        let declaration = Declaration(prefix: prefix, uri: uri)
+        declarations.append(declaration)
+        try declare(declaration, &scope)
+        return scope.uri(of: self.part(prefix)) ?? 0
     }
 
     /// Throws an error if two attributes have the same name, or the same local name in the same namespace.
-    ///
-    /// - Complexity: O(*n*) in the bytes of the names.
-    private func checkThatNamesDiffer(_ scopes: NamespaceScopes, _ withNamespaces: Bool) throws(StreamError) {
-        if parts.count <= Self.fewParts, !mayRepeat(withNamespaces) { return }
-        var names: Set<[UInt8]> = []
-        for index in 1..<parts.count {
-            let part = parts[index]
-            var name = array(part.name)
-            if withNamespaces, part.colon >= 0 {
-                let uri = scopes.uri(of: Array(name[..<part.colon])) ?? []
-                // No name contains this byte.
-                name = uri + [0] + name[(part.colon + 1)...]
-            }
-            guard names.insert(name).inserted else {
-                throw StreamError(.duplicateKey, "the attribute \(text(part.name)) comes twice")
-            }
+    private mutating func checkThatNamesDiffer() throws(StreamError) {
+        // SAFETY: the names don't change here.
+        let (bytes, parts) = unsafe (bytes.unscopedBytes, parts.unscopedSpan)
+        let repeated = uniqueNames.firstRepeated(
+            in: 1..<parts.count,
+            hash: { index in
+                ScopedNames.hash(bytes.part(parts[index].local))
+                    &+ UInt32(truncatingIfNeeded: parts[index].namespace) &* 0x9E37_79B1
+            },
+            isSame: { one, other in
+                parts[one].namespace == parts[other].namespace
+                    && bytes.part(parts[one].local).hasSameBytes(as: bytes.part(parts[other].local))
+            })
+        if let repeated {
+            throw StreamError(.duplicateKey, "the attribute \(text(parts[repeated].name)) comes twice")
         }
-    }
-
-    /// The maximum number of names that are compared one by one.
-    private static var fewParts: Int { 9 }
-
-    /// Returns whether two attributes have the same name, or the same local name and prefixes that may have the same
-    /// namespace.
-    private func mayRepeat(_ withNamespaces: Bool) -> Bool {
-        for index in 2..<parts.count {
-            for other in 1..<index where isSame(parts[index], parts[other], withNamespaces) { return true }
-        }
-        return false
-    }
-
-    private func isSame(_ one: Part, _ other: Part, _ withNamespaces: Bool) -> Bool {
-        guard withNamespaces else { return part(one.name).hasSameBytes(as: part(other.name)) }
-        return (one.colon < 0) == (other.colon < 0) && local(one).hasSameBytes(as: local(other))
-    }
-
-    /// Returns the part of the name after the colon.
-    @_lifetime(borrow self)
-    private func local(_ one: Part) -> RawSpan {
-        part(Piece(start: one.name.start + one.colon + 1, end: one.name.end))
     }
 
     // MARK: Writing
@@ -254,8 +234,12 @@ struct StartTagDraft: ~Copyable {
     /// The name of the element. It is valid until the draft changes.
     @unsafe var unscopedName: RawSpan {
         @_lifetime(immortal) get {
-            let name = parts[0].name
-            return unsafe bytes.unscopedBytes.part(name.start, name.end - name.start)
+            unsafe bytes.unscopedBytes.part(parts[0].name)
         }
     }
+}
+
+extension RawSpan {
+    @_lifetime(copy self)
+    fileprivate func part(_ piece: StartTagDraft.Piece) -> RawSpan { part(piece.start, piece.end - piece.start) }
 }

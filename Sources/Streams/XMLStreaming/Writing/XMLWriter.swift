@@ -35,7 +35,7 @@ public struct XMLWriter: ~Copyable {
     var types: DocumentTypes?
     /// The value of `standalone` in the written declaration.
     var isStandalone: Bool?
-    private var scopes = NamespaceScopes()
+    private var scope = Namespaces()
     private var draft = StartTagDraft()
     /// The names of the open elements, one after the other.
     private var names = KeptStack<UInt8>()
@@ -45,6 +45,8 @@ public struct XMLWriter: ~Copyable {
 
     private struct OpenElement: BitwiseCopyable {
         let nameStart: Int
+        /// The number of namespace declarations before the element.
+        let bindingCount: Int
         /// A Boolean value that indicates whether the element has text, so that the layout adds no white space.
         var hasText = false
         /// A Boolean value that indicates whether the children are on their own lines.
@@ -92,7 +94,7 @@ public struct XMLWriter: ~Copyable {
     public mutating func reset() {
         output.removeAll()
         (place, types, isStandalone) = (.start, nil, nil)
-        scopes = NamespaceScopes()
+        scope = Namespaces()
         names.removeAll()
         open.removeAll()
         isTagOpen = false
@@ -126,18 +128,17 @@ public struct XMLWriter: ~Copyable {
             throw StreamError(.limitExceeded, "more than \(options.depthLimit) elements within each other")
         }
         collect(&draft)
-        let depth = open.count
+        let outer = scope.bindingCount
         do throws(StreamError) {
-            try draft.check(
-                in: &scopes, depth: depth, known: options.namespaces, withNamespaces: options.checksNamespaces)
+            try draft.check(in: &scope, known: options.namespaces, withNamespaces: options.checksNamespaces)
         } catch {
-            scopes.close(depth: depth)
+            scope.endScope(outer)
             throw error
         }
         try beginNode()
         try draft.write(to: &output)
         place = .content
-        open.append(OpenElement(nameStart: names.count))
+        open.append(OpenElement(nameStart: names.count, bindingCount: outer))
         // SAFETY: the draft is not changed here.
         names.append(contentsOf: unsafe draft.unscopedName)
         isTagOpen = true
@@ -161,7 +162,7 @@ public struct XMLWriter: ~Copyable {
         isTagOpen = false
         open.removeAll(from: open.count - 1)
         names.removeAll(from: element.nameStart)
-        scopes.close(depth: open.count)
+        if scope.bindingCount > element.bindingCount { scope.endScope(element.bindingCount) }
         if open.isEmpty {
             place = .end
             if indent >= 0 { try output.append(0x0A) }

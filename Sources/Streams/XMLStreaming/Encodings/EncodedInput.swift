@@ -90,7 +90,7 @@ struct EncodedInput: ~Copyable {
         if encoding == nil {
             if let result = detect(chunk) { return result }
         }
-        var piece = encoding == .utf8 ? utf8Piece(chunk) : decodedPiece(chunk)
+        var piece = nextPiece(chunk)
         if piece.range == nil && piece.problem == nil && isClipped && offset == end {
             piece.problem = Problem(kind: .limitExceeded, message: "more than \(limit) bytes of input")
         }
@@ -120,29 +120,16 @@ struct EncodedInput: ~Copyable {
         }
     }
 
-    private mutating func utf8Piece(_ chunk: RawSpan) -> Piece {
-        guard !undecoded.isEmpty else {
-            guard offset < end else { return Piece() }
+    private mutating func nextPiece(_ chunk: RawSpan) -> Piece {
+        guard let encoding else { return Piece() }
+        if encoding == .utf8, undecoded.isEmpty || isBuffered && offset == end && !isFinal {
+            guard undecoded.isEmpty, offset < end else { return Piece() }
             defer { offset = end }
             isChunk = true
             return Piece(range: offset..<end)
         }
-        let count = min(8, end - offset)
-        guard !isBuffered || count > 0 || isFinal else { return Piece() }
         decoded.removeAll()
-        // SAFETY: they are two different memory areas, here and below.
-        decoded.append(contentsOf: unsafe undecoded.unscopedBytes)
-        decoded.append(contentsOf: chunk.part(offset, count))
-        undecoded.removeAll()
-        offset += count
         isBuffered = false
-        isChunk = false
-        return Piece(range: 0..<decoded.count)
-    }
-
-    private mutating func decodedPiece(_ chunk: RawSpan) -> Piece {
-        guard let encoding else { return Piece() }
-        decoded.removeAll()
         isChunk = false
         while decoded.isEmpty {
             if let problem { return Piece(problem: problem) }

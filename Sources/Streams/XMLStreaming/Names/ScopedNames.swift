@@ -20,7 +20,6 @@ struct ScopedNames: ~Copyable {
     private var entries = KeptStack<Entry>()
     /// Index of an entry plus 1, or 0.
     private var slots: [Int32] = [Int32](repeating: 0, count: 16)
-    private static let seed = UInt64.random(in: .min ... .max) | 1
 
     /// The number of texts.
     var count: Int { entries.count }
@@ -90,24 +89,7 @@ struct ScopedNames: ~Copyable {
     }
 
     /// Returns a hash that the author of a document can't predict.
-    static func hash(_ text: RawSpan) -> UInt32 {
-        var hash = seed &+ UInt64(text.byteCount)
-        var offset = 0
-        while offset < text.byteCount {
-            var word: UInt64 = 0
-            if offset &+ 8 <= text.byteCount {
-                // SAFETY: the eight bytes are below the count.
-                word = unsafe text.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
-            } else {
-                for index in offset..<text.byteCount { word = word &<< 8 | UInt64(text.uncheckedByte(index)) }
-            }
-            let product = (hash ^ word).multipliedFullWidth(by: seed)
-            hash = product.high ^ product.low
-            offset &+= 8
-        }
-        let product = hash.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-        return UInt32(truncatingIfNeeded: product.high ^ product.low)
-    }
+    static func hash(_ text: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: NameTable.hash(text)) }
 }
 
 // MARK: - In-class tests

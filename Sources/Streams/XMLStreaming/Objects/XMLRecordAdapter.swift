@@ -94,8 +94,11 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
 
     // MARK: Names
 
-    /// Returns the number of the key for a name.
-    private mutating func keyNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
+    /// Returns the number of the key for a name, which includes the prefix if the options or the caller require it.
+    private mutating func keyNumber(
+        _ name: borrowing XMLName, isAttribute: Bool, isSpelled: Bool = false
+    ) -> Int32 {
+        let isQualified = isQualified || isSpelled
         if !isAttribute || !hasAttributePrefix {
             return names.number(of: isQualified ? name.qualified : name.local)
         }
@@ -109,14 +112,6 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
     /// Returns the number of a name's namespace, or -1 if the name isn't in a namespace.
     private mutating func namespaceNumber(_ name: borrowing XMLName) -> Int32 {
         name.namespace.byteCount == 0 ? -1 : names.number(of: name.namespace)
-    }
-
-    /// Returns the number of a name with its prefix.
-    private mutating func spelledNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
-        key = isAttribute ? Array(options.attributePrefix.utf8) : []
-        // SAFETY: the bytes are copied within the closure.
-        unsafe name.qualified.withUnsafeBytes { unsafe key.append(contentsOf: $0) }
-        return unsafe key.withUnsafeBytes { unsafe names.number(of: $0.bytes) }
     }
 
     /// Returns one plus the number of the name's prefix if the key leaves it out, otherwise 0.
@@ -138,7 +133,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         guard !isQualified, name.prefixCount > 0, let earlier = levels[levels.count - 1].seen[number],
             earlier.namespace != namespaceNumber(name)
         else { return number }
-        return spelledNumber(name, isAttribute: false)
+        return keyNumber(name, isAttribute: false, isSpelled: true)
     }
 
     /// Returns the number of an attribute's key, which includes the prefix if another attribute has the same name without a
@@ -148,7 +143,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         if !isQualified, name.prefixCount > 0 {
             for other in 0..<attributes.count
             where attributes[other].name.prefixCount == 0 && attributes[other].name.local.hasSameBytes(as: name.local) {
-                return spelledNumber(name, isAttribute: true)
+                return keyNumber(name, isAttribute: true, isSpelled: true)
             }
         }
         return keyNumber(name, isAttribute: true)

@@ -68,13 +68,6 @@ extension XMLScanner {
         try sendPlainParts(of: chunk, to: &sink)
     }
 
-    private struct SkippingSink: XMLSink {
-        /// The same value as in `NullSink`.
-        let hasSize = true
-
-        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .content }
-    }
-
     /// Returns whether the next part may be plain. If so, the cursor is at this part.
     @usableFromInline
     mutating func beginPlainParts() -> Bool {
@@ -238,4 +231,12 @@ extension XMLScanner {
         tokenizer.openNames.removeAll(from: element.nameStart)
         return true
     }
+}
+
+/// A sink that ignores all parts.
+struct SkippingSink: XMLSink {
+    /// The same value as in `NullSink`.
+    let hasSize = true
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .content }
 }

@@ -92,14 +92,9 @@ struct XMLScanner: ~Copyable {
             } else if isCarry {
                 if isWaiting { guard try extendCarry(in: chunk) else { return .needsInput } }
                 carryIsNew = false
-                // SAFETY: the tokenizer has no access to the carry.
-                token = isCarry ? try tokenizer.next(in: unsafe carry.unscopedBytes, isLast: isAtEnd) : .nothing
-            } else if input.isChunk {
-                token = try tokenizer.next(in: chunk.extracting(0..<checkedEnd), isLast: false)
+                token = isCarry ? try tokenizer.next(in: window(of: chunk), isLast: isAtEnd) : .nothing
             } else {
-                // SAFETY: the tokenizer has no access to the input.
-                let decoded = unsafe input.decoded.unscopedBytes
-                token = try tokenizer.next(in: decoded.extracting(0..<checkedEnd), isLast: false)
+                token = try tokenizer.next(in: window(of: chunk).extracting(0..<checkedEnd), isLast: false)
             }
             switch token {
             case .text, .startTag, .endTag: return token
@@ -118,9 +113,21 @@ struct XMLScanner: ~Copyable {
     /// Returns the text that contains the last part, for use while other properties of self change.
     @inline(__always) @_lifetime(copy chunk)
     mutating func unscopedText(of chunk: RawSpan) -> RawSpan {
-        if tokenizer.isInEntity { return entityText(of: chunk) }
+        tokenizer.isInEntity ? entityText(of: chunk) : window(of: chunk)
+    }
+
+    /// Returns the text that the tokenizer reads from outside of entities. The tokenizer has no access to this memory.
+    @inline(__always) @_lifetime(copy chunk)
+    private mutating func window(of chunk: RawSpan) -> RawSpan {
         // SAFETY: callers don't add to this memory while they use the text.
-        return isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
+        isCarry ? unsafe carry.unscopedBytes : piece(of: chunk)
+    }
+
+    /// Returns the chunk or its decoded form.
+    @inline(__always) @_lifetime(copy chunk)
+    private mutating func piece(of chunk: RawSpan) -> RawSpan {
+        // SAFETY: callers don't decode other bytes while they use the piece.
+        input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
     }
 
     @inline(never) @_lifetime(copy chunk)
@@ -179,8 +186,7 @@ struct XMLScanner: ~Copyable {
     private mutating func advance(in chunk: RawSpan) throws(StreamError) -> Bool {
         let used = tokenizer.offset
         if isCarry {
-            // SAFETY: counting lines doesn't change this memory, here and below.
-            countLines(unsafe carry.unscopedBytes, at: textOffset, to: used)
+            countLines(window(of: chunk), at: textOffset, to: used)
             carry.removeFirst(used)
             setWindow(isCarry: true, at: textOffset + used, 0)
             markupEnd = nil
@@ -194,14 +200,9 @@ struct XMLScanner: ~Copyable {
         }
         // The piece is used. Its incomplete end waits for more bytes.
         let offset = tokenizer.offset
-        if input.isChunk {
-            countLines(chunk, at: pieceBase, to: offset)
-            carry.append(contentsOf: chunk.extracting(offset..<checkedEnd))
-        } else {
-            let decoded = unsafe input.decoded.unscopedBytes
-            countLines(decoded, at: pieceBase, to: offset)
-            carry.append(contentsOf: decoded.extracting(offset..<checkedEnd))
-        }
+        let piece = piece(of: chunk)
+        countLines(piece, at: pieceBase, to: offset)
+        carry.append(contentsOf: piece.extracting(offset..<checkedEnd))
         pieceOffset = checkedEnd
         setWindow(isCarry: true, at: pieceBase + offset, 0)
         return try extendCarry(in: chunk)
@@ -242,11 +243,7 @@ struct XMLScanner: ~Copyable {
 
     /// Adds bytes of the piece to the carry. Returns whether the carry should be read now.
     private mutating func addToCarry(from chunk: RawSpan) -> Bool {
-        // SAFETY: the decoded bytes aren't changed here.
-        input.isChunk ? addToCarry(of: chunk) : addToCarry(of: unsafe input.decoded.unscopedBytes)
-    }
-
-    private mutating func addToCarry(of piece: RawSpan) -> Bool {
+        let piece = piece(of: chunk)
         var end = min(checkedEnd, pieceOffset + 16)
         var isTime = true
         if carry.count >= 16, tokenizer.phase != .cdata {
@@ -265,8 +262,7 @@ struct XMLScanner: ~Copyable {
 
     /// Checks the next part of the piece.
     private mutating func check(_ chunk: RawSpan) {
-        // SAFETY: the decoded bytes aren't changed here.
-        let piece = input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
+        let piece = piece(of: chunk)
         // Check at least as many bytes as an incomplete part already has, so that the part isn't read over and over.
         let start = checkedEnd
         let waiting = isCarry ? 0 : start - tokenizer.offset
@@ -348,9 +344,7 @@ struct XMLScanner: ~Copyable {
     private mutating func changeEncoding(to encoding: XMLEncoding, _ chunk: RawSpan) {
         let used = tokenizer.offset
         let base = textOffset + used
-        // SAFETY: counting lines changes no memory.
-        let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
-        countLines(window, at: textOffset, to: used)
+        countLines(window(of: chunk), at: textOffset, to: used)
         // Bytes after the declaration that were read as UTF-8 are decoded again.
         let rest = isCarry ? [UInt8](copying: carry.bytes.extracting(used..<carry.count)) : []
         input.restart(in: encoding, with: rest, from: isCarry ? pieceOffset : used, to: pieceEnd)
@@ -390,9 +384,7 @@ struct XMLScanner: ~Copyable {
         // Errors of the sink get the position of the part that was sent.
         let place = tokenizer.failedOffset < 0 ? tokenizer.tokenStart : tokenizer.failedOffset
         let offset = references.isEmpty ? place : referenceRange.lowerBound - textOffset
-        // SAFETY: only the lines change.
-        let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
-        countLines(window, at: textOffset, to: offset)
+        countLines(window(of: chunk), at: textOffset, to: offset)
         var steps: [StreamPath.Step] = []
         for index in 0..<min(256, tokenizer.openElements.count) {
             let element = tokenizer.openElements[index]

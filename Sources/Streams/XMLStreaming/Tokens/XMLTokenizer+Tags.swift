@@ -84,50 +84,22 @@ extension XMLTokenizer {
         guard attributes.count < options.attributeLimit else {
             throw fail(.limitExceeded, "more than \(options.attributeLimit) attributes", at: start)
         }
-        var offset = extent.end
-        if text.uncheckedByte(offset) != UInt8(ascii: "=") {
-            offset = NameBytes.endOfSpace(in: text, from: offset)
-            guard offset < text.byteCount else { return nil }
-            guard text.uncheckedByte(offset) == UInt8(ascii: "=") else {
-                throw fail(
-                    .invalidSyntax, "expected '=' behind the name of an attribute, found \(describe(text, at: offset))",
-                    at: offset)
-            }
-        }
-        offset &+= 1
+        var offset = NameBytes.endOfSpace(in: text, from: extent.end)
         guard offset < text.byteCount else { return nil }
-        var quote = text.uncheckedByte(offset)
-        if NameBytes.isSpace(quote) {
-            offset = NameBytes.endOfSpace(in: text, from: offset)
-            guard offset < text.byteCount else { return nil }
-            quote = text.uncheckedByte(offset)
+        guard text.uncheckedByte(offset) == UInt8(ascii: "=") else {
+            throw fail(
+                .invalidSyntax, "expected '=' behind the name of an attribute, found \(describe(text, at: offset))",
+                at: offset)
         }
+        offset = NameBytes.endOfSpace(in: text, from: offset &+ 1)
+        guard offset < text.byteCount else { return nil }
+        let quote = text.uncheckedByte(offset)
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
             throw fail(.invalidSyntax, "expected a value in quotes, found \(describe(text, at: offset))", at: offset)
         }
-        offset &+= 1
-        let end = endOfPlainValue(in: text, from: offset, quote)
-        guard end < text.byteCount else { return nil }
-        guard text.uncheckedByte(end) == quote else {
-            guard let value = try normalizedValue(in: text, from: offset, quote) else { return nil }
-            attributes.append(
-                AttributeRecord(name: name, value: value.slice, hasSkippedEntity: hasSkippedEntity))
-            return value.end
-        }
-        attributes.append(AttributeRecord(name: name, value: .text(offset &- tokenStart, end &- offset)))
-        return end &+ 1
-    }
-
-    /// Returns the offset of the first byte that ends a value or requires a copy of it.
-    @inline(__always)
-    private func endOfPlainValue(in text: RawSpan, from start: Int, _ quote: UInt8) -> Int {
-        var end = start
-        while end < text.byteCount {
-            let byte = text.uncheckedByte(end)
-            if byte <= 0x3C && (byte == quote || byte == 0x3C || byte == 0x26 || byte < 0x20) { break }
-            end &+= 1
-        }
-        return end
+        guard let value = try normalizedValue(in: text, from: offset &+ 1, quote) else { return nil }
+        attributes.append(AttributeRecord(name: name, value: value.slice, hasSkippedEntity: hasSkippedEntity))
+        return value.end
     }
 
     // SPEC: XML 1.0, section 3.3.3.
@@ -261,38 +233,21 @@ extension XMLTokenizer {
         }
         let element = openElements[openElements.count &- 1]
         let start = tokenStart &+ 2
-        let count = Int(element.nameCount)
-        if start &+ count < text.byteCount,
-            openNames.bytes.part(element.nameStart, count).hasSameBytes(as: text.part(start, count))
-        {
-            var end = start &+ count
-            if text.uncheckedByte(end) != UInt8(ascii: ">") { end = NameBytes.endOfSpace(in: text, from: end) }
-            if end < text.byteCount, text.uncheckedByte(end) == UInt8(ascii: ">") {
-                offset = end &+ 1
-                isEmptyElement = false
-                return .endTag
-            }
-        }
-        return try unexpectedEndTag(in: text, isLast, element)
-    }
-
-    /// Throws the error for a wrong end tag, or requests the rest of the tag.
-    @inline(never)
-    private mutating func unexpectedEndTag(
-        in text: RawSpan, _ isLast: Bool, _ element: OpenElement
-    ) throws(StreamError) -> XMLToken {
-        let start = tokenStart + 2
         let extent = NameBytes.extent(in: text, from: start)
         guard extent.end < text.byteCount else { return try incomplete(text, isLast) }
         let found = text.extracting(start..<extent.end)
-        let name = [UInt8](copying: openNames.bytes.part(element.nameStart, Int(element.nameCount)))
-        guard [UInt8](copying: found) == name else {
+        guard openNames.bytes.part(element.nameStart, Int(element.nameCount)).hasSameBytes(as: found) else {
+            let name = ShownText.shortened(openNames.bytes.part(element.nameStart, Int(element.nameCount)))
             let foundText = extent.end > start ? "'</\(ShownText.shortened(found))>'" : describe(text, at: start)
-            throw fail(
-                .invalidSyntax, "expected '</\(ShownText.shortened(name))>', found \(foundText)", at: tokenStart)
+            throw fail(.invalidSyntax, "expected '</\(name)>', found \(foundText)", at: tokenStart)
         }
         let end = NameBytes.endOfSpace(in: text, from: extent.end)
         guard end < text.byteCount else { return try incomplete(text, isLast) }
-        throw fail(.invalidSyntax, "expected '>' in an end tag, found \(describe(text, at: end))", at: end)
+        guard text.uncheckedByte(end) == UInt8(ascii: ">") else {
+            throw fail(.invalidSyntax, "expected '>' in an end tag, found \(describe(text, at: end))", at: end)
+        }
+        offset = end &+ 1
+        isEmptyElement = false
+        return .endTag
     }
 }

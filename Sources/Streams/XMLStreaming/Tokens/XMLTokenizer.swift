@@ -118,17 +118,7 @@ struct XMLTokenizer: ~Copyable {
     /// - Parameters:
     ///   - text: The available text. It may begin at a different position for each call; ``offset`` is relative to it.
     ///   - isLast: A Boolean value that indicates whether the input ends with this text.
-    @inline(__always)
     mutating func next(in text: RawSpan, isLast: Bool) throws(StreamError) -> XMLToken {
-        if phase == .content {
-            let token = try content(in: text, isLast)
-            if token != .nothing { return token }
-        }
-        return try nextOfAnyPhase(in: text, isLast)
-    }
-
-    @inline(never)
-    private mutating func nextOfAnyPhase(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         while true {
             let token =
                 switch phase {

@@ -4,21 +4,6 @@ import PlistStreaming
 
 /// Functions that detect the encoding of a document and decode it.
 enum DocumentText {
-    /// A sink that stops the reader as soon as the encoding is known.
-    private struct Stop: XMLSink {
-        /// The same value as in `NullSink`.
-        let hasSize = true
-        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
-            throw StreamError.stopRequest()
-        }
-        mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
-            throw StreamError.stopRequest()
-        }
-        mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) {
-            throw StreamError.stopRequest()
-        }
-    }
-
     /// Returns the UTF-8 form of a document, or nil if the document is in UTF-8 or if its encoding can't be detected, so that
     /// it can't be read.
     ///
@@ -27,14 +12,10 @@ enum DocumentText {
     static func decode(_ bytes: [UInt8], _ options: XMLReaderOptions) -> [UInt8]? {
         guard let encoding = encoding(of: bytes, options), encoding != .utf8 else { return nil }
         var decoded = KeptStack<UInt8>()
-        let mark = unsafe bytes.withUnsafeBytes { bytes in
-            // SAFETY: the span does not leave the closure, here and below.
-            unsafe XMLEncoding.detect(bytes.bytes, isLast: true)?.markCount ?? 0
-        }
+        let mark = bytes.withRawSpan { XMLEncoding.detect($0, isLast: true)?.markCount ?? 0 }
         // A byte order mark has three bytes in UTF-8.
         if mark > 0 { for byte: UInt8 in [0xEF, 0xBB, 0xBF] { decoded.append(byte) } }
-        unsafe bytes.withUnsafeBytes { bytes in
-            let bytes = unsafe bytes.bytes
+        bytes.withRawSpan { bytes in
             var offset = mark
             while offset < bytes.byteCount {
                 let result = encoding.decode(bytes.extracting(offset..<bytes.byteCount), into: &decoded)
@@ -52,17 +33,12 @@ enum DocumentText {
             bytes.count >= 2 && bytes[0] == UInt8(ascii: "<") && bytes[1] != UInt8(ascii: "?") && bytes[1] != 0
         if declaresNothing { return .utf8 }
         var scanner = XMLScanner(options: options)
-        var stop = Stop()
-        unsafe bytes.withUnsafeBytes { bytes in
-            // SAFETY: the span does not leave the closure.
-            let bytes = unsafe bytes.bytes
-            var offset = 0
-            while offset < bytes.byteCount, scanner.failure == nil {
-                let end = min(bytes.byteCount, offset + 512)
-                // The reader of the document will find the same error again.
-                try? scanner.feed(bytes.extracting(offset..<end), into: &stop)
-                offset = end
-            }
+        var sink = SkippingSink()
+        var rest = bytes[...]
+        // The declaration may be long. The reader of the document will find its errors again.
+        while !rest.isEmpty, scanner.failure == nil, scanner.tokenizer.phase == .start {
+            try? rest.prefix(512).withRawSpan { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &sink) }
+            rest = rest.dropFirst(512)
         }
         return scanner.input.encoding
     }

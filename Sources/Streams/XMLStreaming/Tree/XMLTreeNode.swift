@@ -239,9 +239,7 @@ public struct XMLTreeNode: Hashable {
         let number = namespace.isEmpty ? -1 : namespace.withUTF8Span { tree.memory.namespaces.known($0) }
         guard let number else { return nil }
         let found = tree.attributes(of: index).first { attribute in
-            guard attribute.namespace == number, !attribute.isDeclaration else { return false }
-            let name = name(attribute.name)
-            return (name.firstIndex(of: ":").map { String(name[name.index(after: $0)...]) } ?? name) == local
+            attribute.namespace == number && !attribute.isDeclaration && Self.local(name(attribute.name)) == local
         }
         return found.map { value($0) }
     }

@@ -13,8 +13,6 @@ struct BufferedElements: ~Copyable {
         let isAttribute: Bool
         /// A Boolean value that indicates whether `xsi:nil` marks the element as having no value.
         var isNil = false
-        /// A Boolean value that indicates whether children divide the text into several pieces.
-        var isMixed = false
         /// A Boolean value that indicates whether an earlier sibling has the same name.
         var isRepeat = false
         /// A Boolean value that indicates whether the element has child elements.
@@ -25,18 +23,15 @@ struct BufferedElements: ~Copyable {
         var next: Int32 = -1
         /// The next sibling with the same name.
         var nextSame: Int32 = -1
-        /// The first piece of a text in several pieces.
-        var firstPiece: Int32 = -1
-        /// The offset of the text. If the text has several pieces, the number of the last piece.
+        /// The offset of the text.
         var textStart = 0
         var textCount = 0
     }
 
-    /// One of several pieces of the text of an element.
-    struct Piece: BitwiseCopyable {
+    /// A piece of the text of an open element, which ends at a child.
+    private struct Piece: BitwiseCopyable {
         var start: Int
         let count: Int
-        var next: Int32 = -1
     }
 
     private struct OpenElement: BitwiseCopyable {
@@ -44,6 +39,8 @@ struct BufferedElements: ~Copyable {
         var lastChild: Int32 = -1
         /// The offset of the text since the last tag.
         var runStart: Int
+        /// The number of pieces before those of the element.
+        let pieceStart: Int
     }
 
     private struct LastChild: BitwiseCopyable {
@@ -56,13 +53,13 @@ struct BufferedElements: ~Copyable {
     private let attributePrefixCount: Int
     private(set) var nodes = KeptStack<Node>()
     private(set) var text = KeptStack<UInt8>()
-    private(set) var pieces = KeptStack<Piece>()
+    private var pieces = KeptStack<Piece>()
     /// The number of outermost elements.
     private(set) var rootCount = 0
     /// The last two outermost elements.
     private var (rootBefore, lastRoot): (Int32, Int32) = (-1, -1)
-    /// The offsets at which the text and the pieces of the last outermost element begin.
-    private var lastStart = (text: 0, piece: 0)
+    /// The offset at which the text of the last outermost element begins.
+    private var lastStart = 0
     private var open = KeptStack<OpenElement>()
     /// The last child with a name, by the number of the name.
     private var lastOfName = KeptStack<LastChild>()
@@ -91,7 +88,7 @@ struct BufferedElements: ~Copyable {
             nodes[innermost].hasElements = true
         }
         append(Node(name: name, namespace: namespace, isAttribute: false, prefix: prefix))
-        open.append(OpenElement(node: Int32(nodes.count - 1), runStart: text.count))
+        open.append(OpenElement(node: Int32(nodes.count - 1), runStart: text.count, pieceStart: pieces.count))
     }
 
     /// The index of the node of the innermost open element.
@@ -136,13 +133,13 @@ struct BufferedElements: ~Copyable {
         if lastRoot >= 0 { nodes[Int(lastRoot)].next = index }
         (rootBefore, lastRoot) = (lastRoot, index)
         rootCount += 1
-        lastStart = (text.count, pieces.count)
+        lastStart = text.count
     }
 
     /// Adds a piece of text to the innermost open element.
     mutating func append(_ piece: RawSpan) { text.append(contentsOf: piece) }
 
-    /// Ends the text since the last tag. The text is added to its element, unless it is white space between tags.
+    /// Ends the text since the last tag. The text becomes a piece of its element, unless it is white space between tags.
     ///
     /// - Returns: `true` if there is such text.
     private mutating func endRun() -> Bool {
@@ -152,25 +149,25 @@ struct BufferedElements: ~Copyable {
             text.removeAll(from: start)
             return false
         }
-        let index = innermost
-        if nodes[index].textCount > 0 { addPiece(to: index, start) } else { setText(of: index, start) }
+        pieces.append(Piece(start: start, count: text.count - start))
         open[open.count - 1].runStart = text.count
         return true
     }
 
-    /// Adds a piece to the text of an element that already has text.
+    /// Joins the pieces of an element.
     @inline(never)
-    private mutating func addPiece(to index: Int, _ start: Int) {
-        if !nodes[index].isMixed {
-            nodes[index].isMixed = true
-            nodes[index].firstPiece = Int32(pieces.count)
-            pieces.append(Piece(start: nodes[index].textStart, count: nodes[index].textCount))
-            nodes[index].textStart = pieces.count - 1
+    private mutating func setText(of index: Int, fromPiece first: Int) {
+        let start = pieces.count == first + 1 ? pieces[first].start : text.count
+        if pieces.count > first + 1 {
+            for piece in first..<pieces.count {
+                for offset in pieces[piece].start..<pieces[piece].start + pieces[piece].count {
+                    text.append(text[offset])
+                }
+            }
         }
-        pieces[nodes[index].textStart].next = Int32(pieces.count)
-        nodes[index].textStart = pieces.count
-        pieces.append(Piece(start: start, count: text.count - start))
-        nodes[index].textCount += text.count - start
+        setText(of: index, start)
+        if pieces.count == first + 1 { nodes[index].textCount = pieces[first].count }
+        pieces.removeAll(from: first)
     }
 
     private mutating func setText(of index: Int, _ start: Int) {
@@ -186,6 +183,7 @@ struct BufferedElements: ~Copyable {
         let index = Int(last.node)
         if nodes[index].hasElements {
             _ = endRun()
+            if pieces.count > last.pieceStart { setText(of: index, fromPiece: last.pieceStart) }
         } else {
             // In an element without child elements, white space is text too.
             setText(of: index, last.runStart)
@@ -260,20 +258,6 @@ struct BufferedElements: ~Copyable {
         return hasClash
     }
 
-    /// Returns the text of an element whose text has several pieces.
-    func joinedText(of node: Node) -> [UInt8] {
-        var joined: [UInt8] = []
-        joined.reserveCapacity(node.textCount)
-        var index = node.firstPiece
-        while index >= 0 {
-            let piece = pieces[Int(index)]
-            // SAFETY: the bytes are copied within the closure.
-            unsafe text.bytes.part(piece.start, piece.count).withUnsafeBytes { unsafe joined.append(contentsOf: $0) }
-            index = piece.next
-        }
-        return joined
-    }
-
     // MARK: Multiple roots
 
     /// Links the outermost elements by their names, except the last one if it is still open.
@@ -306,26 +290,18 @@ struct BufferedElements: ~Copyable {
             if node.firstChild >= 0 { node.firstChild -= shift }
             if node.next >= 0 { node.next -= shift }
             if node.nextSame >= 0 { node.nextSame -= shift }
-            if node.firstPiece >= 0 { node.firstPiece -= Int32(lastStart.piece) }
-            node.textStart = max(0, node.textStart - (node.isMixed ? lastStart.piece : lastStart.text))
+            node.textStart = max(0, node.textStart - lastStart)
             nodes[index - Int(shift)] = node
         }
         nodes.removeAll(from: nodes.count - Int(shift))
-        for index in lastStart.text..<text.count { text[index - lastStart.text] = text[index] }
-        text.removeAll(from: text.count - lastStart.text)
-        for index in lastStart.piece..<pieces.count {
-            var piece = pieces[index]
-            piece.start -= lastStart.text
-            if piece.next >= 0 { piece.next -= Int32(lastStart.piece) }
-            pieces[index - lastStart.piece] = piece
-        }
-        pieces.removeAll(from: pieces.count - lastStart.piece)
+        text.removeFirst(lastStart)
+        for index in 0..<pieces.count { pieces[index].start -= lastStart }
         for index in 0..<open.count {
             open[index].node -= shift
             if open[index].lastChild >= 0 { open[index].lastChild -= shift }
-            open[index].runStart -= lastStart.text
+            open[index].runStart -= lastStart
         }
-        (rootCount, rootBefore, lastRoot, lastStart) = (1, -1, 0, (0, 0))
+        (rootCount, rootBefore, lastRoot, lastStart) = (1, -1, 0, 0)
     }
 
     /// Removes all elements but keeps the memory.
@@ -334,7 +310,7 @@ struct BufferedElements: ~Copyable {
         text.removeAll()
         pieces.removeAll()
         open.removeAll()
-        (rootCount, rootBefore, lastRoot, lastStart) = (0, -1, -1, (0, 0))
+        (rootCount, rootBefore, lastRoot, lastStart) = (0, -1, -1, 0)
     }
 }
 
@@ -352,10 +328,10 @@ struct BufferedRecord: ~Escapable, BitwiseCopyable {
 
     subscript(index: Int32) -> BufferedElements.Node { nodes[Int(index)] }
 
-    /// Returns the text of an element or an attribute, unless it has several pieces.
+    /// Returns the text of an element or an attribute.
     @_lifetime(copy self)
     func text(of node: BufferedElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
 
     /// Returns whether the text of an element is more than white space.
-    func hasText(_ node: BufferedElements.Node) -> Bool { node.isMixed || !text(of: node).isXMLWhitespace }
+    func hasText(_ node: BufferedElements.Node) -> Bool { !text(of: node).isXMLWhitespace }
 }

@@ -13,7 +13,6 @@ struct OpenLevel {
     }
     /// The state after the last child.
     enum Run {
-        case none
         /// The array of the children with one name is open.
         case array
         /// A child is buffered until it is known whether another child with its name follows. Used for members that take any
@@ -25,7 +24,7 @@ struct OpenLevel {
 
     var kind: Kind
     var expected: ExpectedValue
-    var run = Run.none
+    var run = Run.single
     var runName: Int32 = -1
     /// The number of children of the run.
     var runCount = 0

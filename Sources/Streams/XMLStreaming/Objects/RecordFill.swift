@@ -128,29 +128,23 @@ enum RecordFill {
         if value.byteCount == 0, !isOptional { return false }
         switch kind {
         case .integer, .optionalInteger:
-            let number = NumberText.shortInteger(value)
-            if number == nil, value.byteCount > 0 { return false }
-            if isOptional {
-                unsafe place.initializeMemory(as: Int64?.self, to: number)
-            } else if let number {
-                unsafe place.storeBytes(of: number, as: Int64.self)
-            }
+            return unsafe store(NumberText.shortInteger(value), of: value, isOptional, to: place)
         case .real, .optionalReal:
-            let number = NumberText.real(value, as: Double.self)
-            if number == nil, value.byteCount > 0 { return false }
-            if isOptional {
-                unsafe place.initializeMemory(as: Double?.self, to: number)
-            } else if let number {
-                unsafe place.storeBytes(of: number, as: Double.self)
-            }
+            return unsafe store(NumberText.real(value, as: Double.self), of: value, isOptional, to: place)
         default:
-            let bool = ElementScalar.bool(value)
-            if bool == nil, value.byteCount > 0 { return false }
-            if isOptional {
-                unsafe place.initializeMemory(as: Bool?.self, to: bool)
-            } else if let bool {
-                unsafe place.storeBytes(of: bool, as: Bool.self)
-            }
+            return unsafe store(ElementScalar.bool(value), of: value, isOptional, to: place)
+        }
+    }
+
+    @inline(__always)
+    private static func store<Value: BitwiseCopyable>(
+        _ value: Value?, of text: RawSpan, _ isOptional: Bool, to place: UnsafeMutableRawPointer
+    ) -> Bool {
+        if value == nil, text.byteCount > 0 { return false }
+        if isOptional {
+            unsafe place.initializeMemory(as: Value?.self, to: value)
+        } else if let value {
+            unsafe place.storeBytes(of: value, as: Value.self)
         }
         return true
     }
@@ -244,7 +238,7 @@ enum RecordFill {
         _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Bool {
-        guard node.textCount == 0, !node.isMixed, let inner = unsafe state.pointee.enter(0, last: 0),
+        guard node.textCount == 0, let inner = unsafe state.pointee.enter(0, last: 0),
             unsafe inner.pointee.provide(shape, at: place, capacity: 1) > 0
         else { return false }
         unsafe (inner.pointee.delivers, inner.pointee.doneCount) = (false, 0)

@@ -70,16 +70,7 @@ extension XMLRecordAdapter where Sink: ~Copyable {
     private mutating func sendText(
         _ node: BufferedElements.Node, _ record: borrowing BufferedRecord
     ) throws(StreamError) {
-        let expected = sink.expectedValue()
-        if node.isMixed { return try sendJoinedText(node, expected) }
-        try ElementScalar.send(record.text(of: node), as: expected, to: &sink)
-    }
-
-    @inline(never)
-    private mutating func sendJoinedText(_ node: BufferedElements.Node, _ expected: ExpectedValue) throws(StreamError) {
-        try buffered.joinedText(of: node).withRawSpan { (text) throws(StreamError) in
-            try ElementScalar.send(text, as: expected, to: &sink)
-        }
+        try ElementScalar.send(record.text(of: node), as: sink.expectedValue(), to: &sink)
     }
 
     private mutating func sendValue(_ index: Int32, _ record: borrowing BufferedRecord) throws(StreamError) {

@@ -291,7 +291,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
             levels[last].run = .array
             try sendBuffered()
             try buffer(tag)
-        case .single, .none:
+        case .single:
             let name = levels[last].runName
             throw levels[last].seen[name]?.isAttribute == true ? attributeClash(name) : repeatedElement(name)
         }
@@ -303,7 +303,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         let last = levels.count - 1
         if levels[last].run == .buffered { try sendBuffered() }
         if levels[last].run == .array { try sink.endArray() }
-        levels[last].run = .none
+        levels[last].run = .single
     }
 
     /// Adds a piece of text to the innermost element.
@@ -416,7 +416,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         // In an element with only attributes, white space is text.
         let isLeaf = !levels[last].hasElements && !levels[last].seen.isEmpty
         guard levels[last].text.count > start, !isLeaf else { return false }
-        let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
+        let isBlank = levels[last].text[start...].allSatisfy(NameBytes.isSpace)
         if isBlank {
             levels[last].text.removeLast(levels[last].text.count - start)
         } else if levels[last].kind == .array {
@@ -530,8 +530,7 @@ public struct XMLRecordAdapter<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable 
         try checkNames(index, record)
         guard node.nextSame >= 0 || options.arrays == .records || staysOpen else {
             levels[last].run = .single
-            try send(.value(index), record)
-            return levels[last].run = .none
+            return try send(.value(index), record)
         }
         levels[last].run = .array
         try sink.beginArray()

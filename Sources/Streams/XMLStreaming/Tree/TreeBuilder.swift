@@ -136,7 +136,8 @@ struct TreeBuilder: TreeSink, ~Copyable {
 
     mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError) {
         try append(
-            .instruction, name: memory.names.number(of: instruction.target), instruction.data, instruction.place)
+            .processingInstruction, name: memory.names.number(of: instruction.target), instruction.data,
+            instruction.place)
     }
 
     mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
@@ -144,7 +145,7 @@ struct TreeBuilder: TreeSink, ~Copyable {
     }
 
     private mutating func append(
-        _ kind: TreeNode.Kind, name: Int32, _ value: RawSpan, _ place: XMLSourceRange
+        _ kind: XMLTreeNode.Kind, name: Int32, _ value: RawSpan, _ place: XMLSourceRange
     ) throws(StreamError) {
         if open.isEmpty { return }
         endText(before: place)
@@ -185,18 +186,10 @@ struct TreeBuilder: TreeSink, ~Copyable {
         if isTextBlank, !text.utf8.isXMLWhitespace { isTextBlank = false }
     }
 
-    /// Returns whether the bytes of the document at a place are equal to a text.
+    /// Returns whether the bytes of the document at the place of a piece are equal to the piece. All other pieces are shorter
+    /// than their references and line ends, except a CR.
     private func isInDocument(_ text: RawSpan, _ place: Range<Int>) -> Bool {
-        guard text.byteCount == place.count, place.upperBound <= document.count else { return false }
-        return unsafe document.withUnsafeBytes { bytes in
-            // SAFETY: neither the pointer nor the span leaves the closures.
-            let start = unsafe text.withUnsafeBytes { $0.baseAddress }
-            // PERF: XML/tree; most texts are spans of the document itself.
-            if let start = unsafe start, let base = bytes.baseAddress, unsafe start == base + place.lowerBound {
-                return true
-            }
-            return unsafe bytes.bytes.extracting(place).hasSameBytes(as: text)
-        }
+        text.byteCount == place.count && place.upperBound <= document.count && document[place.lowerBound] != 0x0D
     }
 
     /// Makes a node for the text between the last part and the next one, unless it is white space between tags.

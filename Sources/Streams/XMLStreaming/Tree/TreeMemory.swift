@@ -5,11 +5,6 @@ import PlistStreaming
 
 /// A node of a tree.
 struct TreeNode {
-    /// The kinds of nodes.
-    enum Kind: UInt8 {
-        case document, element, text, comment, instruction, entityReference
-    }
-
     /// The flags of a node.
     struct Flags: OptionSet {
         let rawValue: UInt16
@@ -32,7 +27,7 @@ struct TreeNode {
         static let declares = Flags(rawValue: 256)
     }
 
-    var kind: Kind
+    var kind: XMLTreeNode.Kind
     var flags: Flags = []
     /// The number of an element's qualified name, an instruction's target or an entity's name.
     var name: Int32 = -1

@@ -83,7 +83,7 @@ struct TreeWriter {
             try with(value(node)) { (text) throws(StreamError) in
                 try WrittenText.append(text, in: .content, to: &output)
             }
-        case .comment, .instruction, .entityReference, .document:
+        case .comment, .processingInstruction, .entityReference, .document:
             try writeOther(node, &output)
         }
         if node.kind != .element { cursor = max(cursor, node.place.upperBound) }
@@ -171,7 +171,7 @@ struct TreeWriter {
             try WrittenText.append("<!--", to: &output)
             try with(value(node)) { (text) throws(StreamError) in try output.append(text) }
             try WrittenText.append("-->", to: &output)
-        case .instruction:
+        case .processingInstruction:
             try WrittenText.append("<?", to: &output)
             try writeName(node.name, &output)
             if node.content.count > 0 { try output.append(0x20) }

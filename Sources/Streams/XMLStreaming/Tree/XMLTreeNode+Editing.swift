@@ -18,7 +18,7 @@ extension XMLTreeNode {
             removeContent()
             if !text.isEmpty { tree.memory.link(new.index, in: index) }
             markContentChanged()
-        case .text, .comment, .instruction:
+        case .text, .comment, .processingInstruction:
             try Self.check(text, as: node.kind)
             let range = try text.withUTF8Span { (text) throws(StreamError) in try tree.memory.copy(text) }
             change { node in
@@ -31,11 +31,11 @@ extension XMLTreeNode {
         }
     }
 
-    private static func check(_ text: String, as kind: TreeNode.Kind) throws(StreamError) {
+    private static func check(_ text: String, as kind: XMLTreeNode.Kind) throws(StreamError) {
         var writer = XMLWriter()
         switch kind {
         case .comment: try writer.comment(text)
-        case .instruction: try writer.processingInstruction("check", text)
+        case .processingInstruction: try writer.processingInstruction("check", text)
         default: try text.withUTF8Span { (text) throws(StreamError) in try WrittenText.check(text, in: "text") }
         }
     }
@@ -196,22 +196,23 @@ extension XMLTreeNode {
 
     /// Returns the number of a new attribute's namespace, and whether the attribute declares a namespace.
     private func resolveAttribute(_ name: String, _ value: String) throws(StreamError) -> (Int32, Bool) {
-        guard tree.options.reader.knowsNamespaces else {
-            guard name.withUTF8Span({ WrittenText.isName($0) }) else { throw Self.noName(name) }
-            return (-1, false)
-        }
-        guard let colon = name.withUTF8Span({ WrittenText.colon(inQualifiedName: $0) }) else { throw Self.noName(name) }
-        let prefix = colon < 0 ? [] : Array(Array(name.utf8)[..<colon])
-        if name == "xmlns" || prefix == Array("xmlns".utf8) {
-            try checkDeclaration(Array(Self.local(name).utf8), isDefault: colon < 0, value)
+        let prefix = try checkedPrefix(of: name)
+        let isDefault = name == "xmlns" && tree.options.reader.knowsNamespaces
+        if isDefault || prefix == Array("xmlns".utf8) {
+            try checkDeclaration(Array(Self.local(name).utf8), isDefault: isDefault, value)
             return (-1, true)
         }
-        if colon < 0 { return (-1, false) }
-        return (try namespaceNumber(prefix, at: index), false)
+        return (prefix.isEmpty ? -1 : try namespaceNumber(prefix, at: index), false)
     }
 
-    private static func noName(_ name: String) -> StreamError {
-        StreamError(.unrepresentable, "\(ShownText.quoted(name.utf8)) is no name")
+    /// Returns the prefix of a name. It is empty if the name has no prefix, or if the tree's reader doesn't know namespaces.
+    private func checkedPrefix(of name: String) throws(StreamError) -> [UInt8] {
+        let colon = name.withUTF8Span { name in
+            tree.options.reader.knowsNamespaces
+                ? WrittenText.colon(inQualifiedName: name) : WrittenText.isName(name) ? -1 : nil
+        }
+        guard let colon else { throw StreamError(.unrepresentable, "\(ShownText.quoted(name.utf8)) is no name") }
+        return Array(name.utf8.prefix(max(0, colon)))
     }
 
     /// Throws an error if a declaration would change the meaning of names within the element.
@@ -256,19 +257,9 @@ extension XMLTreeNode {
         try checkParent(of: .element, sibling)
         try checkLength(of: name)
         try checkDepth()
-        var namespace: Int32 = -1
-        if tree.options.reader.knowsNamespaces {
-            guard let colon = name.withUTF8Span({ WrittenText.colon(inQualifiedName: $0) }) else {
-                throw Self.noName(name)
-            }
-            let prefix = colon < 0 ? [] : Array(Array(name.utf8)[..<colon])
-            guard prefix != Array("xmlns".utf8) else {
-                throw StreamError(.misuse, "the prefix xmlns is for declarations")
-            }
-            namespace = try namespaceNumber(prefix, at: index)
-        } else {
-            guard name.withUTF8Span({ WrittenText.isName($0) }) else { throw Self.noName(name) }
-        }
+        let prefix = try checkedPrefix(of: name)
+        guard prefix != Array("xmlns".utf8) else { throw StreamError(.misuse, "the prefix xmlns is for declarations") }
+        let namespace = try namespaceNumber(prefix, at: index)
         guard tree.types?.hasAttributes == true else {
             return try insert(try makeNode(.element, name: name, namespace: namespace), before: sibling)
         }
@@ -295,7 +286,7 @@ extension XMLTreeNode {
         return try insert(try makeNode(.comment, text: text), before: sibling)
     }
 
-    private func checkParent(of kind: TreeNode.Kind, _ sibling: XMLTreeNode?) throws(StreamError) {
+    private func checkParent(of kind: XMLTreeNode.Kind, _ sibling: XMLTreeNode?) throws(StreamError) {
         try checkAttached()
         tree.expand(index)
         guard node.kind == .element || node.kind == .document && kind == .comment else {
@@ -309,7 +300,7 @@ extension XMLTreeNode {
     }
 
     private func makeNode(
-        _ kind: TreeNode.Kind, name: String = "", namespace: Int32 = -1, text: String = ""
+        _ kind: XMLTreeNode.Kind, name: String = "", namespace: Int32 = -1, text: String = ""
     ) throws(StreamError) -> XMLTreeNode {
         try Self.check(text, as: kind)
         try tree.memory.checkCapacity()

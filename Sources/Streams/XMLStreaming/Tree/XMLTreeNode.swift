@@ -35,16 +35,7 @@ public struct XMLTreeNode: Hashable {
     private func name(_ number: Int32) -> String { number < 0 ? "" : tree.memory.names.string(number) }
 
     /// The kind of the node.
-    public var kind: Kind {
-        switch node.kind {
-        case .document: .document
-        case .element: .element
-        case .text: .text
-        case .comment: .comment
-        case .instruction: .processingInstruction
-        case .entityReference: .entityReference
-        }
-    }
+    public var kind: Kind { node.kind }
 
     /// The qualified name of an element, the target of a processing instruction, or the name of an entity. Empty for other
     /// nodes.
@@ -180,7 +171,7 @@ public struct XMLTreeNode: Hashable {
         switch node.kind {
         case .element, .document:
             return String(decoding: textBytes, as: UTF8.self)
-        case .text, .comment, .instruction:
+        case .text, .comment, .processingInstruction:
             return String(decoding: bytes(of: node), as: UTF8.self)
         case .entityReference:
             return ""

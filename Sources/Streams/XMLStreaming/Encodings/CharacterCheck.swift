@@ -33,8 +33,8 @@ enum CharacterCheck {
                 offset &+= 1
                 continue
             }
-            let count = characterCount(byte)
-            guard count > 0 else { return (offset, .noUTF8) }
+            guard 0xC2...0xF4 ~= byte else { return (offset, .noUTF8) }
+            let count = NameBytes.characterCount(byte)
             for index in 1..<count {
                 guard offset + index < bytes.byteCount else { return (offset, .partial) }
                 let next = bytes.uncheckedByte(offset + index)
@@ -45,16 +45,6 @@ enum CharacterCheck {
             offset += count
         }
         return (offset, nil)
-    }
-
-    /// Returns the number of bytes of a character that begins with a byte beyond ASCII, or 0 if no character begins with it.
-    private static func characterCount(_ byte: UInt8) -> Int {
-        switch byte {
-        case 0xC2...0xDF: 2
-        case 0xE0...0xEF: 3
-        case 0xF0...0xF4: 4
-        default: 0
-        }
     }
 
     // SPEC: Unicode 16, table 3-7.

@@ -90,11 +90,14 @@ enum NameBytes {
         return extent
     }
 
+    /// Returns the number of bytes of a character by its first byte, in valid UTF-8.
+    static func characterCount(_ first: UInt8) -> Int { first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4 }
+
     /// Returns the character at an offset of valid UTF-8, and its number of bytes.
     static func character(in text: RawSpan, at offset: Int) -> (scalar: UInt32, count: Int) {
         let first = UInt32(text.byte(at: offset))
         if first < 0x80 { return (first, 1) }
-        let count = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+        let count = characterCount(text.byte(at: offset))
         var scalar = first & (0xFF >> UInt32(count + 1))
         for index in 1..<count { scalar = scalar << 6 | UInt32(text.byte(at: offset + index) & 0x3F) }
         return (scalar, count)

@@ -1,25 +1,22 @@
-// Stores texts for the duration of a scope, such as the declared prefixes. They are found by hash and removed last in, first
-// out.
+// Stores texts for the duration of a scope, such as the declared prefixes. They are removed last in, first out.
 
 import PlistStreaming
 
 /// A table of numbered texts that are removed in reverse order.
 ///
-/// Because of this order, no remaining text was inserted after a conflict with a removed one. A slot can therefore simply be
-/// cleared.
+/// Because of this order, no remaining text was inserted after one that has the same hash and was removed.
 @usableFromInline
 struct ScopedNames: ~Copyable {
     struct Entry: BitwiseCopyable {
-        var start: Int32
-        var count: Int32
-        var hash: UInt32
-        var slot: Int32
+        let start: Int32
+        let count: Int32
+        let key: UInt64
     }
 
     @usableFromInline private(set) var memory = KeptStack<UInt8>()
     private var entries = KeptStack<Entry>()
-    /// Index of an entry plus 1, or 0.
-    private var slots: [Int32] = [Int32](repeating: 0, count: 16)
+    /// The indexes of the texts by their hashes. A text with the hash of another one has the next free number.
+    private var indexes: [UInt64: Int] = [:]
 
     /// The number of texts.
     var count: Int { entries.count }
@@ -39,28 +36,21 @@ struct ScopedNames: ~Copyable {
 
     /// Returns the index of a text, or nil if it isn't in the table.
     func index(of text: RawSpan) -> Int? {
-        let hash = Self.hash(text)
-        var slot = Int(hash) & (slots.count - 1)
-        while true {
-            let index = Int(slots[slot]) - 1
-            guard index >= 0 else { return nil }
-            let entry = entries[index]
-            if entry.hash == hash, memory.bytes.part(Int(entry.start), Int(entry.count)).hasSameBytes(as: text) {
-                return index
-            }
-            slot = (slot + 1) & (slots.count - 1)
+        var key = NameTable.hash(text)
+        while let index = indexes[key] {
+            if self.text(index).hasSameBytes(as: text) { return index }
+            key &+= 1
         }
+        return nil
     }
 
     /// Adds a text that isn't in the table.
     mutating func append(_ text: RawSpan) -> Int {
-        if entries.count * 2 >= slots.count { growSlots() }
-        let hash = Self.hash(text)
-        let slot = freeSlot(hash)
         let index = entries.count
-        slots[slot] = Int32(index + 1)
-        entries.append(
-            Entry(start: Int32(memory.count), count: Int32(text.byteCount), hash: hash, slot: Int32(slot)))
+        var key = NameTable.hash(text)
+        while indexes[key] != nil { key &+= 1 }
+        indexes[key] = index
+        entries.append(Entry(start: Int32(memory.count), count: Int32(text.byteCount), key: key))
         memory.append(contentsOf: text)
         return index
     }
@@ -68,28 +58,9 @@ struct ScopedNames: ~Copyable {
     /// Removes the last text.
     mutating func removeLast() {
         let entry = entries.removeLast()
-        slots[Int(entry.slot)] = 0
+        indexes[entry.key] = nil
         memory.removeAll(from: Int(entry.start))
     }
-
-    private func freeSlot(_ hash: UInt32) -> Int {
-        var slot = Int(hash) & (slots.count - 1)
-        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-        return slot
-    }
-
-    private mutating func growSlots() {
-        slots = [Int32](repeating: 0, count: slots.count * 2)
-        // Insert the texts in their order, so that again no text is placed because of a later one.
-        for index in 0..<entries.count {
-            let slot = freeSlot(entries[index].hash)
-            slots[slot] = Int32(index + 1)
-            entries[index].slot = Int32(slot)
-        }
-    }
-
-    /// Returns a hash that the author of a document can't predict.
-    static func hash(_ text: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: NameTable.hash(text)) }
 }
 
 // MARK: - In-class tests

@@ -2,14 +2,14 @@
 
 /// Finds repeated names with memory that is used again.
 struct UniqueNames: ~Copyable {
-    /// The hash of each name, with its index in the lower half.
+    /// The upper half of each name's hash, and its index in the lower half.
     private var keys: [UInt64] = []
 
     /// Returns the index of the first name that is the same as an earlier one, or nil if all names are different.
     ///
     /// - Complexity: O(*n* log *n*) in the names.
     mutating func firstRepeated(
-        in indexes: Range<Int>, hash: (Int) -> UInt32, isSame: (Int, Int) -> Bool
+        in indexes: Range<Int>, hash: (Int) -> UInt64, isSame: (Int, Int) -> Bool
     ) -> Int? {
         if indexes.count <= 8 {
             for index in indexes {
@@ -18,7 +18,7 @@ struct UniqueNames: ~Copyable {
             return nil
         }
         keys.removeAll(keepingCapacity: true)
-        for index in indexes { keys.append(UInt64(hash(index)) << 32 | UInt64(index)) }
+        for index in indexes { keys.append(hash(index) & ~0xFFFF_FFFF | UInt64(index)) }
         keys.sort()
         var repeated: Int?
         for place in 1..<keys.count {

@@ -139,7 +139,7 @@ struct XMLValueWriter: PlistSink, ~Copyable {
         try writer.endElement()
     }
 
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try Self.text(utf8) }
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try WrittenText.string(utf8) }
 
     mutating func writeNull() throws(StreamError) {
         let name = try takeName()
@@ -158,8 +158,8 @@ struct XMLValueWriter: PlistSink, ~Copyable {
         try write(NumberText.text(of: value))
     }
 
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { try write(Self.text(text)) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try write(Self.text(utf8)) }
+    mutating func writeNumber(text: RawSpan) throws(StreamError) { try write(WrittenText.string(text)) }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try write(WrittenText.string(utf8)) }
     mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try write(Base64Text.string(of: bytes)) }
 
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
@@ -167,13 +167,6 @@ struct XMLValueWriter: PlistSink, ~Copyable {
             throw StreamError(.unrepresentable, "expected a date of a year from 0 to 9999")
         }
         try write(text)
-    }
-
-    private static func text(_ utf8: RawSpan) throws(StreamError) -> String {
-        guard let text = String(validating: utf8) else {
-            throw StreamError(.invalidText, "the string is not valid UTF-8")
-        }
-        return text
     }
 }
 

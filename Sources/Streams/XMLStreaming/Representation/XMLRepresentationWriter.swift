@@ -45,7 +45,7 @@ public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
     /// Writes the end of a map.
     public mutating func endDictionary() throws(StreamError) { try writer.endElement() }
     /// Keeps the key for the element of the value.
-    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try Self.text(utf8) }
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { key = try WrittenText.string(utf8) }
 
     /// Writes the element of a scalar.
     ///
@@ -59,9 +59,9 @@ public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
         case .real(let value):
             guard value.isFinite else { throw StreamError(.unrepresentable, "there is no number for \(value)") }
             try write("number", NumberText.text(of: value))
-        case .number(let text): try write("number", Self.text(text))
+        case .number(let text): try write("number", WrittenText.string(text))
         case .string(let utf8):
-            let text = try Self.text(utf8)
+            let text = try WrittenText.string(utf8)
             let escaped = XMLRepresentation.escaped(text)
             try write("string", escaped ?? text, isEscaped: escaped != nil)
         case .data(let bytes): try write("string", Base64Text.string(of: bytes))
@@ -71,12 +71,5 @@ public struct XMLRepresentationWriter: ScalarSink, ~Copyable {
             }
             try write("string", text)
         }
-    }
-
-    private static func text(_ utf8: RawSpan) throws(StreamError) -> String {
-        guard let text = String(validating: utf8) else {
-            throw StreamError(.invalidText, "the string is not valid UTF-8")
-        }
-        return text
     }
 }

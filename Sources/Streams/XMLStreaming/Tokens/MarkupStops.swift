@@ -124,25 +124,13 @@ struct MarkupStops: ~Copyable {
             let byte = bytes.uncheckedByte(count - back)
             if byte < 0x80 { return count }
             if byte >= 0xC0 {
-                let needed = byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4
-                return needed > back ? count - back : count
+                return NameBytes.characterCount(byte) > back ? count - back : count
             }
         }
         return count
     }
 
     // MARK: Lookup
-
-    /// Returns the next stop at or after an offset of the piece. At the end of the window, returns that end. If the stops
-    /// aren't known, returns the offset itself.
-    func next(from start: Int) -> Int {
-        let offset = start &- base
-        guard UInt(bitPattern: offset) < UInt(bitPattern: activeCount), let offsets = unsafe offsets else {
-            return start
-        }
-        // SAFETY: indexes are at most the count of offsets, and the end of the window is stored after the last offset.
-        return unsafe base &+ Int(offsets[index(of: offset)])
-    }
 
     /// Returns the index of the first stop at or after an offset.
     private func index(of offset: Int) -> Int {

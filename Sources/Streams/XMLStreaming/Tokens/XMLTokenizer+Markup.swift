@@ -16,22 +16,13 @@ extension XMLTokenizer {
 
     /// Returns the offset after a comment, or nil if the text ends within it.
     mutating func endOfComment(in text: RawSpan, from start: Int) throws(StreamError) -> Int? {
-        var end = start
-        while end < text.byteCount {
-            guard text.uncheckedByte(end) == UInt8(ascii: "-") else {
-                end &+= 1
-                continue
-            }
-            guard end + 2 < text.byteCount else { return nil }
-            if text.uncheckedByte(end + 1) == UInt8(ascii: "-") {
-                guard text.uncheckedByte(end + 2) == UInt8(ascii: ">") else {
-                    throw fail(.invalidSyntax, "expected no '--' in a comment", at: end)
-                }
-                return end + 3
-            }
-            end &+= 2
+        guard let end = WrittenText.offset(of: "--", in: text, from: start), end + 2 < text.byteCount else {
+            return nil
         }
-        return nil
+        guard text.uncheckedByte(end + 2) == UInt8(ascii: ">") else {
+            throw fail(.invalidSyntax, "expected no '--' in a comment", at: end)
+        }
+        return end + 3
     }
 
     // SPEC: XML 1.0, productions 16 and 17.
@@ -73,14 +64,8 @@ extension XMLTokenizer {
             }
             return (start..<extent.end, data..<data, data + 2)
         }
-        var end = data
-        while end + 1 < text.byteCount {
-            if text.uncheckedByte(end) == UInt8(ascii: "?"), text.uncheckedByte(end + 1) == UInt8(ascii: ">") {
-                return (start..<extent.end, data..<end, end + 2)
-            }
-            end &+= 1
-        }
-        return nil
+        guard let end = WrittenText.offset(of: "?>", in: text, from: data) else { return nil }
+        return (start..<extent.end, data..<end, end + 2)
     }
 
     /// Sets the piece to a part of the text, with line ends as LF.

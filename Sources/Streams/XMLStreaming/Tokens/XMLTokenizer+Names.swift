@@ -15,7 +15,7 @@ extension XMLTokenizer {
         let (memory, attributes) = unsafe (memory(of: tag), attributes.unscopedSpan)
         return uniqueNames.firstRepeated(
             in: 0..<attributes.count,
-            hash: { ScopedNames.hash(memory.part(attributes[$0].name.qualified)) },
+            hash: { NameTable.hash(memory.part(attributes[$0].name.qualified)) },
             isSame: {
                 memory.part(attributes[$0].name.qualified).hasSameBytes(as: memory.part(attributes[$1].name.qualified))
             })
@@ -33,11 +33,6 @@ extension XMLTokenizer {
     // SPEC: Namespaces in XML 1.0, sections 3 to 6.
     /// Declares the namespaces of a tag, and finds the namespaces of its names.
     mutating func resolveNames(of tag: RawSpan) throws(StreamError) {
-        if attributes.isEmpty && elementName.prefixCount == 0 {
-            let uri = namespaces.defaultURI
-            if uri != 0 { (elementName.namespaceStart, elementName.namespaceCount) = namespaces.slice(uri) }
-            return
-        }
         var (kept, hasPrefixes) = (0, false)
         for index in 0..<attributes.count {
             let record = attributes[index]
@@ -53,9 +48,10 @@ extension XMLTokenizer {
             if name.prefixCount > 0 { hasPrefixes = true }
         }
         attributes.removeAll(from: kept)
-        var uri = namespaces.defaultURI
-        if elementName.prefixCount > 0 { uri = try namespace(of: elementName, in: tag) }
-        if uri != 0 { (elementName.namespaceStart, elementName.namespaceCount) = namespaces.slice(uri) }
+        var name = elementName
+        (name.namespaceStart, name.namespaceCount) = namespaces.defaultSlice
+        if name.prefixCount > 0 { try resolve(&name, in: tag) }
+        elementName = name
         if hasPrefixes { try resolveAttributes(of: tag) }
     }
 
@@ -75,23 +71,24 @@ extension XMLTokenizer {
         return true
     }
 
-    private mutating func namespace(of name: NameRecord, in tag: RawSpan) throws(StreamError) -> Int {
+    /// Sets the namespace of a name with a prefix.
+    private mutating func resolve(_ name: inout NameRecord, in tag: RawSpan) throws(StreamError) {
         let prefix = memory(of: tag).name(name).prefix
-        let uri = namespaces.uri(of: prefix)
-        guard let uri, uri != 2 else {
-            let problem = uri == nil ? "is not declared" : "is no prefix of elements"
+        guard let slice = namespaces.slice(of: prefix, Self.firstWord(of: prefix)) else {
+            let problem = namespaces.uri(of: prefix) == nil ? "is not declared" : "is no prefix of elements"
             throw fail(
                 .invalidSyntax, "the prefix '\(ShownText.shortened(prefix))' \(problem)", at: place(of: name.qualified))
         }
-        return uri
+        (name.namespaceStart, name.namespaceCount) = slice
     }
 
     /// Finds the namespaces of attributes with prefixes. Throws an error if two attributes have the same local name and
     /// namespace.
     private mutating func resolveAttributes(of tag: RawSpan) throws(StreamError) {
         for index in 0..<attributes.count where attributes[index].name.prefixCount > 0 {
-            let uri = try namespace(of: attributes[index].name, in: tag)
-            (attributes[index].name.namespaceStart, attributes[index].name.namespaceCount) = namespaces.slice(uri)
+            var name = attributes[index].name
+            try resolve(&name, in: tag)
+            attributes[index].name = name
         }
         // SAFETY: the attributes don't change here.
         let (memory, attributes) = unsafe (memory(of: tag), attributes.unscopedSpan)
@@ -99,8 +96,8 @@ extension XMLTokenizer {
             in: 0..<attributes.count,
             hash: { index in
                 let name = attributes[index].name
-                return ScopedNames.hash(memory.name(name).local)
-                    &+ UInt32(truncatingIfNeeded: name.namespaceStart) &* 0x9E37_79B1
+                return NameTable.hash(memory.name(name).local)
+                    ^ UInt64(name.namespaceStart) &<< 32
             },
             isSame: { one, other in
                 let (one, other) = (attributes[one].name, attributes[other].name)

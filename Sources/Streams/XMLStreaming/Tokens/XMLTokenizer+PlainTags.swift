@@ -167,7 +167,8 @@ extension XMLTokenizer {
             return nil
         }
         elementName = record
-        openPlainElement(name, text.uncheckedPart(start &+ 1, name.count))
+        openElement(
+            text.uncheckedPart(start &+ 1, name.count), name.word, bindingCount: namespaces.bindingCount)
         return end
     }
 
@@ -296,19 +297,21 @@ extension XMLTokenizer {
         return attributes.count < 2 || repeatedSpelling(of: tag) == nil
     }
 
-    /// Adds the element as the innermost open element.
+    /// Adds an element as the innermost open element.
+    ///
+    /// - Parameter word: The first eight bytes at the name.
     @inline(__always)
-    private mutating func openPlainElement(_ name: PlainName, _ bytes: RawSpan) {
+    mutating func openElement(_ name: RawSpan, _ word: UInt64, bindingCount: Int) {
         openElements.append(
             OpenElement(
-                word: OpenElement.word(name.word, name.count), nameStart: openNames.count,
+                word: OpenElement.word(word, name.byteCount), nameStart: openNames.count,
                 nameCount: elementName.qualified.count, prefixCount: elementName.prefixCount,
                 namespaceStart: elementName.namespaceStart, namespaceCount: elementName.namespaceCount,
-                bindingCount: namespaces.bindingCount))
-        if name.count <= 8 {
-            openNames.append(name.word, name.count)
+                bindingCount: bindingCount))
+        if name.byteCount <= 8 {
+            openNames.append(word, name.byteCount)
         } else {
-            openNames.append(contentsOf: bytes)
+            openNames.append(contentsOf: name)
         }
     }
 }

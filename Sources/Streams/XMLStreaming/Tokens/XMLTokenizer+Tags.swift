@@ -134,11 +134,17 @@ extension XMLTokenizer {
                 copies.append(0x20)
                 offset += 1
             default:
-                copies.append(byte)
-                offset += 1
+                let first = offset
+                repeat { offset &+= 1 } while offset < text.byteCount && Self.isPlain(text.uncheckedByte(offset))
+                copies.append(contentsOf: text.part(first, offset &- first))
             }
         }
         return quote == nil ? offset : nil
+    }
+
+    /// Returns whether a byte of a value is neither a quote, a control character, `<` nor `&`.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte > 0x3C || 0x1000_00C4_FFFF_FFFF as UInt64 &>> UInt64(byte) & 1 == 0
     }
 
     /// Throws an error if entities and defaults make a tag too long, because offsets in copies have 32 bits.
@@ -197,21 +203,16 @@ extension XMLTokenizer {
         let bindingCount = namespaces.bindingCount
         if options.knowsNamespaces { try resolveNames(of: tag) }
         let name = tag.part(Int(elementName.qualified.start), Int(elementName.qualified.count))
-        openElements.append(
-            OpenElement(
-                word: Self.firstWord(of: name), nameStart: openNames.count, nameCount: elementName.qualified.count,
-                prefixCount: elementName.prefixCount, namespaceStart: elementName.namespaceStart,
-                namespaceCount: elementName.namespaceCount, bindingCount: bindingCount))
-        openNames.append(contentsOf: name)
+        openElement(name, Self.firstWord(of: name), bindingCount: bindingCount)
         phase = .content
         offset = end
         return .startTag
     }
 
-    private static func firstWord(of name: RawSpan) -> UInt64 {
+    static func firstWord(of name: RawSpan) -> UInt64 {
         var word: UInt64 = 0
         for index in 0..<min(8, name.byteCount) { word |= UInt64(name.uncheckedByte(index)) &<< UInt64(8 &* index) }
-        return OpenElement.word(word, name.byteCount)
+        return word
     }
 
     /// Removes the innermost element after its end was sent.

@@ -7,17 +7,19 @@ extension XMLTokenizer {
     private static var lineFeed: UInt8 { 0x0A }
     private static var bracket: UInt8 { 0x5D }
 
-    /// Finds a piece of text, up to the next markup, reference or line end to replace.
+    /// Finds a piece of text, up to the next markup, reference or line end to replace. In a CDATA section, finds a piece or the
+    /// end of the section.
     mutating func textRun(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
-        let start = offset
-        var first = start
-        if text.uncheckedByte(start) == Self.carriageReturn && !isInEntity {
+        tokenStart = offset
+        let isCDATA = phase == .cdata
+        var first = offset
+        if first < text.byteCount, text.uncheckedByte(first) == Self.carriageReturn, !isInEntity {
             // SPEC: XML 1.0, section 2.11.
-            guard start + 1 < text.byteCount || isLast else { return .needsInput }
-            guard start + 1 < text.byteCount, text.uncheckedByte(start + 1) == Self.lineFeed else {
-                return copied(lineEndTo: start + 1)
+            guard first + 1 < text.byteCount || isLast && !isCDATA else { return try endOfText(text, isLast) }
+            guard first + 1 < text.byteCount, text.uncheckedByte(first + 1) == Self.lineFeed else {
+                return copied(lineEndTo: first + 1)
             }
-            first = start + 1
+            first += 1
         }
         var end = first
         while true {
@@ -25,31 +27,38 @@ extension XMLTokenizer {
             guard end < text.byteCount else { break }
             let byte = text.uncheckedByte(end)
             if byte == Self.bracket {
-                // SPEC: XML 1.0, section 2.4: "]]>" is allowed only at the end of a CDATA section.
                 guard let isEnd = isWord("]]>", in: text, at: end) else {
-                    if isLast { end = text.byteCount }
+                    if isLast && !isCDATA { end = text.byteCount }
                     break
                 }
                 if isEnd {
                     // The text before it is sent first, as if a chunk ended there.
                     if end > first { break }
-                    throw fail(.invalidSyntax, "expected no ']]>' in text", at: end)
+                    // SPEC: XML 1.0, section 2.4: "]]>" is allowed only at the end of a CDATA section.
+                    guard isCDATA else { throw fail(.invalidSyntax, "expected no ']]>' in text", at: end) }
+                    offset = end + 3
+                    phase = .content
+                    return .nothing
                 }
-                end += 1
-            } else if byte == Self.carriageReturn && isInEntity {
-                end += 1
-            } else {
+            } else if byte == Self.carriageReturn ? !isInEntity : !isCDATA {
                 break
             }
+            end += 1
         }
-        guard end > first else { return .needsInput }
+        guard end > first else { return try endOfText(text, isLast) }
         return found(first..<end, to: end)
+    }
+
+    private mutating func endOfText(_ text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        guard isLast, phase == .cdata else { return .needsInput }
+        let kind: StreamError.Kind = isInEntity ? .invalidSyntax : .unexpectedEnd
+        throw fail(kind, "the input ends within a CDATA section", at: text.byteCount)
     }
 
     /// Returns the offset of the next `<`, `&`, CR or `]`, or the end of the text.
     @inline(__always)
-    private func endOfRun(in text: RawSpan, from start: Int) -> Int {
-        var end = min(stops.next(from: start), text.byteCount)
+    private mutating func endOfRun(in text: RawSpan, from start: Int) -> Int {
+        var end = stops.seek(start) ? min(stops.base &+ stops.stop(stops.cursor), text.byteCount) : start
         while end < text.byteCount {
             let byte = text.uncheckedByte(end)
             if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == Self.carriageReturn
@@ -92,40 +101,6 @@ extension XMLTokenizer {
         offset += 9
         phase = .cdata
         return .nothing
-    }
-
-    /// Finds a piece of a CDATA section, or its end.
-    mutating func cdata(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
-        tokenStart = offset
-        var first = offset
-        if first < text.byteCount, text.uncheckedByte(first) == Self.carriageReturn, !isInEntity {
-            guard first + 1 < text.byteCount else { return try endWithinCDATA(text, isLast) }
-            guard text.uncheckedByte(first + 1) == Self.lineFeed else { return copied(lineEndTo: first + 1) }
-            first += 1
-        }
-        var end = first
-        while end < text.byteCount {
-            let byte = text.uncheckedByte(end)
-            if byte == Self.carriageReturn && !isInEntity { break }
-            if byte == Self.bracket {
-                guard let isEnd = isWord("]]>", in: text, at: end) else { break }
-                if isEnd {
-                    guard end == first else { break }
-                    offset = end + 3
-                    phase = .content
-                    return .nothing
-                }
-            }
-            end += 1
-        }
-        guard end > first else { return try endWithinCDATA(text, isLast) }
-        return found(first..<end, to: end)
-    }
-
-    private mutating func endWithinCDATA(_ text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
-        guard isLast else { return .needsInput }
-        let kind: StreamError.Kind = isInEntity ? .invalidSyntax : .unexpectedEnd
-        throw fail(kind, "the input ends within a CDATA section", at: text.byteCount)
     }
 
     // MARK: References

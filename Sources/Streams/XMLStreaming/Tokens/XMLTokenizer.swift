@@ -123,7 +123,7 @@ struct XMLTokenizer: ~Copyable {
             let token =
                 switch phase {
                 case .content: try content(in: text, isLast)
-                case .cdata: try cdata(in: text, isLast)
+                case .cdata: try textRun(in: text, isLast)
                 case .start: try start(in: text, isLast)
                 case .prolog, .prologWithType, .epilog: try outside(in: text, isLast)
                 }

@@ -3,7 +3,6 @@
 import PlistStreaming
 
 /// The declarations of a document. They are added while the document type declaration is parsed, and only read after it.
-@safe
 final class DocumentTypes {
     enum EntityKind {
         /// The entity has replacement text.
@@ -14,12 +13,16 @@ final class DocumentTypes {
         case unparsed
     }
 
-    @safe
-    private struct Entity {
-        var kind: EntityKind
+    private final class Entity {
+        let kind: EntityKind
         /// A Boolean value that indicates whether the entity is declared in the text of a parameter entity.
-        var isFromParameter: Bool
-        var memory: UnsafeMutableRawBufferPointer
+        let isFromParameter: Bool
+        let text: KeptStack<UInt8>
+
+        init(_ kind: EntityKind, isFromParameter: Bool, _ text: consuming KeptStack<UInt8>) {
+            (self.kind, self.isFromParameter) = (kind, isFromParameter)
+            self.text = text
+        }
     }
 
     private var entities: [Entity] = []
@@ -36,10 +39,6 @@ final class DocumentTypes {
     /// A Boolean value that indicates whether declarations are ignored, because an unread declaration may precede them.
     var ignoresDeclarations = false
 
-    deinit {
-        for entity in entities { unsafe entity.memory.deallocate() }
-    }
-
     /// The number of declared entities, including parameter entities.
     var entityCount: Int { entities.count }
     /// The number of declared attributes of all elements.
@@ -48,13 +47,10 @@ final class DocumentTypes {
     var hasAttributes: Bool { attributeCount > 0 }
 
     /// Declares an entity, unless its name is already declared. The name of a parameter entity begins with `%`.
-    func declare(_ name: [UInt8], _ kind: EntityKind, text: [UInt8], isFromParameter: Bool) {
+    func declare(_ name: [UInt8], _ kind: EntityKind, text: consuming KeptStack<UInt8>, isFromParameter: Bool) {
         guard names[name] == nil else { return }
         names[name] = entities.count
-        // SAFETY: the whole memory is initialized and lives as long as self.
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
-        unsafe memory.copyBytes(from: text)
-        unsafe entities.append(Entity(kind: kind, isFromParameter: isFromParameter, memory: memory))
+        entities.append(Entity(kind, isFromParameter: isFromParameter, text))
     }
 
     /// Returns the index and the kind of an entity, or nil if it isn't declared. The name of a parameter entity begins with
@@ -67,14 +63,13 @@ final class DocumentTypes {
     func isFromParameter(_ index: Int) -> Bool { entities[index].isFromParameter }
 
     /// Returns the number of bytes in an entity's replacement text.
-    func textCount(_ index: Int) -> Int { unsafe entities[index].memory.count }
+    func textCount(_ index: Int) -> Int { entities[index].text.count }
 
     /// Returns the replacement text of an entity.
     @_lifetime(borrow self)
     func text(_ index: Int) -> RawSpan {
         // SAFETY: the memory of an entity is never changed or moved, and lives as long as self, which the span borrows.
-        let span = unsafe UnsafeRawBufferPointer(entities[index].memory).bytes
-        return unsafe _overrideLifetime(span, borrowing: self)
+        unsafe _overrideLifetime(entities[index].text.unscopedBytes, borrowing: self)
     }
 
     /// Returns the declared attributes of an element, or nil if the element has no declared attributes.

@@ -133,7 +133,8 @@ extension XMLTokenizer {
         let sign = isParameter ? [UInt8(ascii: "%")] : []
         let name = sign + [UInt8](copying: text.extracting(try name(in: text, isQualified: false)))
         try space(in: text)
-        var (kind, value): (DocumentTypes.EntityKind, [UInt8]) = (.text, [])
+        var kind = DocumentTypes.EntityKind.text
+        var value = KeptStack<UInt8>()
         if let isPublic = try skipExternalWord(in: text) {
             _ = try externalID(isPublic: isPublic, in: text, needsSystem: true)
             kind = .external
@@ -155,7 +156,7 @@ extension XMLTokenizer {
     }
 
     // SPEC: XML 1.0, production 9 and section 4.5.
-    private mutating func entityValue(in text: RawSpan) throws(StreamError) -> [UInt8] {
+    private mutating func entityValue(in text: RawSpan) throws(StreamError) -> KeptStack<UInt8> {
         let quote = try openQuote("a value in quotes or an external identifier", in: text)
         var value = KeptStack<UInt8>()
         while true {
@@ -163,7 +164,7 @@ extension XMLTokenizer {
             switch byte {
             case quote:
                 offset += 1
-                return [UInt8](copying: value.bytes)
+                return value
             case UInt8(ascii: "%"):
                 throw wrong("expected no reference to a parameter entity within a declaration", in: text)
             case UInt8(ascii: "&"): try entityValueReference(in: text, &value)

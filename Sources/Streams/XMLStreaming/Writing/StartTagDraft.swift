@@ -129,10 +129,6 @@ struct StartTagDraft: ~Copyable {
             guard declaration.prefix.isEmpty || WrittenText.isPlainName(part(declaration.prefix)) else {
                 throw StreamError(.unrepresentable, "\(text(declaration.prefix)) is no name of a prefix")
             }
-            try WrittenText.check(part(declaration.uri), in: "the name of a namespace")
-            if let objection = Namespaces.objection(to: part(declaration.prefix), part(declaration.uri)) {
-                throw StreamError(.misuse, objection)
-            }
             guard !scope.declares(part(declaration.prefix), after: outer) else {
                 throw StreamError(.duplicateKey, "the prefix \(text(declaration.prefix)) is declared twice")
             }
@@ -141,7 +137,9 @@ struct StartTagDraft: ~Copyable {
     }
 
     private func declare(_ declaration: Declaration, _ scope: inout Namespaces) throws(StreamError) {
-        if let problem = scope.declare(part(declaration.prefix), part(declaration.uri)) {
+        let (prefix, uri) = (part(declaration.prefix), part(declaration.uri))
+        try WrittenText.check(uri, in: "the name of a namespace")
+        if let problem = Namespaces.objection(to: prefix, uri) ?? scope.declare(prefix, uri) {
             throw StreamError(.misuse, problem)
         }
     }
@@ -160,6 +158,8 @@ struct StartTagDraft: ~Copyable {
         }
         if !hasPrefix && scope.bindingCount == 0 && part.uri?.isEmpty ?? true { return 0 }
         let prefix = Piece(start: part.name.start, end: part.name.start + max(0, part.colon))
+        // The prefix xml always has the same namespace.
+        if part.uri == nil, self.part(prefix).equals("xml") { return 1 }
         guard !self.part(prefix).equals("xmlns") else {
             throw StreamError(.misuse, "the prefix xmlns is for declarations")
         }
@@ -176,10 +176,6 @@ struct StartTagDraft: ~Copyable {
         guard !scope.declares(self.part(prefix), after: outer) else {
             throw StreamError(.misuse, "the prefix \(text(prefix)) would stand for two namespaces in one tag")
         }
-        if let objection = Namespaces.objection(to: self.part(prefix), self.part(uri)) {
-            throw StreamError(.misuse, objection)
-        }
-        try WrittenText.check(self.part(uri), in: "the name of a namespace")
         let declaration = Declaration(prefix: prefix, uri: uri)
         declarations.append(declaration)
         try declare(declaration, &scope)
@@ -193,8 +189,8 @@ struct StartTagDraft: ~Copyable {
         let repeated = uniqueNames.firstRepeated(
             in: 1..<parts.count,
             hash: { index in
-                ScopedNames.hash(bytes.part(parts[index].local))
-                    &+ UInt32(truncatingIfNeeded: parts[index].namespace) &* 0x9E37_79B1
+                NameTable.hash(bytes.part(parts[index].local))
+                    ^ UInt64(parts[index].namespace) &<< 32
             },
             isSame: { one, other in
                 parts[one].namespace == parts[other].namespace

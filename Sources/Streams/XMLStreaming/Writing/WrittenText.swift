@@ -31,6 +31,14 @@ package enum WrittenText {
         if let offset = firstForbidden(utf8) { throw forbidden(utf8, offset, place) }
     }
 
+    /// Returns the string for a scalar or a key of values.
+    static func string(_ utf8: RawSpan) throws(StreamError) -> String {
+        guard let text = String(validating: utf8) else {
+            throw StreamError(.invalidText, "the string is not valid UTF-8")
+        }
+        return text
+    }
+
     /// Returns the offset of the first character that XML excludes, in valid UTF-8.
     private static func firstForbidden(_ utf8: RawSpan) -> Int? {
         let allowed: UInt64 = ~0 << 32 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D

@@ -52,7 +52,7 @@ extension LiteralFix {
         if let argument, let fix = LiteralFix(for: issue, in: file, argument) { return fix }
         if let call, let argument, let row = test?.row, let rows = rows(), rows.indices.contains(row.index),
             rows[row.index].path == issue.path,
-            let value = file.value(of: file.text(argument), inRowAt: rows[row.index], ofTableAround: call),
+            let value = file.value(of: file.source.text(argument), inRowAt: rows[row.index], ofTableAround: call),
             var fix = LiteralFix(for: issue, in: file, value)
         {
             // Other rows pass at the same call, so the place of the literal identifies this row.
@@ -60,7 +60,7 @@ extension LiteralFix {
             return fix
         }
         if !isComparison { return nil }
-        throw UnacceptedValue(place: issue.place, reason: reason(for: issue, argument.map(file.text)))
+        throw UnacceptedValue(place: issue.place, reason: reason(for: issue, argument.map(file.source.text)))
     }
 
     private static func reason(for issue: TestIssue, _ literal: String?) -> String {
@@ -78,7 +78,7 @@ extension LiteralFix {
 
     /// Creates a fix that replaces a literal, if the literal is the expected value of a failed comparison.
     private init?(for issue: TestIssue, in file: TokenizedFile, _ range: Range<Int>) {
-        literal = file.text(range)
+        literal = file.source.text(range)
         guard Self.says(literal, issue) else { return nil }
         if literal.first == "\"" {
             guard let texts = issue.texts, let form = StringLiteral(literal) else { return nil }
@@ -89,8 +89,8 @@ extension LiteralFix {
         }
         path = issue.path
         self.range = range
-        start = file.place(at: range.lowerBound, in: path)
-        end = file.place(at: range.upperBound, in: path)
+        start = file.source.place(at: range.lowerBound, in: path)
+        end = file.source.place(at: range.upperBound, in: path)
         call = issue.place
     }
 

@@ -14,9 +14,8 @@ struct MainFile {
         else { return nil }
         let keywords = file.tokens.indices.filter { index in
             // Ignore conditions such as `if let`.
-            (file.isWord("let", index) || file.isWord("var", index)) && file.bracket(around: index) == nil
-                && (index == 0 || file.line(index - 1) < file.line(index) || file.isMark("@", index - 2)
-                    || !file.modifiers(before: index).isEmpty)
+            ["let", "var"].contains(file.mark(index)) && file.bracket(around: index) == nil
+                && !["if", "guard", "while", "case", "catch", ","].contains(file.mark(index - 1))
         }
         names = Set(keywords.map { file.text(file.isMark("(", $0 + 1) ? $0 + 2 : $0 + 1) })
         if names.isEmpty { return nil }

@@ -154,7 +154,7 @@ struct ListCheck {
         if listed.lists.isEmpty { return }
         let evident = evident
         for test in type.declared {
-            guard let entry = test.entry, evident.isSuperset(of: test.conditions),
+            guard !test.hasParameters, evident.isSuperset(of: test.conditions),
                 planned.count(of: test.name, of: name) == nil,
                 !listed.lists.contains(where: { $0.names.contains(test.name) }),
                 // The test may be in a list of another branch of an `#if`.
@@ -165,7 +165,7 @@ struct ListCheck {
             let rest = owner.map { "; \(name) inherits the list of \($0)" } ?? ""
             let text = "test '\(test.name)' of \(name) is in no list and doesn't run\(rest)"
             let insertion = type.lists.lazy.compactMap(\.insertion).first
-            let fixIt = insertion.map { SourceFixIt(at: $0, inserting: "\(entry), ") }
+            let fixIt = insertion.map { SourceFixIt(at: $0, inserting: "\(type.entry(for: test)), ") }
             warnings.append(SourceWarning(place: test.place, text: text, fixIt: fixIt))
         }
     }

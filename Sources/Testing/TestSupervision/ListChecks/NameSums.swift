@@ -74,21 +74,21 @@ enum NameSums {
     /// `"testA": testA`.
     private static func nameIsRepeated(in bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
         var end = start
-        while end < bytes.count, TokenizedFile.isWord(bytes[end]) { end &+= 1 }
+        while end < bytes.count, SwiftLexer.isWord(bytes[end]) { end &+= 1 }
         guard let base = bytes.baseAddress, end < bytes.count else { return false }
         let count = memchr(base + end, 0x0A, bytes.count - end).map { UnsafeRawPointer($0) - (base + end) }
         let rest = UnsafeRawBufferPointer(start: base + end, count: count ?? bytes.count - end)
         let name = UnsafeRawBufferPointer(start: base + start - 4, count: end - start + 4)
         guard let place = ByteSearch.offset(of: name, in: rest), place > 0 else { return false }
         let next = place + name.count
-        return !TokenizedFile.isWord(rest[place - 1]) && (next == rest.count || !TokenizedFile.isWord(rest[next]))
+        return !SwiftLexer.isWord(rest[place - 1]) && (next == rest.count || !SwiftLexer.isWord(rest[next]))
     }
 
     /// Hashes the word at an offset with FNV-1a and a final mix. The hash of `testFixture` is zero.
     private static func hash(_ bytes: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         var offset = start
-        while offset < bytes.count, TokenizedFile.isWord(bytes[offset]) {
+        while offset < bytes.count, SwiftLexer.isWord(bytes[offset]) {
             hash = (hash ^ UInt64(bytes[offset])) &* 0x100_0000_01B3
             offset &+= 1
         }

@@ -23,7 +23,7 @@ struct MutantFinder {
     static func mutants(of bytes: [UInt8], path: String) throws -> [Mutant] {
         var finder = try MutantFinder(bytes, path: path)
         var index = 0
-        while finder.file.has(index) {
+        while index < finder.tokens.count {
             index = index < finder.bodyEnd ? finder.stepInBody(index) : finder.step(index)
         }
         return finder.mutants
@@ -32,21 +32,23 @@ struct MutantFinder {
     private init(_ bytes: [UInt8], path: String) throws {
         self.path = path
         file = TokenizedFile(bytes, isForMutants: true)
-        for lines in SourceParser.linesOfTests(bytes) { leftOut.formUnion(lines) }
+        for lines in SourceParser(bytes).linesOfTests { leftOut.formUnion(lines) }
         for comment in file.comments { try addMark(comment) }
     }
 
     /// Excludes the line of a mark, `// no mutants: both orders are right`. If the line contains only the mark,
     /// excludes the next line.
     private mutating func addMark(_ comment: Range<Int>) throws {
-        let (text, mark) = (file.text(comment), "// no mutants")
+        let (text, mark) = (file.source.text(comment), "// no mutants")
         guard text.hasPrefix(mark) else { return }
-        let (reason, place) = (text.dropFirst(mark.count), file.place(at: comment.lowerBound, in: path))
+        let (reason, place) = (text.dropFirst(mark.count), file.source.place(at: comment.lowerBound, in: path))
         guard reason.first == ":", reason.dropFirst().contains(where: { !$0.isWhitespace }) else {
             throw MutantError(
                 description: "expected a reason, as in '// no mutants: both orders are right'", place: place)
         }
-        let isAlone = file.bytes[..<comment.lowerBound].reversed().prefix { $0 != 0x0A }.allSatisfy { $0 <= 0x20 }
+        let isAlone = file.source.bytes[..<comment.lowerBound].reversed().prefix { $0 != 0x0A }.allSatisfy {
+            $0 <= 0x20
+        }
         leftOut.insert(isAlone ? place.line + 1 : place.line)
     }
 
@@ -109,11 +111,6 @@ struct MutantFinder {
         "^=": "|=", "<<=": ">>=", ">>=": "<<=", "&<<=": "&>>=", "&>>=": "&<<=", "..<": "...", "...": "..<",
     ]
 
-    private func isOperator(_ index: Int) -> Bool {
-        tokens.indices.contains(index) && tokens[index].kind == .punctuation
-            && TokenizedFile.isOperator(file.base[tokens[index].start])
-    }
-
     private mutating func addOperator(_ index: Int) {
         let text = text(index)
         if text == "!", byte(behind: index) > 0x20, " \n\t([{".utf8.contains(byte(before: index)) {
@@ -159,8 +156,8 @@ struct MutantFinder {
         while ["try", "await"].contains(text(name)) { name += text(name + 1) == "?" ? 2 : 1 }
         let value = endOfValue(name)
         var end = value
-        while file.has(end), !["}", ";"].contains(text(end)),
-            file.line(end) == file.line(end - 1) || isOperator(end) || isInfix(end - 1)
+        while end < tokens.count, !["}", ";"].contains(text(end)),
+            file.line(end) == file.line(end - 1) || file.isOperator(end) || isInfix(end - 1)
         {
             end = file.next(end)
         }
@@ -175,7 +172,7 @@ struct MutantFinder {
     /// Returns the index after a name with its members, arguments and subscripts.
     private func endOfValue(_ start: Int) -> Int {
         var end = start + 1
-        while file.has(end), byte(before: end) > 0x20 {
+        while end < tokens.count, byte(before: end) > 0x20 {
             if isMember(end + 1) {
                 end += 2
             } else if ["(", "["].contains(text(end)) {
@@ -194,14 +191,16 @@ struct MutantFinder {
     /// Returns the source of a token, or an empty text if the token doesn't exist.
     private func text(_ index: Int) -> String { tokens.indices.contains(index) ? text(index..<index + 1) : "" }
 
-    private func text(_ range: Range<Int>) -> String { file.text(bytes(range)) }
+    private func text(_ range: Range<Int>) -> String { file.source.text(bytes(range)) }
 
     private func bytes(_ range: Range<Int>) -> Range<Int> {
         tokens[range.lowerBound].start..<tokens[min(range.upperBound, tokens.count) - 1].end
     }
 
-    private func byte(before index: Int) -> UInt8 { tokens[index].start > 0 ? file.base[tokens[index].start - 1] : 0 }
-    private func byte(behind index: Int) -> UInt8 { file.base[tokens[index].end] }
+    private func byte(before index: Int) -> UInt8 {
+        tokens[index].start > 0 ? file.source.base[tokens[index].start - 1] : 0
+    }
+    private func byte(behind index: Int) -> UInt8 { file.source.base[tokens[index].end] }
 
     /// Returns whether the innermost bracket around a token is a brace.
     private func isInBraces(_ index: Int) -> Bool { file.isMark("{", tokens[index].bracket) }
@@ -211,13 +210,13 @@ struct MutantFinder {
 
     /// Returns whether a token is an operator with space on both sides.
     private func isInfix(_ index: Int) -> Bool {
-        isOperator(index) && byte(before: index) <= 0x20 && byte(behind: index) <= 0x20
+        file.isOperator(index) && byte(before: index) <= 0x20 && byte(behind: index) <= 0x20
     }
 
     private mutating func add(_ range: Range<Int>, _ replacement: String, text: String? = nil) {
         mutants.append(
             Mutant(
-                place: file.place(at: tokens[range.lowerBound].start, in: path), range: bytes(range),
+                place: file.source.place(at: tokens[range.lowerBound].start, in: path), range: bytes(range),
                 replacement: replacement,
                 text: text ?? "\(Self.quoted(self.text(range))) changed to \(Self.quoted(replacement))"))
     }

@@ -1,153 +1,240 @@
 // Reads the lists of tests. A list is literal if it contains the names of all its entries as literals. Names that are
 // computed at run time are unknown here.
 
+internal import InClassSystem
 import TestEvents
 
 extension SourceParser {
-    /// Reads the list whose name is at an index.
-    ///
-    /// - Returns: the list, and the index after it.
-    func list(namedAt nameIndex: Int) -> (list: WrittenList, end: Int) {
-        var start = nameIndex + 1
-        // The type contains no brace and no equals sign.
-        while file.has(start), !file.isMark("{", start), !file.isMark("=", start) { start += 1 }
-        let isStored = file.isMark("=", start)
-        var (bracket, end) = (start, start)
-        repeat {
-            while file.has(bracket), !file.opensBracket(bracket), !(isStored && beginsDeclaration(bracket)) {
-                bracket += 1
-            }
-            // A value such as `others` has no brackets.
-            end = file.opensBracket(bracket) ? file.next(bracket) : bracket
-            // An initial value can contain more lists and closures.
-            bracket = end
-            while ["+", ".", "each", "timeLimit"].contains(file.mark(bracket)) { bracket += 1 }
-        } while isStored && file.opensBracket(bracket)
-        // A property of another type has no tests.
-        let isList = (nameIndex..<start).contains { file.isWord("TestSelectors", $0) }
+    /// Reads the list whose name is the current token, and goes behind it.
+    mutating func parseList(isOverride: Bool) -> WrittenList {
         var list = WrittenList(
-            place: place(nameIndex), conditions: allConditions,
-            isOverride: file.modifiers(before: nameIndex - 1).contains("override"),
-            isOfUnitTests: isList && file.isWord("testSelectors", nameIndex),
-            isLiteral: isList && !(isStored && ["+", ".", "?"].contains(file.mark(end))))
-        read(
-            start + 1..<max(start + 1, isStored ? end : end - 1), into: &list, isOfLists: !list.isOfUnitTests && isList)
+            place: place, conditions: allConditions, isOverride: isOverride,
+            isOfUnitTests: lexer.isWord("testSelectors"))
+        // The type contains no brace and no equals sign. A property of another type has no tests.
+        while lexer.isInside, !lexer.isMark("{"), !lexer.isMark("=") {
+            list.isLiteral = list.isLiteral || lexer.isWord("TestSelectors")
+            lexer.next()
+        }
+        (listNames, innerConditionCount) = ([], 0)
+        let isOfLists = list.isLiteral && !list.isOfUnitTests
+        list.isOfUnitTests = list.isLiteral && list.isOfUnitTests
+        let isStored = lexer.isMark("=")
+        lexer.next()
+        parseExpression(into: &list, isOfLists: isOfLists, isStored: isStored)
+        if !isStored { lexer.next() }
         // The place for a new entry is only certain in a literal list of unit tests.
         if !list.isLiteral || !list.isOfUnitTests { list.insertion = nil }
-        list.names = testNames(in: start..<min(end, file.tokens.count))
-        return (list, end)
+        list.names = listNames
+        return list
     }
 
-    /// Returns whether a value ends before a token, because a declaration begins there or the type ends.
-    private func beginsDeclaration(_ index: Int) -> Bool {
-        if file.isMark("#", index) { return !file.isMark("=", index - 1) }
-        return ["}", ";", "@"].contains(file.mark(index))
-            || !file.isMark(".", index - 1) && TokenizedFile.declarationNames.contains(file.mark(index))
-    }
-
-    /// Reads the entries of an expression: literals, literals with a limit and tables, joined by `+`. Any other
-    /// expression makes the list not literal, but literals inside it are still read.
+    /// Reads an expression up to the bracket around it: literals, literals with a limit and tables, joined by `+`. Any
+    /// other expression makes the list not literal, but literals inside it are still read.
     ///
-    /// - Parameter isOfLists: a Boolean value that indicates whether the values of a literal are lists, as in
-    ///   `["slow": [...], "network": [...]]`.
-    private func read(_ range: Range<Int>, into list: inout WrittenList, isOfLists: Bool = false) {
-        var (index, innerCount) = (range.lowerBound, 0)
-        func add(_ entry: ListedTest) {
-            list.entries.append(entry)
-            // A condition inside the list may be true or false, so the entry gets an empty condition for each.
-            list.entries[list.entries.count - 1].conditions += Array(repeating: "", count: max(0, innerCount))
-        }
-        while index < range.upperBound {
-            if let table = table(at: index) {
-                add(table.entry)
-                index = table.end
-            } else if file.isMark("[", index) {
-                if list.insertion == nil, !file.isMark(":", index + 1) {
-                    list.insertion = file.place(at: file.tokens[index].end, in: path)
+    /// - Parameters:
+    ///   - isOfLists: whether the values of a literal are lists, as in `["slow": [...], "network": [...]]`.
+    ///   - isStored: whether the expression is the initial value of a property.
+    ///   - isItem: whether a comma ends the expression.
+    private mutating func parseExpression(
+        into list: inout WrittenList, isOfLists: Bool = false, isStored: Bool = false, isItem: Bool = false
+    ) {
+        let start = lexer.start
+        var depth = 0
+        while lexer.isInside {
+            if depth == 0, lexer.closesBracket || isItem && lexer.isMark(",") { return }
+            if depth == 0, isStored, lexer.start > start, beginsDeclaration { return }
+            if lexer.isMark("[") {
+                parseLiteral(into: &list, isOfLists: isOfLists)
+            } else if let entry = parseTable() {
+                list.entries.append(entry)
+            } else if skipTimeLimit() {
+                while lexer.isMark(",") {
+                    advance()
+                    parseExpression(into: &list, isItem: true)
                 }
-                for item in file.items(ofBracket: index) {
-                    let key = item.lowerBound
-                    if isOfLists, let colon = colon(in: item) {
-                        read(colon + 1..<item.upperBound, into: &list)
-                    } else if file.isString(key), file.isMark(":", key + 1), isPlainString(key) {
-                        add(entry(at: item))
-                    }
-                }
-                index = file.next(index)
-            } else if file.isMark(".", index), file.isWord("timeLimit", index + 1), file.opensBracket(index + 2) {
-                for argument in file.items(ofBracket: index + 2).dropFirst() { read(argument, into: &list) }
-                index = file.next(index + 2)
+                advance()
             } else {
-                if !file.isMark("+", index), !file.isWord("return", index) { list.isLiteral = false }
-                if file.isMark("#", index) {
-                    innerCount += file.isWord("if", index + 1) ? 1 : file.isWord("endif", index + 1) ? -1 : 0
+                if !lexer.isMark("+"), !lexer.isWord("return") { list.isLiteral = false }
+                if lexer.isMark("#") {
+                    advance()
+                    innerConditionCount += lexer.isWord("if") ? 1 : lexer.isWord("endif") ? -1 : 0
                 }
-                index += 1
+                let closes = lexer.closesBracket
+                depth += lexer.opensBracket ? 1 : closes ? -1 : 0
+                advance()
+                if !closes { continue }
+            }
+            // An initial value ends with a bracket. A value such as `others` isn't known.
+            if depth == 0, isStored, !isFollowedByBracket {
+                if lexer.isMark("+") || lexer.isMark(".") || lexer.isMark("?") { list.isLiteral = false }
+                return
             }
         }
     }
 
-    private func testNames(in range: Range<Int>) -> Set<String> {
-        let words = range.lazy.filter { self.file.tokens[$0].kind == .word }
-        return Set(words.map(name).filter(Self.isTestName))
+    /// A Boolean value that indicates whether a declaration begins with the current token, or the type ends.
+    private var beginsDeclaration: Bool {
+        mutating get {
+            lexer.isMark("#") || lexer.isMark("}") || lexer.isMark(";") || lexer.isMark("@")
+                || lexer.base[lexer.start - 1] != UInt8(ascii: ".") && lexer.isDeclaration
+        }
     }
 
-    /// Finds the first colon outside of inner brackets.
-    func colon(in range: Range<Int>) -> Int? {
-        var index = range.lowerBound
-        while index < range.upperBound, !file.isMark(":", index) { index = file.next(index) }
-        return index < range.upperBound ? index : nil
+    /// A Boolean value that indicates whether the expression goes on with another literal or table.
+    private var isFollowedByBracket: Bool {
+        mutating get {
+            var lexer = lexer
+            while lexer.isMark("+") || lexer.isMark(".") || lexer.isWord("each") || lexer.isWord("timeLimit") {
+                lexer.next()
+            }
+            return lexer.opensBracket
+        }
     }
 
-    /// Returns whether a name is the same at run time. A name with an escape or an interpolation isn't.
-    private func isPlainString(_ index: Int) -> Bool {
-        let name = file.text(index)
-        return !name.contains("\\") && !name.contains("\n")
+    /// Reads the entries of a literal.
+    private mutating func parseLiteral(into list: inout WrittenList, isOfLists: Bool) {
+        let insertion = source.place(at: lexer.end, in: path)
+        advance()
+        if list.insertion == nil, !lexer.isMark(":") { list.insertion = insertion }
+        while lexer.isInside {
+            if isOfLists {
+                skipItem(toColon: true)
+                if lexer.isMark(":") {
+                    advance()
+                    parseExpression(into: &list, isItem: true)
+                }
+            } else if var entry = plainString() {
+                advance()
+                if lexer.isMark(":") {
+                    advance()
+                    entry.function = parseFunctionOfEntry()
+                    skipItem()
+                    entry.lastLine = source.line(at: lastStart)
+                    list.entries.append(entry)
+                }
+            }
+            skipItem()
+            if !lexer.isMark(",") { break }
+            advance()
+        }
+        advance()
     }
 
-    private func entry(at item: Range<Int>) -> ListedTest {
-        let key = item.lowerBound
-        return ListedTest(
-            name: file.text(key), function: listedFunction(behind: key + 2), place: place(key),
-            lastLine: file.line(item.upperBound - 1), conditions: otherConditions)
+    /// Returns an entry with the current string as its name, if the name is the same at run time. A name with an escape or an
+    /// interpolation isn't.
+    private mutating func plainString() -> ListedTest? {
+        let length = lexer.end - lexer.start
+        guard case .string = lexer.kind, memchr(lexer.base + lexer.start, 0x5C, length) == nil,
+            memchr(lexer.base + lexer.start, 0x0A, length) == nil
+        else { return nil }
+        // A condition inside the list may be true or false, so the entry gets an empty condition for each.
+        let conditions = otherConditions + Array(repeating: "", count: max(0, innerConditionCount))
+        return ListedTest(name: lexer.text, place: place, lastLine: 0, conditions: conditions)
     }
 
     /// Returns the function of an entry `testA` or `fixture(testA)`.
-    private func listedFunction(behind index: Int) -> String? {
-        let isFixture = file.isWord("fixture", index) && file.isMark("(", index + 1)
-        let word = index + (isFixture ? 2 : 0)
-        guard file.has(word), file.tokens[word].kind == .word, Self.isTestName(name(word)),
-            file.isMark(isFixture ? ")" : ",", word + 1) || file.isMark("]", word + 1)
-        else { return nil }
-        return name(word)
+    private mutating func parseFunctionOfEntry() -> String? {
+        let isFixture = lexer.isWord("fixture")
+        if isFixture {
+            advance()
+            if !lexer.isMark("(") { return nil }
+            advance()
+        }
+        let isTest = lexer.isTestName
+        if isTest { advance() }
+        let isAlone = isTest && (lexer.isMark(isFixture ? ")" : ",") || lexer.isMark("]"))
+        let function = isAlone ? listNames.last : nil
+        if isFixture { skipItems() }
+        return function
     }
 
-    /// Reads the table `.each("testA", rows, testA)` or `each("testA", [row, row]) {...}`, and returns the index after
-    /// it.
-    private func table(at start: Int) -> (entry: ListedTest, end: Int)? {
-        var word = start
-        if file.isMark(".", word) { word += 1 } else if file.isWord("Self", word) { word += 2 }
-        guard file.isWord("each", word), file.isMark("(", word + 1), file.isString(word + 2), isPlainString(word + 2),
-            file.isMark(",", word + 3), let last = file.end(ofBracket: word + 1)
-        else { return nil }
-        var end = last + 1
-        var lineOfClosure = Int.max
-        if file.isMark("{", end) {
-            lineOfClosure = file.line(end)
-            guard let brace = file.end(ofBracket: end) else { return nil }
-            end = brace + 1
+    /// Reads the table `.each("testA", rows, testA)` or `each("testA", [row, row]) {...}`, and goes behind it.
+    private mutating func parseTable() -> ListedTest? {
+        guard lexer.isMark(".") || lexer.isWord("Self") || lexer.isWord("each") else { return nil }
+        let before = lexer
+        while lexer.isMark(".") || lexer.isWord("Self") { lexer.next() }
+        let isTable = lexer.isWord("each")
+        lexer.next()
+        let isCall = lexer.isMark("(")
+        lexer.next()
+        let string = plainString()
+        lexer.next()
+        guard isTable, isCall, lexer.isMark(","), var entry = string else {
+            lexer = before
+            return nil
         }
-        var entry = ListedTest(
-            name: file.text(word + 2), place: place(word + 2), lastLine: file.line(end - 1),
-            conditions: otherConditions,
-            functions: testNames(in: word + 4..<end))
-        if file.isMark("[", word + 4), let bracket = file.end(ofBracket: word + 4),
-            file.isMark(",", bracket + 1) || bracket + 1 == last
+        advance()
+        let nameCount = listNames.count
+        if lexer.isMark("[") { parseRows(of: &entry) }
+        skipItems()
+        if lexer.isMark("{") {
+            entry.lastLineOfRows = min(entry.lastLineOfRows, line - 1)
+            advance()
+            skipItems()
+        }
+        entry.lastLine = source.line(at: lastStart)
+        entry.functions = Set(listNames[nameCount...])
+        return entry
+    }
+
+    /// Reads the rows of a table that are a literal.
+    private mutating func parseRows(of entry: inout ListedTest) {
+        var rows: [SourcePlace] = []
+        advance()
+        while lexer.isInside, !lexer.closesBracket {
+            rows.append(place)
+            skipItem()
+            if lexer.isMark(",") { advance() }
+        }
+        let lastLine = source.line(at: lastStart)
+        advance()
+        if lexer.isMark(",") || lexer.isMark(")") { (entry.rows, entry.lastLineOfRows) = (rows, lastLine) }
+    }
+
+    /// Goes behind `.timeLimit(` and its first argument.
+    private mutating func skipTimeLimit() -> Bool {
+        let before = lexer
+        if lexer.isMark(".") {
+            lexer.next()
+            if lexer.isWord("timeLimit") {
+                lexer.next()
+                if lexer.opensBracket {
+                    advance()
+                    skipItem()
+                    return true
+                }
+            }
+        }
+        lexer = before
+        return false
+    }
+
+    // MARK: Tokens of lists
+
+    /// Goes to the next token of a list, and records the current one.
+    private mutating func advance() {
+        lastStart = lexer.start
+        if lexer.isTestName { listNames.append(lexer.name) }
+        lexer.next()
+    }
+
+    /// Goes to the comma or the bracket after an argument or element, or to a colon in it.
+    private mutating func skipItem(toColon: Bool = false) {
+        var depth = 0
+        while lexer.isInside, depth > 0 || !lexer.isMark(",") && !lexer.closesBracket && !(toColon && lexer.isMark(":"))
         {
-            entry.rows = file.items(ofBracket: word + 4).map { place($0.lowerBound) }
-            entry.lastLineOfRows = min(file.line(bracket - 1), lineOfClosure - 1)
+            depth += lexer.opensBracket ? 1 : lexer.closesBracket ? -1 : 0
+            advance()
         }
-        return (entry, end)
+    }
+
+    /// Goes behind the bracket that closes the arguments or elements from here.
+    private mutating func skipItems() {
+        repeat {
+            if lexer.isMark(",") { advance() }
+            skipItem()
+        } while lexer.isMark(",")
+        advance()
     }
 }
 

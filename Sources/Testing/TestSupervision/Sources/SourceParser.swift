@@ -1,127 +1,139 @@
 // Parses the tokens of one source into types, their lists and functions, and the `#if` around them.
 // `SourceParser+Lists.swift` reads the lists, and `SourceScan` answers questions about the result.
 
+internal import InClassSystem
 import TestEvents
 
 /// A parser that follows the scopes of one source.
-final class SourceParser {
-    let file: TokenizedFile
+struct SourceParser {
+    let source: SourceText
     let path: String
+    var lexer: SwiftLexer
     /// The module of the source, and the modules that it imports.
     private var modules: Set<String>
-    private(set) var types: [String: ScannedType] = [:]
+    /// The types in the order of their first mention.
+    private(set) var types: [(name: String, type: ScannedType)] = []
+    private var typeIndices: [String: Int] = [:]
     /// The names of the types that other sources can't see.
     private(set) var privateTypes: Set<String> = []
-    private var actors: Set<String> = []
     /// The line range of a type or an extension.
     typealias TypeBody = (typeName: String, path: String, lines: ClosedRange<Int>)
     /// The bodies of types. An inner body comes before the body around it.
     private(set) var bodies: [TypeBody] = []
-    private var index = 0
     /// The owner of each open brace.
     private var scopes: [Scope] = []
     /// The owner of the next brace.
     private var pending = Scope.code
-    /// For each open `#if`: whether its current branch is compiled in every build with tests, and the branch as it is
-    /// written.
-    private var conditions: [(isOfTests: Bool, text: String, line: Int)] = []
+    /// The modifiers since the last declaration.
+    var modifiers = Modifiers()
+    /// For each open `#if`: whether its current branch is compiled in every build with tests, the branch as it is
+    /// written, its line, and the number of open braces.
+    private var conditions: [(isOfTests: Bool, text: String, line: Int, braceCount: Int)] = []
+    /// The conditions of the `#if` around the current token, except those about tests.
+    private(set) var otherConditions: [String] = []
     /// The lines from each `#if` about tests to the `#endif` or `#else` that ends it, both included. Coverage and
     /// mutants leave these lines out.
     private(set) var linesOfTests: [ClosedRange<Int>] = []
+    /// The offsets of the next text `func test` and the next `testSelectors`.
+    private var (nextTest, nextList) = (-1, -1)
+    /// The words `test…` of the current list, the number of `#if` in it, and the start of its last token.
+    var (listNames, innerConditionCount, lastStart): ([String], Int, Int) = ([], 0, 0)
 
     private enum Scope {
         /// A type or extension that begins on a line. Members of a private extension are private by default.
-        case type(name: String, line: Int, isPrivateExtension: Bool)
+        case type(index: Int, line: Int, isPrivateExtension: Bool)
         /// A test function, by its index.
-        case test(typeName: String, number: Int)
+        case test(type: Int, number: Int)
         case code
     }
 
-    init(_ bytes: [UInt8], path: String, module: String) {
-        file = TokenizedFile(unread: bytes)
+    /// Parses a source.
+    ///
+    /// - Complexity: O(bytes). The bodies of functions are only searched for their end.
+    init(_ bytes: [UInt8], path: String = "", module: String = "") {
+        source = SourceText(bytes)
+        lexer = SwiftLexer(source)
         self.path = path
         modules = [module, "Swift"]
-    }
-
-    /// Finds the lines of a source that are only compiled for tests.
-    static func linesOfTests(_ bytes: [UInt8]) -> [ClosedRange<Int>] {
-        let parser = SourceParser(bytes, path: "", module: "")
-        parser.parse()
-        return parser.linesOfTests
-    }
-
-    func name(_ index: Int) -> String {
-        let name = file.text(index)
-        return name.hasPrefix("`") ? name.filter { $0 != "`" } : name
-    }
-
-    func place(_ index: Int) -> SourcePlace { file.place(at: file.tokens[index].start, in: path) }
-
-    func parse() {
-        while file.has(index) {
-            switch file.tokens[index].kind {
+        lexer.next()
+        while lexer.isInside {
+            switch lexer.kind {
             case .word: parseWord()
             case .punctuation: parsePunctuation()
-            case .string: index += 1
+            default: lexer.next()
             }
         }
     }
 
-    private func parsePunctuation() {
-        switch file.base[file.tokens[index].start] {
+    // PERF: These getters are mutating because a debug build would copy the whole parser for any other getter.
+
+    /// The place of the current token.
+    var place: SourcePlace { mutating get { source.place(at: lexer.start, in: path) } }
+
+    /// The line of the current token.
+    var line: Int { mutating get { source.line(at: lexer.start) } }
+
+    // MARK: Scopes
+
+    private mutating func parsePunctuation() {
+        switch lexer.base[lexer.start] {
         case UInt8(ascii: "{"):
             scopes.append(pending)
-            if case .type = pending {} else if otherConditions.isEmpty { file.skipBody(behind: index) }
+            if case .type = pending {} else if otherConditions.isEmpty { skipBody() }
             pending = .code
+            modifiers = Modifiers()
         case UInt8(ascii: "}"):
-            switch scopes.popLast() {
-            case .type(let name, let line, _):
-                bodies.append((name, path, line...max(line, file.line(index))))
-            case .test(let typeName, let number): types[typeName]?.declared[number].lastLine = file.line(index)
-            case .code, nil: break
-            }
+            // An inactive branch of an `#if` may have more closing braces than opening braces.
+            if scopes.count > conditions.last?.braceCount ?? 0 { end(scopes.removeLast()) }
             pending = .code
         case UInt8(ascii: "#"): return parseCondition()
         default: break
         }
-        index += 1
+        lexer.next()
     }
 
-    private func parseWord() {
-        let token = file.tokens[index]
-        // PERF: The length alone rules out most words.
-        switch token.end - token.start {
-        case 4 where file.isWord("enum", index), 5 where file.isWord("actor", index) || file.isWord("class", index),
-            6 where file.isWord("struct", index), 8 where file.isWord("protocol", index),
-            9 where file.isWord("extension", index):
-            return parseType()
-        case 4 where file.isWord("func", index): return parseFunction()
-        case 3 where file.isWord("var", index) || file.isWord("let", index):
-            pending = .code
-            if file.isWord("testSelectors", index + 1) || file.isWord("testSelectorsByType", index + 1) {
-                return parseList()
-            }
-        case 6 where file.isWord("import", index):
-            // A kind may follow `import`, as in `import struct Module.Type`.
-            modules.insert(name(file.isMark(".", index + 3) ? index + 2 : index + 1))
-        default:
-            if file.base[token.start] == UInt8(ascii: "t") { noteConditionalName() }
-        }
-        index += 1
-    }
-
-    /// Records a test that is named under a condition, for example in a part of a list.
-    private func noteConditionalName() {
-        let conditions = otherConditions
-        guard !conditions.isEmpty, Self.isTestName(name(index)) else { return }
-        for case .type(let typeName, _, _) in scopes.reversed() {
-            types[typeName, default: ScannedType()].conditionalNames.append((name(index), conditions))
-            return
+    private mutating func end(_ scope: Scope) {
+        switch scope {
+        case .type(let index, let first, _): bodies.append((types[index].name, path, first...max(first, line)))
+        case .test(let type, let number): types[type].type.declared[number].lastLine = line
+        case .code: break
         }
     }
 
-    /// The conditions of the `#if` around the current token, except those about tests.
-    var otherConditions: [String] { conditions.isEmpty ? [] : conditions.filter { !$0.isOfTests }.map(\.text) }
+    /// Goes to the end of a body without tests and conditions.
+    private mutating func skipBody() {
+        if nextTest < lexer.end { nextTest = source.offset(of: "func test", from: lexer.end) ?? .max }
+        if nextList < lexer.end { nextList = source.offset(of: "testSelectors", from: lexer.end) ?? .max }
+        _ = lexer.skipBody(before: min(nextTest, nextList))
+    }
+
+    private mutating func parseCondition() {
+        let first = line
+        let lineEnd = lexer.endOfLine
+        lexer.next()
+        let word = lexer.text
+        guard ["if", "elseif", "else", "endif"].contains(word) else { return }
+        var (text, isOfTests) = ("", false)
+        while lexer.isInside, lexer.start < lineEnd {
+            let part = lexer.name
+            isOfTests = isOfTests || part == "DEBUG" || part.hasSuffix("_TESTS")
+            text += part + " "
+            lexer.next()
+        }
+        var braceCount = scopes.count
+        if word != "if" {
+            let ended = conditions.popLast()
+            if let ended, ended.isOfTests { linesOfTests.append(ended.line...first) }
+            text = (ended?.text ?? "") + text
+            isOfTests = false
+            // Every branch begins in the same scope. An inactive branch may have braces without partners.
+            braceCount = min(braceCount, ended?.braceCount ?? braceCount)
+            scopes.removeLast(scopes.count - braceCount)
+        }
+        if word != "endif" { conditions.append((isOfTests && !text.contains("!"), text, first, braceCount)) }
+        otherConditions = conditions.filter { !$0.isOfTests }.map(\.text)
+        (pending, modifiers) = (.code, Modifiers())
+    }
 
     /// The conditions of the `#if` around the current token, except those that are true in every build with tests.
     var allConditions: [String] { conditions.map(\.text).filter { !Self.alwaysTrue.contains($0) } }
@@ -130,174 +142,197 @@ final class SourceParser {
         "if DEBUG | | IN_CLASS_TESTS ", "if IN_CLASS_TESTS | | DEBUG ", "if ( DEBUG | | IN_CLASS_TESTS ) ", "if true ",
     ]
 
-    /// The name of the type whose body contains the current token.
-    private var typeName: String? {
-        if case .type(let name, _, _)? = scopes.last { name } else { nil }
+    private mutating func parseWord() {
+        // PERF: The length alone rules out most words.
+        switch lexer.end - lexer.start {
+        case 3 where lexer.isWord("var") || lexer.isWord("let"): return parseVariable()
+        case 4 where lexer.isWord("func"): return parseFunction()
+        case 4 where lexer.isWord("enum"), 5 where lexer.isWord("actor") || lexer.isWord("class"),
+            6 where lexer.isWord("struct"),
+            8 where lexer.isWord("protocol"), 9 where lexer.isWord("extension"):
+            return parseType()
+        case 6 where lexer.isWord("static"): modifiers.isStatic = true
+        case 6 where lexer.isWord("import"):
+            modifiers = Modifiers()
+            lexer.next()
+            // A kind may follow `import`, as in `import struct Module.Type`.
+            if lexer.isDeclaration { lexer.next() }
+            modules.insert(lexer.name)
+        case 7 where lexer.isWord("private"), 11 where lexer.isWord("fileprivate"): modifiers.isPrivate = true
+        case 8 where lexer.isWord("override"): modifiers.isOverride = true
+        case 8 where lexer.isWord("mutating"), 9 where lexer.isWord("borrowing") || lexer.isWord("consuming"):
+            modifiers.needsClosure = true
+        case 9 where lexer.isWord("typealias"): modifiers = Modifiers()
+        default: if !otherConditions.isEmpty, lexer.isTestName { noteConditionalName() }
+        }
+        lexer.next()
     }
 
-    private func parseType() {
-        let start = index
-        index += 1
-        if file.isWord("class", start), TokenizedFile.modifierNames.contains(file.mark(index)) { return }
+    /// Records a test that is named under a condition, for example in a part of a list.
+    private mutating func noteConditionalName() {
+        for case .type(let index, _, _) in scopes.reversed() {
+            return types[index].type.conditionalNames.append((lexer.name, otherConditions))
+        }
+    }
+
+    // MARK: Declarations
+
+    /// The type whose body contains the current token.
+    private var type: Int? {
+        mutating get { if case .type(let index, _, _)? = scopes.last { index } else { nil } }
+    }
+
+    /// Goes behind the keyword of a declaration, and returns the modifiers before it.
+    private mutating func beginDeclaration() -> Modifiers {
+        lexer.next()
+        pending = .code
+        defer { modifiers = Modifiers() }
+        return modifiers
+    }
+
+    private mutating func parseVariable() {
+        let modifiers = beginDeclaration()
+        guard lexer.isWord("testSelectors") || lexer.isWord("testSelectorsByType") else { return }
+        let list = parseList(isOverride: modifiers.isOverride)
+        if let type { types[type].type.lists.append(list) }
+    }
+
+    private mutating func parseType() {
+        let (isActor, isClass, isExtension) = (lexer.isWord("actor"), lexer.isWord("class"), lexer.isWord("extension"))
+        let (isProtocol, first) = (lexer.isWord("protocol"), line)
+        let isPrivate = modifiers.isPrivate
+        lexer.next()
+        if isClass, lexer.isDeclaration { return modifiers.isStatic = true }
         // A case of this name.
-        if file.isWord("actor", start), TokenizedFile.declarationNames.contains(file.mark(index)) { return }
-        let isExtension = file.isWord("extension", start)
-        let isBracket = file.isMark("[", index) || file.isMark("(", index)
-        guard file.has(index), file.tokens[index].kind == .word || isExtension && isBracket else { return }
-        let isPrivate = !file.modifiers(before: start).isDisjoint(with: ["private", "fileprivate"])
+        if isActor, lexer.isDeclaration { return }
+        modifiers = Modifiers()
+        if case .word = lexer.kind {} else if !isExtension || !(lexer.isMark("[") || lexer.isMark("(")) { return }
         var name = parseTypeName()
         if let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) {
             name = String(name[name.index(after: dot)...])
         }
         var isHidden = isPrivate
         if case .type(let outer, _, let isPrivateExtension)? = scopes.last {
-            name = "\(outer).\(name)"
+            name = "\(types[outer].name).\(name)"
             isHidden = isPrivate || isPrivateExtension
         }
-        pending = .type(name: name, line: file.line(start), isPrivateExtension: isExtension && isPrivate)
         if !isExtension, isHidden { privateTypes.insert(name) }
-        if file.isWord("actor", start) { actors.insert(name) }
-        if file.isWord("protocol", start) { types[name, default: ScannedType()].isProtocol = true }
-        let parents = parents(behind: index)
-        if parents.isEmpty { return }
-        types[name, default: ScannedType()].parents += parents.map {
-            ($0, isExtension, allConditions)
-        }
-    }
-
-    /// Returns the names after the colon before a body, each without its outer types and module.
-    private func parents(behind start: Int) -> [String] {
-        guard file.isMark(":", start) else { return [] }
-        var position = start
-        var names: [String] = []
-        while file.has(position), !file.isMark("{", position), !file.isWord("where", position) {
-            if file.tokens[position].kind == .word, !file.isMark(".", position + 1), !names.contains(name(position)) {
-                names.append(name(position))
-            }
-            position += 1
-        }
-        return names
+        let index = typeIndices[name] ?? types.count
+        if index == types.count { types.append((name, ScannedType())) }
+        typeIndices[name] = index
+        pending = .type(index: index, line: first, isPrivateExtension: isExtension && isPrivate)
+        if isActor { types[index].type.isActor = true }
+        if isProtocol { types[index].type.isProtocol = true }
+        let conditions = allConditions
+        types[index].type.parents += parseParents().map { ($0, isExtension, conditions) }
     }
 
     /// Reads a type and names it as workers do, without its generic arguments. A type that workers can't name gets a
     /// name that no other type has.
-    private func parseTypeName() -> String {
+    private mutating func parseTypeName() -> String {
         var name = ""
-        while file.has(index) {
-            if let end = endOfArguments(index) {
-                index = end
-            } else if name.isEmpty, file.opensBracket(index), let end = file.end(ofBracket: index) {
-                let isArray = file.isMark("[", index)
-                name = !isArray ? "(" : colon(in: index + 1..<end) == nil ? "Array" : "Dictionary"
-                if isArray, file.isWord("of", index + 2) { name = "InlineArray" }
-                index = end
-            } else if file.isMark("?", index) {
-                name = "Optional"
-            } else if file.isMark(".", index), !name.isEmpty {
-                name += "."
-            } else if file.tokens[index].kind == .word, name.isEmpty || name.hasSuffix(".") {
-                name += self.name(index)
+        while lexer.isInside {
+            if lexer.isMark("<") {
+                if !skipArguments() { return name }
+            } else if name.isEmpty, lexer.isMark("[") || lexer.isMark("(") {
+                name = parseBracketedType()
             } else {
-                break
+                if lexer.isMark("?") {
+                    name = "Optional"
+                } else if lexer.isMark("."), !name.isEmpty {
+                    name += "."
+                } else if case .word = lexer.kind, name.isEmpty || name.hasSuffix(".") {
+                    name += lexer.name
+                } else {
+                    return name
+                }
+                lexer.next()
             }
-            index += 1
         }
         return name
     }
 
-    /// Returns the end of the `<…>` that begins here. Braces end the search.
-    private func endOfArguments(_ start: Int) -> Int? {
-        guard file.isMark("<", start) else { return nil }
-        var (position, depth) = (start, 0)
-        while file.has(position), !file.isMark("{", position) {
-            if file.isMark("<", position) { depth += 1 }
-            // Ignore the `>` of an arrow.
-            if file.isMark(">", position), !file.isMark("-", position - 1) { depth -= 1 }
-            if depth == 0 { return position }
-            position += 1
+    /// Goes behind `[Int]`, `[Int: Int]`, `[2 of Int]` or a type in parentheses, and returns the name of its type.
+    private mutating func parseBracketedType() -> String {
+        if lexer.isMark("(") {
+            skipBracket()
+            return "("
         }
-        return nil
+        lexer.next()
+        var name = "Array"
+        while lexer.isInside, !lexer.closesBracket {
+            if lexer.isMark(":") { name = "Dictionary" }
+            if lexer.isWord("of") { name = "InlineArray" }
+            if lexer.opensBracket { skipBracket() } else { lexer.next() }
+        }
+        lexer.next()
+        return name
     }
 
-    private func parseFunction() {
-        let (start, nameIndex) = (index, index + 1)
-        index += 2
-        pending = .code
-        guard let typeName, file.has(nameIndex), Self.isTestName(name(nameIndex)), file.isMark("(", nameIndex + 1),
-            let end = file.end(ofBracket: nameIndex + 1)
-        else { return }
-        index = end + 1
-        var effects: Set<String> = []
+    /// Goes behind the `<…>` that begins here, unless a brace precedes its end.
+    private mutating func skipArguments() -> Bool {
+        let before = lexer
+        var depth = 0
+        while lexer.isInside, !lexer.isMark("{") {
+            if lexer.isMark("<") { depth += 1 }
+            // Ignore the `>` of an arrow.
+            if lexer.isMark(">"), lexer.base[lexer.start - 1] != UInt8(ascii: "-") { depth -= 1 }
+            lexer.next()
+            if depth == 0 { return true }
+        }
+        lexer = before
+        return false
+    }
+
+    /// Goes behind the bracket that closes the current one.
+    private mutating func skipBracket() {
+        var depth = 0
+        repeat {
+            depth += lexer.opensBracket ? 1 : lexer.closesBracket ? -1 : 0
+            lexer.next()
+        } while depth > 0 && lexer.isInside
+    }
+
+    /// Returns the names after the colon before a body, each without its outer types and module.
+    private mutating func parseParents() -> [String] {
+        guard lexer.isMark(":") else { return [] }
+        var names: [String] = []
+        while lexer.isInside, !lexer.isMark("{"), !lexer.isWord("where") {
+            guard case .word = lexer.kind else {
+                lexer.next()
+                continue
+            }
+            let name = lexer.name
+            lexer.next()
+            if !lexer.isMark("."), !names.contains(name) { names.append(name) }
+        }
+        return names
+    }
+
+    private mutating func parseFunction() {
+        var modifiers = beginDeclaration()
+        guard let type, lexer.isTestName else { return }
+        var test = DeclaredTest(name: lexer.name, place: place, lastLine: line, conditions: otherConditions)
+        lexer.next()
+        guard lexer.isMark("(") else { return }
+        lexer.next()
+        test.hasParameters = !lexer.isMark(")")
+        // Attributes of parameters and default values have brackets.
+        while lexer.isInside, !lexer.isMark(")") { if lexer.opensBracket { skipBracket() } else { lexer.next() } }
+        guard lexer.isInside else { return }
+        lexer.next()
         // If the function has no body, the next declaration follows.
-        while file.has(index), file.tokens[index].kind == .word || file.isMark("(", index),
-            !TokenizedFile.modifierNames.contains(file.mark(index))
-        {
-            effects.insert(file.mark(index))
-            index = file.next(index)
+        while case .word = lexer.kind, !lexer.isDeclaration {
+            if lexer.isWord("async") { modifiers.isAsync = true }
+            if lexer.isWord("throws") { modifiers.isThrowing = true }
+            lexer.next()
+            if lexer.isMark("(") { skipBracket() }
         }
         // Tests return no value, so this function isn't a test.
-        if file.isMark("-", index), file.isMark(">", index + 1) { return }
-        var test = DeclaredTest(
-            name: name(nameIndex), place: place(nameIndex), lastLine: file.line(nameIndex),
-            conditions: otherConditions)
-        if end == nameIndex + 2 {
-            test.entry = entry(
-                for: test.name, file.modifiers(before: start), effects, isOfActor: actors.contains(typeName))
-        }
-        pending = .test(typeName: typeName, number: types[typeName]?.declared.count ?? 0)
-        types[typeName, default: ScannedType()].declared.append(test)
-    }
-
-    /// Returns the list entry for a test function.
-    private func entry(
-        for name: String, _ modifiers: Set<String>, _ effects: Set<String>, isOfActor: Bool
-    ) -> String {
-        let word = name.utf8.allSatisfy(TokenizedFile.isWord) ? name : "`\(name)`"
-        let key = "\"\(name.replacing("\"", with: "\\\""))\""
-        if !modifiers.isDisjoint(with: ["static", "class"]) { return "\(key): \(word)" }
-        if !isOfActor, modifiers.isDisjoint(with: ["mutating", "borrowing", "consuming"]) {
-            return "\(key): fixture(\(word))"
-        }
-        let marks =
-            (effects.contains("throws") ? "try " : "") + (isOfActor || effects.contains("async") ? "await " : "")
-        return "\(key): fixture { \(marks)$0.\(word)() }"
-    }
-
-    /// Returns whether a name is `test` and then not a lowercase letter. `testFixture`, which creates a fixture, isn't
-    /// a test.
-    static func isTestName(_ name: String) -> Bool {
-        guard name.hasPrefix("test"), name != "testFixture", let next = name.unicodeScalars.dropFirst(4).first else {
-            return false
-        }
-        return !next.properties.isLowercase
-    }
-
-    private func parseList() {
-        let (list, end) = list(namedAt: index + 1)
-        index = end
-        if let typeName { types[typeName, default: ScannedType()].lists.append(list) }
-    }
-
-    private func parseCondition() {
-        let line = file.line(index)
-        let word = index + 1
-        index += 1
-        var (position, text, isOfTests) = (word, "", false)
-        while file.has(position), file.line(position) == line {
-            let part = name(position)
-            isOfTests =
-                isOfTests || file.tokens[position].kind == .word && (part == "DEBUG" || part.hasSuffix("_TESTS"))
-            text += part + " "
-            position += 1
-        }
-        let isEnd = file.isWord("endif", word)
-        if file.isWord("if", word) {
-            conditions.append((isOfTests && !text.contains("!"), text, line))
-        } else if isEnd || file.isWord("elseif", word) || file.isWord("else", word) {
-            let ended = conditions.popLast()
-            if let ended, ended.isOfTests { linesOfTests.append(ended.line...line) }
-            if !isEnd { conditions.append((false, (ended?.text ?? "") + text, line)) }
-        }
+        if lexer.isMark("-") { return }
+        test.modifiers = modifiers
+        pending = .test(type: type, number: types[type].type.declared.count)
+        types[type].type.declared.append(test)
     }
 }
 
@@ -316,12 +351,41 @@ extension SourceParser: SelfTesting {
             "testFollowsConditionalCompilation": testFollowsConditionalCompilation,
             "testFindsLinesOfTests": testFindsLinesOfTests,
         ]
+            + .each(
+                "testKeepsScopesBehindInactiveCode", ["}", "} }", "struct T {", "func f() { if true {", "} func g() {"]
+            ) {
+                let scan = scan(
+                    """
+                    struct S {
+                        func testA() {
+                            #if compiler(>=99)
+                            \($0)
+                            #endif
+                        }
+                        #if compiler(>=99)
+                        \($0)
+                        #elseif X
+                        \($0)
+                        func testB() {}
+                        #else
+                        static var testSelectors: TestSelectors { ["testA": testA] }
+                        #endif
+                        func testC() {}
+                    }
+                    struct U { func testD() {} }
+                    """)
+                let declared = scan["S"]?.declared.filter { $0.name != "testB" } ?? []
+                expectEqual(declared.map(\.name), ["testA", "testC"], $0)
+                expectEqual(declared.map(\.lastLine), [6, 15], $0)
+                expectEqual(scan["S"]?.entries.map(\.name), ["testA"], $0)
+                expectEqual(scan["U"]?.declared.map(\.name), ["testD"], $0)
+            }
     }
 
     private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }
 
     private static func testFindsLinesOfTests() {
-        func lines(_ source: String) -> [ClosedRange<Int>] { linesOfTests(Array(source.utf8)) }
+        func lines(_ source: String) -> [ClosedRange<Int>] { SourceParser(Array(source.utf8)).linesOfTests }
         let source = """
             a
             #if DEBUG || IN_CLASS_TESTS
@@ -412,7 +476,7 @@ extension SourceParser: SelfTesting {
             }
             func testGlobal() {}
             """)
-        expectEqual(scan["S"]?.declared.filter { $0.entry != nil }.map(\.name), ["test2"])
+        expectEqual(scan["S"]?.declared.filter { !$0.hasParameters }.map(\.name), ["test2"])
         let cases = Self.scan("enum E { case actor\nstruct S { func test2() {} }; case actor\nfunc test3() {} }")
         expectEqual(cases["E.S"]?.declared.map(\.name), ["test2"])
         expectEqual(cases["E"]?.declared.map(\.name), ["test3"])

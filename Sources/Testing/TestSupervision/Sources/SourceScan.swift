@@ -9,11 +9,20 @@ struct DeclaredTest: Equatable {
     var place: SourcePlace
     /// The last line of its body.
     var lastLine: Int
-    /// The list entry for the function, or nil for a function with parameters, which tables call with their rows.
-    var entry: String?
+    /// A Boolean value that indicates whether tables call the function with their rows.
+    var hasParameters = false
+    var modifiers = Modifiers()
     /// The conditions of the `#if` around it that are not about tests, as they are written. This build may leave the
     /// function out.
     var conditions: [String]
+}
+
+/// The modifiers and effects of a declaration that decide about its list entry.
+struct Modifiers: Equatable {
+    var (isPrivate, isStatic, isOverride) = (false, false, false)
+    /// A Boolean value that indicates whether a fixture can only call the function in a closure.
+    var needsClosure = false
+    var (isAsync, isThrowing) = (false, false)
 }
 
 /// An entry of a list.
@@ -54,7 +63,7 @@ struct WrittenList: Equatable {
     /// The entries. If the list isn't literal, all keys.
     var entries: [ListedTest] = []
     /// The words `test…` in the list. They may be the names of functions that it runs.
-    var names: Set<String> = []
+    var names: [String] = []
     /// The place for a new first entry.
     var insertion: SourcePlace?
 }
@@ -68,9 +77,24 @@ struct ScannedType {
     var declared: [DeclaredTest] = []
     /// The names `test…` that are used under an `#if` that isn't about tests, and its conditions.
     var conditionalNames: [(name: String, conditions: [String])] = []
-    var isProtocol = false
+    var (isProtocol, isActor) = (false, false)
 
     var entries: [ListedTest] { lists.flatMap(\.entries) }
+
+    /// A Boolean value that indicates whether nothing about the type concerns its tests.
+    fileprivate var isEmpty: Bool {
+        lists.isEmpty && parents.isEmpty && declared.isEmpty && conditionalNames.isEmpty && !isProtocol && !isActor
+    }
+
+    /// Returns the list entry for a function of the type.
+    func entry(for test: DeclaredTest) -> String {
+        let word = test.name.utf8.allSatisfy(SwiftLexer.isWord) ? test.name : "`\(test.name)`"
+        let key = "\"\(test.name.replacing("\"", with: "\\\""))\""
+        if test.modifiers.isStatic { return "\(key): \(word)" }
+        if !isActor, !test.modifiers.needsClosure { return "\(key): fixture(\(word))" }
+        let effects = (test.modifiers.isThrowing ? "try " : "") + (isActor || test.modifiers.isAsync ? "await " : "")
+        return "\(key): fixture { \(effects)$0.\(word)() }"
+    }
 
     /// Adds the parts of the type from another file.
     fileprivate mutating func add(_ other: ScannedType) {
@@ -79,6 +103,7 @@ struct ScannedType {
         declared += other.declared
         conditionalNames += other.conditionalNames
         isProtocol = isProtocol || other.isProtocol
+        isActor = isActor || other.isActor
     }
 }
 
@@ -108,7 +133,6 @@ struct SourceScan {
         var fileCounts: [String: Int] = [:]
         for (path, bytes) in sources where Self.mentionsTests(bytes) {
             let file = SourceParser(bytes, path: path, module: module)
-            file.parse()
             files.append(file)
             for name in file.privateTypes { fileCounts[name, default: 0] += 1 }
         }
@@ -118,8 +142,8 @@ struct SourceScan {
                 let isAmbiguous = ambiguous.contains { name == $0 || name.hasPrefix("\($0).") }
                 return isAmbiguous ? "\(FileAccess.name(of: file.path)):\(name)" : name
             }
-            for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
-            lineCounts[file.path] = file.file.lineCount
+            for (name, type) in file.types where !type.isEmpty { types[key(name), default: ScannedType()].add(type) }
+            lineCounts[file.path] = file.source.line(at: file.source.count)
             bodies += file.bodies.map { (key($0.typeName), $0.path, $0.lines) }
         }
     }
@@ -164,7 +188,7 @@ struct SourceScan {
 
     /// Finds the function that a test runs, if the sources show it.
     func function(of test: PlannedTest) -> DeclaredTest? {
-        let declared = self[test.typeName]?.declared.filter { $0.entry != nil } ?? []
+        let declared = self[test.typeName]?.declared.filter { !$0.hasParameters } ?? []
         let function = entry(of: test)?.function
         return declared.first { $0.name == test.testName } ?? declared.first { $0.name == function }
     }
@@ -449,7 +473,7 @@ extension SourceScan: SelfTesting {
     }
 
     private static func testOffersEntriesThatCompile() {
-        let declared = scan(
+        let type = scan(
             """
             extension S {
                 static func testA() {}
@@ -460,17 +484,17 @@ extension SourceScan: SelfTesting {
                 borrowing func testE() {}
                 static func testReturns() -> Int { 1 }
             }
-            """)["S"]?.declared
+            """)["S"]
         expectEqual(
-            declared?.map(\.entry),
+            type?.declared.map { type?.entry(for: $0) },
             [
                 "\"testA\": testA", "\"testB\": fixture(testB)", "\"testC\": fixture { try await $0.testC() }",
                 #""test is \"so\"": `test is "so"`"#,
                 "\"testD\": testD", "\"testE\": fixture { $0.testE() }",
             ])
+        let actor = scan("actor S { func testA() {} }")["S"]
         expectEqual(
-            scan("actor S { func testA() {} }")["S"]?.declared.map(\.entry),
-            ["\"testA\": fixture { await $0.testA() }"])
+            actor?.declared.map { actor?.entry(for: $0) }, ["\"testA\": fixture { await $0.testA() }"])
     }
 }
 #endif

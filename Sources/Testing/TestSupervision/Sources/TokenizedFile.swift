@@ -1,11 +1,10 @@
-// A Swift source and its tokens, with the brackets among them. `TokenizedFile+Lexer.swift` splits the source.
+// A Swift source that is split into tokens, with the brackets among them.
 
-internal import InClassSystem
 import TestEvents
 
 /// A word, a regular expression as it is written, a string literal, or one character of punctuation.
 package struct SwiftToken {
-    package enum Kind { case word, string, punctuation }
+    package enum Kind { case word, string, punctuation, comment, end }
 
     package var kind: Kind
     /// The byte offset of the first byte in the source. A string includes its quotes.
@@ -15,149 +14,117 @@ package struct SwiftToken {
     var delimiterCount: Int
     /// The index of the innermost bracket around the token, or -1.
     var bracket: Int
-    /// The index of the matching bracket, or -1 until the lexer finds it. For any other token, its own index.
+    /// The index of the matching bracket, or -1 if there is none. For any other token, its own index.
     var partner: Int
 }
 
-/// A Swift source that is split into tokens, either at once or on demand.
-package final class TokenizedFile {
-    package let bytes: [UInt8]
-    package internal(set) var tokens: [SwiftToken] = []
-    /// The comments that end with their line, if the lexer keeps them.
-    var comments: [Range<Int>] = []
-    let count: Int
-    /// A copy of the bytes, followed by some zeros.
-    let base: UnsafeMutablePointer<UInt8>
-    var state = LexerState()
-    private lazy var lineStarts: [Int] = {
-        var starts = [0]
-        var start = 0
-        while let newline = memchr(base + start, 0x0A, count - start) {
-            start = UnsafeRawPointer(newline) - UnsafeRawPointer(base) + 1
-            starts.append(start)
-        }
-        return starts
-    }()
-
-    /// Creates a file that is split on demand, as far as its tokens are used.
-    init(unread bytes: [UInt8]) {
-        self.bytes = bytes
-        count = bytes.count
-        base = .allocate(capacity: count + 8)
-        base.update(repeating: 0, count: count + 8)
-        bytes.withUnsafeBufferPointer { buffer in
-            if let start = buffer.baseAddress { base.update(from: start, count: buffer.count) }
-        }
-    }
-
-    deinit { base.deallocate() }
+package struct TokenizedFile {
+    package let source: SourceText
+    package private(set) var tokens: [SwiftToken] = []
+    /// The comments that end with their line, if the tokens are for mutants.
+    private(set) var comments: [Range<Int>] = []
 
     /// Splits a source into tokens.
     ///
+    /// - Parameter isForMutants: whether the characters of an operator become a single token, and comments are kept.
     /// - Complexity: O(length of the source).
-    package convenience init(_ bytes: [UInt8], isForMutants: Bool = false) {
-        self.init(unread: bytes)
-        state.isForMutants = isForMutants
-        while readToken() {}
+    package init(_ bytes: [UInt8], isForMutants: Bool = false) {
+        source = SourceText(bytes)
+        var lexer = SwiftLexer(source, keepsComments: isForMutants)
+        lexer.next()
+        var open: [Int] = []
+        // The number of open brackets at each open `#if`.
+        var branches: [Int] = []
+        while lexer.kind != .end {
+            if lexer.kind == .comment {
+                comments.append(lexer.start..<lexer.end)
+            } else if isForMutants, lexer.isOperator, tokens.last?.end == lexer.start, isOperator(tokens.count - 1) {
+                tokens[tokens.count - 1].end = lexer.end
+            } else {
+                tokens.append(
+                    SwiftToken(
+                        kind: lexer.kind, start: lexer.start, end: lexer.end, delimiterCount: lexer.delimiterCount,
+                        bracket: open.last ?? -1, partner: tokens.count))
+                pairBrackets(&open, &branches)
+            }
+            lexer.next()
+        }
     }
 
-    /// Returns whether the source has a token with this index.
-    func has(_ index: Int) -> Bool {
-        while index >= tokens.count { if !readToken() { return false } }
-        return index >= 0
+    /// Finds the partner of the last token. An inactive branch of an `#if` may have brackets without partners, so every
+    /// branch begins with the brackets that are open at the `#if`.
+    private mutating func pairBrackets(_ open: inout [Int], _ branches: inout [Int]) {
+        let last = tokens.count - 1
+        switch mark(last) {
+        case "(", "[", "{":
+            tokens[last].partner = -1
+            open.append(last)
+        case ")", "]", "}":
+            guard open.count > branches.last ?? 0 else { break }
+            let bracket = open.removeLast()
+            tokens[bracket].partner = last
+            tokens[last].partner = bracket
+        case "if" where isMark("#", last - 1): branches.append(open.count)
+        case "elseif", "else", "endif":
+            guard isMark("#", last - 1), let count = branches.last else { break }
+            open.removeLast(open.count - count)
+            if isMark("endif", last) { branches.removeLast() }
+        default: break
+        }
     }
 
     // MARK: Text
 
-    /// Returns the text of a token, without the quotes of a string, or an empty text after the last token.
+    /// Returns the text of a token, without the quotes of a string. Returns an empty text for any other index.
     package func text(_ index: Int) -> String {
-        guard has(index) else { return "" }
+        guard tokens.indices.contains(index) else { return "" }
         let token = tokens[index]
-        return text(token.start + token.delimiterCount..<token.end - token.delimiterCount)
-    }
-
-    func text(_ range: Range<Int>) -> String {
-        String(decoding: UnsafeBufferPointer(start: base + range.lowerBound, count: range.count), as: UTF8.self)
+        return source.text(token.start + token.delimiterCount..<token.end - token.delimiterCount)
     }
 
     /// Returns the text of a punctuation token or word, or an empty text for a string.
-    package func mark(_ index: Int) -> String { has(index) && tokens[index].kind != .string ? text(index) : "" }
+    package func mark(_ index: Int) -> String { isString(index) ? "" : text(index) }
 
-    func isMark(_ character: Unicode.Scalar, _ index: Int) -> Bool {
-        has(index) && tokens[index].kind == .punctuation && base[tokens[index].start] == UInt8(ascii: character)
-    }
+    func isMark(_ mark: String, _ index: Int) -> Bool { self.mark(index) == mark }
 
-    func isString(_ index: Int) -> Bool { has(index) && tokens[index].kind == .string }
+    package func isString(_ index: Int) -> Bool { tokens.indices.contains(index) && tokens[index].kind == .string }
 
-    func isWord(_ word: StaticString, _ index: Int) -> Bool {
-        guard has(index) else { return false }
-        let token = tokens[index]
-        return token.kind == .word && token.end - token.start == word.utf8CodeUnitCount
-            && memcmp(base + token.start, word.utf8Start, word.utf8CodeUnitCount) == 0
+    func isOperator(_ index: Int) -> Bool {
+        tokens.indices.contains(index) && tokens[index].kind == .punctuation
+            && SwiftLexer.isOperator(source.base[tokens[index].start])
     }
 
     // MARK: Places
 
-    /// Returns the line of a byte, from 1.
-    ///
-    /// - Complexity: O(log *n*), where *n* is the number of lines.
-    func line(at offset: Int) -> Int {
-        let starts = lineStarts
-        return Self.firstIndex(below: starts.count) { starts[$0] > offset }
-    }
-
-    /// The number of lines, including an empty last line.
-    var lineCount: Int { lineStarts.count }
-
     /// Returns the line of a token, from 1.
-    package func line(_ index: Int) -> Int { line(at: tokens[index].start) }
-
-    /// Returns the line and the column of a byte in a source with this path.
-    package func place(at offset: Int, in path: String) -> SourcePlace {
-        let line = line(at: offset)
-        return SourcePlace(path: path, line: line, column: offset - lineStarts[line - 1] + 1)
-    }
+    package func line(_ index: Int) -> Int { source.line(at: tokens[index].start) }
 
     /// Finds the token that begins at a place.
-    ///
-    /// - Complexity: O(log *n*), where *n* is the number of tokens.
     func index(line: Int, column: Int) -> Int? {
-        guard lineStarts.indices.contains(line - 1) else { return nil }
-        let offset = lineStarts[line - 1] + column - 1
-        let index = Self.firstIndex(below: tokens.count) { tokens[$0].start >= offset }
-        return index < tokens.count && tokens[index].start == offset ? index : nil
-    }
-
-    /// Returns the first index that satisfies a condition. All later indices must satisfy it, too.
-    private static func firstIndex(below count: Int, where holds: (Int) -> Bool) -> Int {
-        var (low, high) = (0, count)
+        var (low, high) = (0, tokens.count)
         while low < high {
             let middle = (low + high) / 2
-            if holds(middle) { high = middle } else { low = middle + 1 }
+            let place = source.place(at: tokens[middle].start, in: "")
+            if (place.line, place.column) == (line, column) { return middle }
+            if (place.line, place.column) < (line, column) { low = middle + 1 } else { high = middle }
         }
-        return low
+        return nil
     }
 
     // MARK: Brackets
 
     /// Returns the bracket that closes an opening bracket.
     package func end(ofBracket bracket: Int) -> Int? {
-        guard has(bracket) else { return nil }
-        while tokens[bracket].partner < 0 { if !readToken() { return nil } }
-        return tokens[bracket].partner
+        opensBracket(bracket) && tokens[bracket].partner >= 0 ? tokens[bracket].partner : nil
     }
 
-    func opensBracket(_ index: Int) -> Bool {
-        has(index) && (tokens[index].partner < 0 || tokens[index].partner > index)
-    }
+    func opensBracket(_ index: Int) -> Bool { ["(", "[", "{"].contains(mark(index)) }
 
     /// Returns the token after another token, or after the bracket that it opens.
-    func next(_ index: Int) -> Int { max(index, end(ofBracket: index) ?? tokens.count) + 1 }
+    func next(_ index: Int) -> Int { (opensBracket(index) ? end(ofBracket: index) ?? tokens.count : index) + 1 }
 
     /// Returns the innermost bracket that is open before a token.
-    package func bracket(around index: Int) -> Int? {
-        tokens[index].bracket < 0 ? nil : tokens[index].bracket
-    }
+    package func bracket(around index: Int) -> Int? { tokens[index].bracket < 0 ? nil : tokens[index].bracket }
 
     /// Returns the ranges of the tokens that commas separate between an opening bracket and its closing bracket.
     package func items(ofBracket bracket: Int) -> [Range<Int>] {
@@ -174,40 +141,6 @@ package final class TokenizedFile {
         return first < end ? items + [first..<end] : items
     }
 
-    // MARK: Modifiers
-
-    static let modifierNames: Set = [
-        "borrowing", "class", "consuming", "distributed", "dynamic", "fileprivate", "final", "func", "indirect",
-        "internal", "isolated", "mutating", "nonisolated", "open", "override", "package", "private", "public", "static",
-        "unsafe", "var", "weak",
-    ]
-
-    /// The words that begin declarations.
-    static let declarationNames = modifierNames.union([
-        "actor", "associatedtype", "case", "deinit", "enum", "extension", "import", "init", "lazy", "let", "protocol",
-        "struct", "subscript", "typealias",
-    ])
-
-    /// Returns the modifiers before a keyword.
-    func modifiers(before keyword: Int) -> Set<String> {
-        var modifiers: Set<String> = []
-        var position = keyword - 1
-        while position >= 0 {
-            // The arguments belong to an attribute, or to `private(set)`.
-            if isMark(")", position) { position = tokens[position].partner - 1 }
-            let word = mark(position)
-            if isMark("@", position - 1) {
-                position -= 2
-            } else if Self.modifierNames.contains(word) {
-                modifiers.insert(word)
-                position -= 1
-            } else {
-                break
-            }
-        }
-        return modifiers
-    }
-
     // MARK: Arguments
 
     /// Returns the bytes of a call's second argument if it is a single literal or word. The index is the call's
@@ -215,22 +148,16 @@ package final class TokenizedFile {
     func secondArgument(ofCall parenthesis: Int) -> Range<Int>? {
         guard isMark("(", parenthesis) else { return nil }
         let items = items(ofBracket: parenthesis)
-        return items.count > 1 ? literal(at: items[1].lowerBound) : nil
+        return items.count > 1 ? literal(items[1]) : nil
     }
 
-    /// Returns the bytes of a literal or word that is the whole argument or element.
-    private func literal(at start: Int) -> Range<Int>? {
-        guard has(start) else { return nil }
-        let first = tokens[start]
-        var (index, end) = (start + 1, first.end)
+    /// Returns the bytes of an argument or element if it is a literal or word.
+    private func literal(_ item: Range<Int>) -> Range<Int>? {
         // The sign and the fraction of a number are separate tokens.
-        while first.kind != .string, has(index), tokens[index].start == end, ![",", ")", "]"].contains(mark(index)) {
-            end = tokens[index].end
-            index += 1
-        }
+        let isSingle = item.dropFirst().allSatisfy { !isString($0 - 1) && tokens[$0].start == tokens[$0 - 1].end }
+        let bytes = tokens[item.lowerBound].start..<tokens[item.upperBound - 1].end
         // A raw string can't be replaced with a plain one, because the same characters have another meaning.
-        guard [",", ")", "]"].contains(mark(index)), base[first.start] != UInt8(ascii: "#") else { return nil }
-        return first.start..<end
+        return isSingle && source.base[bytes.lowerBound] != UInt8(ascii: "#") ? bytes : nil
     }
 
     /// Returns the bytes of a literal in a row of a table. The closure around the call receives the literal under this
@@ -242,11 +169,12 @@ package final class TokenizedFile {
         else { return nil }
         let values =
             isMark("(", row)
-            ? items(ofBracket: row).map { isMark(":", $0.lowerBound + 1) ? $0.lowerBound + 2 : $0.lowerBound } : [row]
+            ? items(ofBracket: row).map { isMark(":", $0.lowerBound + 1) ? $0.dropFirst(2) : $0 }
+            : items(ofBracket: bracket(around: row) ?? row).filter { $0.lowerBound == row }
         // The first parameter of a test with a fixture is the fixture.
         let offset = names.count - values.count
         guard offset >= 0, offset <= 1, values.indices.contains(position - offset) else { return nil }
-        return literal(at: values[position - offset])
+        return literal(values[position - offset])
     }
 
     /// Returns the parameter names of the innermost closure with named parameters around a token, if it follows a
@@ -257,11 +185,11 @@ package final class TokenizedFile {
             position = index
             guard isMark("{", index) else { continue }
             let head = tokens.indices[(index + 1)...].prefix { !isString($0) && !["in", "{"].contains(text($0)) }
-            guard isWord("in", index + 1 + head.count) else { continue }
+            guard isMark("in", index + 1 + head.count) else { continue }
             let names = head.filter { tokens[$0].kind == .word }
             let isList = names.count * 2 - 1 == head.filter { !["(", ")"].contains(text($0)) }.count
             // The closure follows `each(…)`.
-            let isTable = isMark(")", index - 1) && isWord("each", tokens[index - 1].partner - 1)
+            let isTable = isMark(")", index - 1) && isMark("each", tokens[index - 1].partner - 1)
             if isList { return isTable ? names.map(text) : [] }
         }
         return []
@@ -275,7 +203,23 @@ import InClassTesting
 import TestEvents
 
 extension TokenizedFile: SelfTesting {
-    package static var testSelectors: TestSelectors { ["testFindsTheValueOfARow": testFindsTheValueOfARow] }
+    package static var testSelectors: TestSelectors {
+        [
+            "testFindsTheValueOfARow": testFindsTheValueOfARow,
+            "testPairsBracketsAroundInactiveCode": testPairsBracketsAroundInactiveCode,
+        ]
+    }
+
+    private static func testPairsBracketsAroundInactiveCode() {
+        for code in ["", "{", "}", "} }", "[ ( }"] {
+            let file = TokenizedFile(
+                Array("{ (\n#if X\n\(code)\n#elseif Y\n\(code)\n#else\n\(code) [b]\n#endif\n) }".utf8))
+            let last = file.tokens.count - 1
+            expectEqual([0, 1].map(file.end), [last, last - 1], code)
+            expectEqual(file.next(0), last + 1, code)
+        }
+        expectNil(TokenizedFile(Array("{ ( }".utf8)).end(ofBracket: 0))
+    }
 
     private static func testFindsTheValueOfARow() throws {
         let folder = try temporaryDirectory()

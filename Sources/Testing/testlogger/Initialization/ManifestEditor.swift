@@ -17,7 +17,7 @@ struct ManifestEditor {
     let path: String
     private var file: TokenizedFile
     /// The manifest with all edits so far.
-    var bytes: [UInt8] { file.bytes }
+    var bytes: [UInt8] { file.source.bytes }
     private var tokens: [SwiftToken] { file.tokens }
 
     init(_ bytes: [UInt8], path: String) {
@@ -33,7 +33,7 @@ struct ManifestEditor {
     }
 
     func error(_ message: String, at token: Int? = nil) -> LocatedError {
-        LocatedError(at: file.place(at: token.map { tokens[$0].start } ?? 0, in: path), message)
+        LocatedError(at: file.source.place(at: token.map { tokens[$0].start } ?? 0, in: path), message)
     }
 
     // MARK: Finding
@@ -42,7 +42,7 @@ struct ManifestEditor {
 
     /// Returns the source text from the first to the last of these tokens.
     func text(_ range: Range<Int>) -> String {
-        String(decoding: bytes[tokens[range.lowerBound].start..<tokens[range.upperBound - 1].end], as: UTF8.self)
+        file.source.text(tokens[range.lowerBound].start..<tokens[range.upperBound - 1].end)
     }
 
     private func isString(_ token: Int) -> Bool { tokens.indices.contains(token) && tokens[token].kind == .string }

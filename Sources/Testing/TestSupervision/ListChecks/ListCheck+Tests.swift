@@ -106,9 +106,22 @@ extension ListWarningTests: SelfTesting {
     }
 
     private static func testEntryThatRunsAnotherTestWarns() {
-        let text =
-            "extension S { static var testSelectors: TestSelectors { [\"testB\": testA] }; static func testA() {} }"
-        expectEqual(warnings(text, planned: ["testB"]).map(\.text), ["entry 'testB' of S runs 'testA'"])
+        let rows = [
+            ("testA", "testA"), ("fixture(testA)", "testA"), ("testB2", "testB2"), ("testB", nil),
+            ("fixture(testB)", nil), ("fixture { try $0.testB() }", nil), ("{ f() }", nil), ("atestB", nil),
+        ]
+        for (entry, function) in rows {
+            let text = """
+                extension S {
+                    static var testSelectors: TestSelectors { ["testA": testA, "testB": \(entry)] }
+                    static func testA() {}
+                    static func testB() {}
+                }
+                """
+            expectEqual(
+                warnings(text, planned: ["testA", "testB"]).map(\.text),
+                function.map { ["entry 'testB' of S runs '\($0)'"] } ?? [], entry)
+        }
     }
 
     private static func testSortsWarningsByName() {

@@ -307,6 +307,11 @@ extension ListCheck: SelfTesting {
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", [], ["testA", "b"]),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", ["S.testA", "S.b"], []),
             ("protocol P {}\nextension P { \(list) }\nstruct S: P, SelfTesting {}", ["S.b"], ["testA"]),
+            // The tests of a list that two types inherit don't stand for those of another list.
+            (
+                "protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}\nstruct T: P {}\nstruct U { \(list) }",
+                ["S.testA", "S.b", "T.testA", "T.b"], ["testA", "b"]
+            ),
             ("struct S { static var testSelectors: TestSelectors { helper } }", [], ["list"]),
             ("struct S { static var testSelectors: TestSelectors { helper } }", ["S.made"], []),
             ("#if DEBUG || IN_CLASS_TESTS\nstruct S { \(list) }\n#endif", [], ["testA", "b"]),

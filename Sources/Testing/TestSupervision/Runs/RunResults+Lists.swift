@@ -26,12 +26,12 @@ extension RunResults {
     }
 
     /// Reports lost entries, types that the worker couldn't test, and unlisted tests.
-    func reportLists(_ untested: [(typeName: String, reason: String?)], isListComplete: Bool) {
+    func reportLists(_ untested: [(typeName: String, reason: String?)]) {
         let (sources, isChecking) = (locator.sources, options.choice.checksLists)
         // If a filter names a type without tests, its user needs the reason.
         var untested = isChecking ? untested : untested.filter { options.choice.asksFor($0.typeName) }
         var warnings: [SourceWarning] = []
-        if isChecking, !isListComplete || !untested.isEmpty {
+        if isChecking {
             let refusals = untested.map {
                 (SourceScan.plainName($0.typeName), $0.reason ?? "its list of tests is empty")
             }
@@ -41,7 +41,7 @@ extension RunResults {
             for entry in check.lost { reportModuleIssue(entry.issue) }
             let lostTypes = Set(check.lost.map(\.typeName))
             untested.removeAll { lostTypes.contains(SourceScan.plainName($0.typeName)) }
-            if !isListComplete { warnings = check.warnings }
+            warnings = check.warnings
         }
         for (typeName, reason) in untested {
             // The tests are in another branch of an `#if`.

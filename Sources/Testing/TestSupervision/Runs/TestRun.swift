@@ -67,17 +67,14 @@ package final class TestRun {
         }
         try startWorker()
         // The sources are read while the worker starts.
-        let declaredSum = options.choice.checksLists ? NameSums.declared(in: module.sources) : nil
+        if options.choice.checksLists { _ = locator.sources.scan }
         try loop()
         guard let announcement, !options.isListing else { return results.tally }
         results.finish()
         if !options.isBuildStep { results.warnOfNewerSources() }
         for issue in announcement.issues where issue.knownReason == nil { results.reportModuleIssue(issue) }
         results.reportLimits(announcement.refusedLimits)
-        results.reportLists(
-            announcement.untested,
-            isListComplete: !options.choice.checksLists
-                || NameSums.showNothingLost(declared: declaredSum, plan: plan))
+        results.reportLists(announcement.untested)
         results.remember(after: lastRun)
         return results.checkedTally()
     }

@@ -31,12 +31,11 @@ extension LiteralFix {
     ///
     /// The issue's place is the opening parenthesis of the call. The literal must have the expected value of the issue, and
     /// the actual value must be a literal of the same kind.
-    /// - Parameter rows: returns the places where the rows of the test's table begin.
+    /// - Parameter row: returns the place where the row of the test's table begins.
     /// - Returns: nil if the issue is known or doesn't compare values.
     /// - Throws: `UnacceptedValue` with the reason why the value can't be replaced.
     static func find(
-        for issue: TestIssue, of test: PlannedTest?, in file: TokenizedFile?, isAsCompiled: Bool,
-        rows: () -> [SourcePlace]?
+        for issue: TestIssue, in file: TokenizedFile?, isAsCompiled: Bool, row: @autoclosure () -> SourcePlace?
     ) throws(UnacceptedValue) -> LiteralFix? {
         guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true, let file
         else { return nil }
@@ -50,9 +49,8 @@ extension LiteralFix {
         }
         let argument = call.flatMap { file.secondArgument(ofCall: $0) }
         if let argument, let fix = LiteralFix(for: issue, in: file, argument) { return fix }
-        if let call, let argument, let row = test?.row, let rows = rows(), rows.indices.contains(row.index),
-            rows[row.index].path == issue.path,
-            let value = file.value(of: file.source.text(argument), inRowAt: rows[row.index], ofTableAround: call),
+        if let call, let argument, let row = row(), row.path == issue.path,
+            let value = file.value(of: file.source.text(argument), inRowAt: row, ofTableAround: call),
             var fix = LiteralFix(for: issue, in: file, value)
         {
             // Other rows pass at the same call, so the place of the literal identifies this row.
@@ -188,7 +186,7 @@ extension LiteralFix: SelfTesting {
     }
 
     private static func literal(of issue: TestIssue) -> LiteralFix? {
-        try? find(for: issue, of: nil, in: TestedSources().file(at: issue.path), isAsCompiled: true) { nil }
+        try? find(for: issue, in: TestedSources().file(at: issue.path), isAsCompiled: true, row: nil)
     }
 
     /// Writes a source of one line and looks for the literal of its call.

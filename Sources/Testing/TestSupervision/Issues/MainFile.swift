@@ -14,7 +14,7 @@ struct MainFile {
         else { return nil }
         let keywords = file.tokens.indices.filter { index in
             // Ignore conditions such as `if let`.
-            ["let", "var"].contains(file.mark(index)) && file.bracket(around: index) == nil
+            file.bracket(around: index) == nil && ["let", "var"].contains(file.mark(index))
                 && !["if", "guard", "while", "case", "catch", ","].contains(file.mark(index - 1))
         }
         names = Set(keywords.map { file.text(file.isMark("(", $0 + 1) ? $0 + 2 : $0 + 1) })
@@ -29,7 +29,7 @@ struct MainFile {
         if let function { ranges.append((function.place.path, function.place.line...function.lastLine)) }
         for (path, lines) in ranges {
             guard let file = sources.file(at: path) else { continue }
-            let use = file.tokens.indices.first { names.contains(file.mark($0)) && lines.contains(file.line($0)) }
+            let use = file.tokens.indices.first { lines.contains(file.line($0)) && names.contains(file.mark($0)) }
             guard let use else { continue }
             return
                 "'\(file.text(use))' of main.swift has no value in tests, because they don't run the statements of main.swift; "

@@ -31,7 +31,10 @@ struct ListCheck {
     private let scan: SourceScan
     private let refusals: [String: String]
     private let isAsCompiled: (String) -> Bool
-    private var planned: PlannedNames
+    /// The number of planned tests of each name that no entry accounts for, by type. A name stays when its last test is
+    /// taken. Tests of types without a known list are under `?` and the last part of the type's name. Such a type is
+    /// declared in a function, has another name or inherits its list.
+    private var planned: [String: [String: Int]] = [:]
     /// The `#if` conditions that must be true, because planned tests are written under them.
     private var evident: Set<String> = []
 
@@ -48,17 +51,43 @@ struct ListCheck {
         self.scan = scan
         self.refusals = refusals
         self.isAsCompiled = isAsCompiled
-        planned = PlannedNames(plan) { scan.types[$0]?.lists.isEmpty == false }
+        var (typeName, key) = ("", "")
+        // All rows of a table share one entry.
+        for test in plan where test.row?.index ?? 0 == 0 {
+            if test.typeName != typeName {
+                typeName = test.typeName
+                let name = SourceScan.plainName(typeName)
+                key = scan.types[name]?.lists.isEmpty == false ? name : Self.unknown(name)
+            }
+            planned[key, default: [:]][test.listedName, default: 0] += 1
+        }
         evident = evidentConditions()
         for (name, type) in scan.types.sorted(by: { $0.key < $1.key }) {
             if !type.isProtocol { findLost(name, type) }
             findUnlisted(name, type)
-            for entry in type.entries where evident.isSuperset(of: entry.conditions) {
-                guard let function = entry.function, function != entry.name else { continue }
+            for entry in type.entries where entry.function != nil && entry.function != entry.name {
+                guard let function = entry.function, evident.isSuperset(of: entry.conditions) else { continue }
                 let text = "entry '\(entry.name)' of \(name) runs '\(function)'"
                 warnings.append(SourceWarning(place: entry.place, text: text))
             }
         }
+    }
+
+    // MARK: Planned names
+
+    /// Returns the key of the planned tests of a type without a known list.
+    private static func unknown(_ name: String) -> String {
+        let last = name.lastIndex(where: { ".:".contains($0) }).map { name[name.index(after: $0)...] } ?? name[...]
+        return "?\(last)"
+    }
+
+    private func isPlanned(_ typeName: String) -> Bool {
+        planned[typeName] != nil || planned[Self.unknown(typeName)] != nil
+    }
+
+    /// Returns the number of tests with this name that are left, or nil if the plan doesn't contain the name.
+    private func count(of testName: String, of typeName: String) -> Int? {
+        planned[typeName]?[testName] ?? planned[Self.unknown(typeName)]?[testName]
     }
 
     // MARK: Duplicate entries
@@ -98,15 +127,19 @@ struct ListCheck {
     private static func conforms(_ type: ScannedType) -> Bool { type.parents.contains { protocols.contains($0.name) } }
 
     private mutating func findLost(_ name: String, _ type: ScannedType) {
+        var keys = [name, Self.unknown(name)]
         // An extension may use an alias of the type's name.
-        let isOfAnyName = type.parents.contains { $0.isAdded && Self.protocols.contains($0.name) }
+        if !type.lists.isEmpty, type.parents.contains(where: { $0.isAdded && Self.protocols.contains($0.name) }) {
+            keys += planned.keys.filter { $0.hasPrefix("?") }
+        }
         for (list, parent) in effectiveLists(of: type)
         where evident.isSuperset(of: list.conditions) && isAsCompiled(list.place.path) {
             var entries: [ListedTest?] = []
             if list.isLiteral {
-                let isOfAnyName = isOfAnyName && parent == nil
-                entries = list.entries.filter { !planned.take($0.name, of: name, orOfAny: isOfAnyName) }
-            } else if parent == nil, list.isOfUnitTests, !planned.has(name), refusals[name] == nil {
+                entries = list.entries.filter { entry in
+                    !keys.contains { planned[$0]?.take(entry.name) ?? false }
+                }
+            } else if parent == nil, list.isOfUnitTests, !isPlanned(name), refusals[name] == nil {
                 entries = [nil]
             }
             lost += entries.map { entry in
@@ -133,7 +166,7 @@ struct ListCheck {
     private func reason(_ name: String, _ type: ScannedType, _ list: WrittenList, _ parent: String?) -> String {
         if let refusal = refusals[name] { return refusal }
         if list.isOverride { return "\(name) is generic or doesn't inherit from a type that conforms to SelfTesting" }
-        if planned.has(name) { return "\(name) runs another list" }
+        if isPlanned(name) { return "\(name) runs another list" }
         let statements = type.parents.filter {
             parent.map { [$0] }?.contains($0.name) ?? Self.protocols.contains($0.name)
         }
@@ -148,6 +181,7 @@ struct ListCheck {
     // MARK: Unlisted tests
 
     private mutating func findUnlisted(_ name: String, _ type: ScannedType) {
+        if type.declared.isEmpty { return }
         // Functions in a protocol are requirements. A type without a list may call its own functions.
         let owner = type.lists.isEmpty && !type.isProtocol ? scan.listOwner(inheritedBy: name) : nil
         let listed = owner.flatMap { scan.types[$0] } ?? type
@@ -155,7 +189,7 @@ struct ListCheck {
         let evident = evident
         for test in type.declared {
             guard !test.hasParameters, evident.isSuperset(of: test.conditions),
-                planned.count(of: test.name, of: name) == nil,
+                count(of: test.name, of: name) == nil,
                 !listed.lists.contains(where: { $0.names.contains(test.name) }),
                 // The test may be in a list of another branch of an `#if`.
                 !(type.conditionalNames + listed.conditionalNames).contains(where: {
@@ -183,9 +217,9 @@ struct ListCheck {
                 for entry in Set(list.entries.map(\.name)) { counts[entry, default: 0] += 1 }
             }
             evident += type.lists.filter { list in
-                list.isLiteral && list.entries.allSatisfy { planned.count(of: $0.name, of: name) != nil }
+                list.isLiteral && list.entries.allSatisfy { count(of: $0.name, of: name) != nil }
                     && list.entries.contains {
-                        counts[$0.name, default: 0] <= planned.count(of: $0.name, of: name) ?? 0
+                        counts[$0.name, default: 0] <= count(of: $0.name, of: name) ?? 0
                     }
             }
         }
@@ -204,51 +238,13 @@ struct ListCheck {
     }
 }
 
-/// The names of a plan. Each name accounts for one entry.
-private struct PlannedNames {
-    /// The number of tests of each name that are left, by type. A name stays when the last test is taken.
+extension [String: Int] {
+    /// Takes one of the tests with a name.
     ///
-    /// Tests of types without a known list are grouped by the last part of the type's name. Such a type is declared in
-    /// a function, has another name or inherits its list.
-    private var counts: [String: [String: Int]] = [:]
-
-    init(_ plan: [PlannedTest], isKnown: (String) -> Bool) {
-        var (typeName, key) = ("", "")
-        for test in plan {
-            // All rows of a table share one entry.
-            if test.row?.index ?? 0 > 0 { continue }
-            if test.typeName != typeName {
-                typeName = test.typeName
-                let name = SourceScan.plainName(typeName)
-                key = isKnown(name) ? name : Self.unknown(name)
-            }
-            counts[key, default: [:]][test.listedName, default: 0] += 1
-        }
-    }
-
-    private static func unknown(_ name: String) -> String {
-        let last = name.lastIndex(where: { ".:".contains($0) }).map { name[name.index(after: $0)...] } ?? name[...]
-        return "?\(last)"
-    }
-
-    /// Returns the number of tests with this name that are left, or nil if the plan doesn't contain the name.
-    func count(of testName: String, of typeName: String) -> Int? {
-        counts[typeName]?[testName] ?? counts[Self.unknown(typeName)]?[testName]
-    }
-
-    func has(_ typeName: String) -> Bool { counts[typeName] != nil || counts[Self.unknown(typeName)] != nil }
-
-    private func hasLeft(_ testName: String, _ key: String) -> Bool { counts[key]?[testName] ?? 0 > 0 }
-
-    /// Takes a name for an entry. If necessary, takes it from a type without a known list.
-    ///
-    /// - Returns: false if no such name is left.
-    mutating func take(_ testName: String, of typeName: String, orOfAny isOfAnyName: Bool) -> Bool {
-        var key: String? = hasLeft(testName, typeName) ? typeName : nil
-        key = key ?? [Self.unknown(typeName)].first { hasLeft(testName, $0) }
-        if key == nil, isOfAnyName { key = counts.keys.first { $0.hasPrefix("?") && hasLeft(testName, $0) } }
-        guard let key else { return false }
-        counts[key]?[testName]? -= 1
+    /// - Returns: false if no such test is left.
+    fileprivate mutating func take(_ name: String) -> Bool {
+        guard let index = index(forKey: name), values[index] > 0 else { return false }
+        values[index] -= 1
         return true
     }
 }

@@ -191,11 +191,7 @@ struct MutantFinder {
     /// Returns the source of a token, or an empty text if the token doesn't exist.
     private func text(_ index: Int) -> String { tokens.indices.contains(index) ? text(index..<index + 1) : "" }
 
-    private func text(_ range: Range<Int>) -> String { file.source.text(bytes(range)) }
-
-    private func bytes(_ range: Range<Int>) -> Range<Int> {
-        tokens[range.lowerBound].start..<tokens[min(range.upperBound, tokens.count) - 1].end
-    }
+    private func text(_ range: Range<Int>) -> String { file.source.text(file.bytes(range)) }
 
     private func byte(before index: Int) -> UInt8 {
         tokens[index].start > 0 ? file.source.base[tokens[index].start - 1] : 0
@@ -216,7 +212,7 @@ struct MutantFinder {
     private mutating func add(_ range: Range<Int>, _ replacement: String, text: String? = nil) {
         mutants.append(
             Mutant(
-                place: file.source.place(at: tokens[range.lowerBound].start, in: path), range: bytes(range),
+                place: file.source.place(at: tokens[range.lowerBound].start, in: path), range: file.bytes(range),
                 replacement: replacement,
                 text: text ?? "\(Self.quoted(self.text(range))) changed to \(Self.quoted(replacement))"))
     }

@@ -161,9 +161,8 @@ final class RunResults {
         let isAsCompiled = sources.isAsCompiled(issue.path)
         let file = isAsCompiled || options.isAccepting ? sources.file(at: issue.path) : nil
         do throws(UnacceptedValue) {
-            let fix = try LiteralFix.find(for: issue, of: test, in: file, isAsCompiled: isAsCompiled) {
-                sources.scan.entry(of: test)?.rows
-            }
+            let fix = try LiteralFix.find(
+                for: issue, in: file, isAsCompiled: isAsCompiled, row: sources.scan.row(of: test))
             guard let fix else { return nil }
             fixes.append(fix)
             return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)

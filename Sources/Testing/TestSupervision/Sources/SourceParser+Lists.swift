@@ -9,16 +9,16 @@ extension SourceParser {
     mutating func parseList(isOverride: Bool) -> WrittenList {
         var list = WrittenList(
             place: place, conditions: allConditions, isOverride: isOverride,
-            isOfUnitTests: lexer.isWord("testSelectors"))
+            isOfUnitTests: lexer.at("testSelectors"))
         // The type contains no brace and no equals sign. A property of another type has no tests.
-        while lexer.isInside, !lexer.isMark("{"), !lexer.isMark("=") {
-            list.isLiteral = list.isLiteral || lexer.isWord("TestSelectors")
+        while lexer.isInside, !lexer.at("{"), !lexer.at("=") {
+            list.isLiteral = list.isLiteral || lexer.at("TestSelectors")
             lexer.next()
         }
         (listNames, innerConditionCount) = ([], 0)
         let isOfLists = list.isLiteral && !list.isOfUnitTests
         list.isOfUnitTests = list.isLiteral && list.isOfUnitTests
-        let isStored = lexer.isMark("=")
+        let isStored = lexer.at("=")
         lexer.next()
         parseExpression(into: &list, isOfLists: isOfLists, isStored: isStored)
         if !isStored { lexer.next() }
@@ -41,23 +41,23 @@ extension SourceParser {
         let start = lexer.start
         var depth = 0
         while lexer.isInside {
-            if depth == 0, lexer.closesBracket || isItem && lexer.isMark(",") { return }
+            if depth == 0, lexer.closesBracket || isItem && lexer.at(",") { return }
             if depth == 0, isStored, lexer.start > start, beginsDeclaration { return }
-            if lexer.isMark("[") {
+            let before = lexer
+            if lexer.at("[") {
                 parseLiteral(into: &list, isOfLists: isOfLists)
             } else if let entry = parseTable() {
                 list.entries.append(entry)
-            } else if skipTimeLimit() {
-                while lexer.isMark(",") {
-                    advance()
-                    parseExpression(into: &list, isItem: true)
-                }
+            } else if lexer.accept("."), lexer.accept("timeLimit"), lexer.accept("(") {
+                skipItem()
+                while lexer.accept(",") { parseExpression(into: &list, isItem: true) }
                 advance()
             } else {
-                if !lexer.isMark("+"), !lexer.isWord("return") { list.isLiteral = false }
-                if lexer.isMark("#") {
+                lexer = before
+                if !lexer.at("+"), !lexer.at("return") { list.isLiteral = false }
+                if lexer.at("#") {
                     advance()
-                    innerConditionCount += lexer.isWord("if") ? 1 : lexer.isWord("endif") ? -1 : 0
+                    innerConditionCount += lexer.at("if") ? 1 : lexer.at("endif") ? -1 : 0
                 }
                 let closes = lexer.closesBracket
                 depth += lexer.opensBracket ? 1 : closes ? -1 : 0
@@ -66,7 +66,7 @@ extension SourceParser {
             }
             // An initial value ends with a bracket. A value such as `others` isn't known.
             if depth == 0, isStored, !isFollowedByBracket {
-                if lexer.isMark("+") || lexer.isMark(".") || lexer.isMark("?") { list.isLiteral = false }
+                if lexer.at("+") || lexer.at(".") || lexer.at("?") { list.isLiteral = false }
                 return
             }
         }
@@ -75,7 +75,7 @@ extension SourceParser {
     /// A Boolean value that indicates whether a declaration begins with the current token, or the type ends.
     private var beginsDeclaration: Bool {
         mutating get {
-            lexer.isMark("#") || lexer.isMark("}") || lexer.isMark(";") || lexer.isMark("@")
+            lexer.at("#") || lexer.at("}") || lexer.at(";") || lexer.at("@")
                 || lexer.base[lexer.start - 1] != UInt8(ascii: ".") && lexer.isDeclaration
         }
     }
@@ -84,9 +84,7 @@ extension SourceParser {
     private var isFollowedByBracket: Bool {
         mutating get {
             var lexer = lexer
-            while lexer.isMark("+") || lexer.isMark(".") || lexer.isWord("each") || lexer.isWord("timeLimit") {
-                lexer.next()
-            }
+            while lexer.accept("+") || lexer.accept(".") || lexer.accept("each") || lexer.accept("timeLimit") {}
             return lexer.opensBracket
         }
     }
@@ -94,39 +92,30 @@ extension SourceParser {
     /// Reads the entries of a literal.
     private mutating func parseLiteral(into list: inout WrittenList, isOfLists: Bool) {
         let insertion = source.place(at: lexer.end, in: path)
-        advance()
-        if list.insertion == nil, !lexer.isMark(":") { list.insertion = insertion }
-        while lexer.isInside {
+        repeat {
+            advance()
+            if list.insertion == nil, !lexer.at(":") { list.insertion = insertion }
             if isOfLists {
                 skipItem(toColon: true)
-                if lexer.isMark(":") {
-                    advance()
-                    parseExpression(into: &list, isItem: true)
-                }
-            } else if var entry = plainString() {
-                advance()
-                if lexer.isMark(":") {
-                    advance()
-                    entry.function = parseFunctionOfEntry()
-                    skipItem()
-                    entry.lastLine = source.line(at: lastStart)
-                    list.entries.append(entry)
-                }
+                if lexer.accept(":") { parseExpression(into: &list, isItem: true) }
+            } else if var entry = parseName(), lexer.accept(":") {
+                entry.function = parseFunctionOfEntry()
+                skipItem()
+                entry.lastLine = source.line(at: lastStart)
+                list.entries.append(entry)
             }
             skipItem()
-            if !lexer.isMark(",") { break }
-            advance()
-        }
+        } while lexer.at(",")
         advance()
     }
 
-    /// Returns an entry with the current string as its name, if the name is the same at run time. A name with an escape or an
-    /// interpolation isn't.
-    private mutating func plainString() -> ListedTest? {
+    /// Reads the name of an entry, if it is the same at run time. A name with an escape or an interpolation isn't.
+    private mutating func parseName() -> ListedTest? {
         let length = lexer.end - lexer.start
         guard case .string = lexer.kind, memchr(lexer.base + lexer.start, 0x5C, length) == nil,
             memchr(lexer.base + lexer.start, 0x0A, length) == nil
         else { return nil }
+        defer { lexer.next() }
         // A condition inside the list may be true or false, so the entry gets an empty condition for each.
         let conditions = otherConditions + Array(repeating: "", count: max(0, innerConditionCount))
         return ListedTest(name: lexer.text, place: place, lastLine: 0, conditions: conditions)
@@ -134,15 +123,10 @@ extension SourceParser {
 
     /// Returns the function of an entry `testA` or `fixture(testA)`.
     private mutating func parseFunctionOfEntry() -> String? {
-        let isFixture = lexer.isWord("fixture")
-        if isFixture {
-            advance()
-            if !lexer.isMark("(") { return nil }
-            advance()
-        }
+        let isFixture = lexer.accept("fixture") && lexer.accept("(")
         let isTest = lexer.isTestName
         if isTest { advance() }
-        let isAlone = isTest && (lexer.isMark(isFixture ? ")" : ",") || lexer.isMark("]"))
+        let isAlone = isTest && (lexer.at(isFixture ? ")" : ",") || lexer.at("]"))
         let function = isAlone ? listNames.last : nil
         if isFixture { skipItems() }
         return function
@@ -150,24 +134,16 @@ extension SourceParser {
 
     /// Reads the table `.each("testA", rows, testA)` or `each("testA", [row, row]) {...}`, and goes behind it.
     private mutating func parseTable() -> ListedTest? {
-        guard lexer.isMark(".") || lexer.isWord("Self") || lexer.isWord("each") else { return nil }
         let before = lexer
-        while lexer.isMark(".") || lexer.isWord("Self") { lexer.next() }
-        let isTable = lexer.isWord("each")
-        lexer.next()
-        let isCall = lexer.isMark("(")
-        lexer.next()
-        let string = plainString()
-        lexer.next()
-        guard isTable, isCall, lexer.isMark(","), var entry = string else {
+        while lexer.accept(".") || lexer.accept("Self") {}
+        guard lexer.accept("each"), lexer.accept("("), var entry = parseName(), lexer.accept(",") else {
             lexer = before
             return nil
         }
-        advance()
         let nameCount = listNames.count
-        if lexer.isMark("[") { parseRows(of: &entry) }
+        if lexer.at("[") { parseRows(of: &entry) }
         skipItems()
-        if lexer.isMark("{") {
+        if lexer.at("{") {
             entry.lastLineOfRows = min(entry.lastLineOfRows, line - 1)
             advance()
             skipItems()
@@ -180,60 +156,41 @@ extension SourceParser {
     /// Reads the rows of a table that are a literal.
     private mutating func parseRows(of entry: inout ListedTest) {
         var rows: [SourcePlace] = []
-        advance()
-        while lexer.isInside, !lexer.closesBracket {
-            rows.append(place)
+        repeat {
+            advance()
+            if !lexer.closesBracket { rows.append(place) }
             skipItem()
-            if lexer.isMark(",") { advance() }
-        }
+        } while lexer.at(",")
         let lastLine = source.line(at: lastStart)
         advance()
-        if lexer.isMark(",") || lexer.isMark(")") { (entry.rows, entry.lastLineOfRows) = (rows, lastLine) }
-    }
-
-    /// Goes behind `.timeLimit(` and its first argument.
-    private mutating func skipTimeLimit() -> Bool {
-        let before = lexer
-        if lexer.isMark(".") {
-            lexer.next()
-            if lexer.isWord("timeLimit") {
-                lexer.next()
-                if lexer.opensBracket {
-                    advance()
-                    skipItem()
-                    return true
-                }
-            }
-        }
-        lexer = before
-        return false
+        if lexer.at(",") || lexer.at(")") { (entry.rows, entry.lastLineOfRows) = (rows, lastLine) }
     }
 
     // MARK: Tokens of lists
 
-    /// Goes to the next token of a list, and records the current one.
-    private mutating func advance() {
+    /// Goes to the next token, and records the current one.
+    mutating func advance() {
         lastStart = lexer.start
         if lexer.isTestName { listNames.append(lexer.name) }
         lexer.next()
     }
 
     /// Goes to the comma or the bracket after an argument or element, or to a colon in it.
-    private mutating func skipItem(toColon: Bool = false) {
+    mutating func skipItem(toColon: Bool = false) {
         var depth = 0
-        while lexer.isInside, depth > 0 || !lexer.isMark(",") && !lexer.closesBracket && !(toColon && lexer.isMark(":"))
-        {
+        while lexer.isInside, depth > 0 || !lexer.at(",") && !lexer.closesBracket && !(toColon && lexer.at(":")) {
             depth += lexer.opensBracket ? 1 : lexer.closesBracket ? -1 : 0
             advance()
         }
     }
 
     /// Goes behind the bracket that closes the arguments or elements from here.
-    private mutating func skipItems() {
-        repeat {
-            if lexer.isMark(",") { advance() }
+    mutating func skipItems() {
+        skipItem()
+        while lexer.at(",") {
+            advance()
             skipItem()
-        } while lexer.isMark(",")
+        }
         advance()
     }
 }

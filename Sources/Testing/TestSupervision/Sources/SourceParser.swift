@@ -145,24 +145,24 @@ struct SourceParser {
     private mutating func parseWord() {
         // PERF: The length alone rules out most words.
         switch lexer.end - lexer.start {
-        case 3 where lexer.isWord("var") || lexer.isWord("let"): return parseVariable()
-        case 4 where lexer.isWord("func"): return parseFunction()
-        case 4 where lexer.isWord("enum"), 5 where lexer.isWord("actor") || lexer.isWord("class"),
-            6 where lexer.isWord("struct"),
-            8 where lexer.isWord("protocol"), 9 where lexer.isWord("extension"):
+        case 3 where lexer.at("var") || lexer.at("let"): return parseVariable()
+        case 4 where lexer.at("func"): return parseFunction()
+        case 4 where lexer.at("enum"), 5 where lexer.at("actor") || lexer.at("class"),
+            6 where lexer.at("struct"),
+            8 where lexer.at("protocol"), 9 where lexer.at("extension"):
             return parseType()
-        case 6 where lexer.isWord("static"): modifiers.isStatic = true
-        case 6 where lexer.isWord("import"):
+        case 6 where lexer.at("static"): modifiers.isStatic = true
+        case 6 where lexer.at("import"):
             modifiers = Modifiers()
             lexer.next()
             // A kind may follow `import`, as in `import struct Module.Type`.
             if lexer.isDeclaration { lexer.next() }
             modules.insert(lexer.name)
-        case 7 where lexer.isWord("private"), 11 where lexer.isWord("fileprivate"): modifiers.isPrivate = true
-        case 8 where lexer.isWord("override"): modifiers.isOverride = true
-        case 8 where lexer.isWord("mutating"), 9 where lexer.isWord("borrowing") || lexer.isWord("consuming"):
+        case 7 where lexer.at("private"), 11 where lexer.at("fileprivate"): modifiers.isPrivate = true
+        case 8 where lexer.at("override"): modifiers.isOverride = true
+        case 8 where lexer.at("mutating"), 9 where lexer.at("borrowing") || lexer.at("consuming"):
             modifiers.needsClosure = true
-        case 9 where lexer.isWord("typealias"): modifiers = Modifiers()
+        case 9 where lexer.at("typealias"): modifiers = Modifiers()
         default: if !otherConditions.isEmpty, lexer.isTestName { noteConditionalName() }
         }
         lexer.next()
@@ -192,21 +192,21 @@ struct SourceParser {
 
     private mutating func parseVariable() {
         let modifiers = beginDeclaration()
-        guard lexer.isWord("testSelectors") || lexer.isWord("testSelectorsByType") else { return }
+        guard lexer.at("testSelectors") || lexer.at("testSelectorsByType") else { return }
         let list = parseList(isOverride: modifiers.isOverride)
         if let type { types[type].type.lists.append(list) }
     }
 
     private mutating func parseType() {
-        let (isActor, isClass, isExtension) = (lexer.isWord("actor"), lexer.isWord("class"), lexer.isWord("extension"))
-        let (isProtocol, first) = (lexer.isWord("protocol"), line)
+        let (isActor, isClass, isExtension) = (lexer.at("actor"), lexer.at("class"), lexer.at("extension"))
+        let (isProtocol, first) = (lexer.at("protocol"), line)
         let isPrivate = modifiers.isPrivate
         lexer.next()
         if isClass, lexer.isDeclaration { return modifiers.isStatic = true }
         // A case of this name.
         if isActor, lexer.isDeclaration { return }
         modifiers = Modifiers()
-        if case .word = lexer.kind {} else if !isExtension || !(lexer.isMark("[") || lexer.isMark("(")) { return }
+        if case .word = lexer.kind {} else if !isExtension || !(lexer.at("[") || lexer.at("(")) { return }
         var name = parseTypeName()
         if let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) {
             name = String(name[name.index(after: dot)...])
@@ -232,14 +232,14 @@ struct SourceParser {
     private mutating func parseTypeName() -> String {
         var name = ""
         while lexer.isInside {
-            if lexer.isMark("<") {
+            if lexer.at("<") {
                 if !skipArguments() { return name }
-            } else if name.isEmpty, lexer.isMark("[") || lexer.isMark("(") {
+            } else if name.isEmpty, lexer.at("[") || lexer.at("(") {
                 name = parseBracketedType()
             } else {
-                if lexer.isMark("?") {
+                if lexer.at("?") {
                     name = "Optional"
-                } else if lexer.isMark("."), !name.isEmpty {
+                } else if lexer.at("."), !name.isEmpty {
                     name += "."
                 } else if case .word = lexer.kind, name.isEmpty || name.hasSuffix(".") {
                     name += lexer.name
@@ -254,29 +254,24 @@ struct SourceParser {
 
     /// Goes behind `[Int]`, `[Int: Int]`, `[2 of Int]` or a type in parentheses, and returns the name of its type.
     private mutating func parseBracketedType() -> String {
-        if lexer.isMark("(") {
-            skipBracket()
-            return "("
-        }
-        lexer.next()
-        var name = "Array"
-        while lexer.isInside, !lexer.closesBracket {
-            if lexer.isMark(":") { name = "Dictionary" }
-            if lexer.isWord("of") { name = "InlineArray" }
-            if lexer.opensBracket { skipBracket() } else { lexer.next() }
-        }
-        lexer.next()
-        return name
+        let isArray = lexer.at("[")
+        advance()
+        var second = lexer
+        second.next()
+        skipItem(toColon: true)
+        let name = lexer.at(":") ? "Dictionary" : second.at("of") ? "InlineArray" : "Array"
+        skipItems()
+        return isArray ? name : "("
     }
 
     /// Goes behind the `<…>` that begins here, unless a brace precedes its end.
     private mutating func skipArguments() -> Bool {
         let before = lexer
         var depth = 0
-        while lexer.isInside, !lexer.isMark("{") {
-            if lexer.isMark("<") { depth += 1 }
+        while lexer.isInside, !lexer.at("{") {
+            if lexer.at("<") { depth += 1 }
             // Ignore the `>` of an arrow.
-            if lexer.isMark(">"), lexer.base[lexer.start - 1] != UInt8(ascii: "-") { depth -= 1 }
+            if lexer.at(">"), lexer.base[lexer.start - 1] != UInt8(ascii: "-") { depth -= 1 }
             lexer.next()
             if depth == 0 { return true }
         }
@@ -284,27 +279,14 @@ struct SourceParser {
         return false
     }
 
-    /// Goes behind the bracket that closes the current one.
-    private mutating func skipBracket() {
-        var depth = 0
-        repeat {
-            depth += lexer.opensBracket ? 1 : lexer.closesBracket ? -1 : 0
-            lexer.next()
-        } while depth > 0 && lexer.isInside
-    }
-
     /// Returns the names after the colon before a body, each without its outer types and module.
     private mutating func parseParents() -> [String] {
-        guard lexer.isMark(":") else { return [] }
+        guard lexer.at(":") else { return [] }
         var names: [String] = []
-        while lexer.isInside, !lexer.isMark("{"), !lexer.isWord("where") {
-            guard case .word = lexer.kind else {
-                lexer.next()
-                continue
-            }
-            let name = lexer.name
+        while lexer.isInside, !lexer.at("{"), !lexer.at("where") {
+            let name = if case .word = lexer.kind { lexer.name } else { "" }
             lexer.next()
-            if !lexer.isMark("."), !names.contains(name) { names.append(name) }
+            if !name.isEmpty, !lexer.at("."), !names.contains(name) { names.append(name) }
         }
         return names
     }
@@ -314,22 +296,18 @@ struct SourceParser {
         guard let type, lexer.isTestName else { return }
         var test = DeclaredTest(name: lexer.name, place: place, lastLine: line, conditions: otherConditions)
         lexer.next()
-        guard lexer.isMark("(") else { return }
-        lexer.next()
-        test.hasParameters = !lexer.isMark(")")
-        // Attributes of parameters and default values have brackets.
-        while lexer.isInside, !lexer.isMark(")") { if lexer.opensBracket { skipBracket() } else { lexer.next() } }
-        guard lexer.isInside else { return }
-        lexer.next()
+        guard lexer.accept("(") else { return }
+        test.hasParameters = !lexer.at(")")
+        skipItems()
         // If the function has no body, the next declaration follows.
         while case .word = lexer.kind, !lexer.isDeclaration {
-            if lexer.isWord("async") { modifiers.isAsync = true }
-            if lexer.isWord("throws") { modifiers.isThrowing = true }
+            if lexer.at("async") { modifiers.isAsync = true }
+            if lexer.at("throws") { modifiers.isThrowing = true }
             lexer.next()
-            if lexer.isMark("(") { skipBracket() }
+            if lexer.accept("(") { skipItems() }
         }
         // Tests return no value, so this function isn't a test.
-        if lexer.isMark("-") { return }
+        if lexer.at("-") { return }
         test.modifiers = modifiers
         pending = .test(type: type, number: types[type].type.declared.count)
         types[type].type.declared.append(test)

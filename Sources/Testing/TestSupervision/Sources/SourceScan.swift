@@ -180,10 +180,7 @@ struct SourceScan {
 
     /// Finds the entry of a test in the lists of its type.
     func entry(of test: PlannedTest) -> ListedTest? {
-        for list in self[test.typeName]?.lists ?? [] {
-            if let entry = list.entries.first(where: { $0.name == test.listedName }) { return entry }
-        }
-        return nil
+        self[test.typeName]?.lists.lazy.compactMap { $0.entries.first { $0.name == test.listedName } }.first
     }
 
     /// Finds the function that a test runs, if the sources show it.
@@ -193,13 +190,16 @@ struct SourceScan {
         return declared.first { $0.name == test.testName } ?? declared.first { $0.name == function }
     }
 
+    /// Returns the place of a test's row if the rows of its table are a literal in the list.
+    func row(of test: PlannedTest) -> SourcePlace? {
+        guard let row = test.row, let rows = entry(of: test)?.rows, rows.indices.contains(row.index) else { return nil }
+        return rows[row.index]
+    }
+
     /// Returns the place of a test's row, or else of its function, its entry or its type's list.
     func place(of test: PlannedTest) -> SourcePlace? {
-        let entry = entry(of: test)
-        if let row = test.row, let rows = entry?.rows, rows.indices.contains(row.index) {
-            return rows[row.index]
-        }
-        return function(of: test)?.place ?? entry?.place ?? self[test.typeName]?.lists.first?.place
+        row(of: test) ?? function(of: test)?.place ?? entry(of: test)?.place
+            ?? self[test.typeName]?.lists.first?.place
     }
 
     // MARK: Lines

@@ -140,21 +140,22 @@ struct SwiftLexer {
     /// A Boolean value that indicates whether the lexer isn't behind the last token.
     var isInside: Bool { if case .end = kind { false } else { true } }
 
-    /// Returns whether the current token is this word.
-    func isWord(_ word: StaticString) -> Bool {
-        guard case .word = kind, end - start == word.utf8CodeUnitCount else { return false }
-        return memcmp(base + start, word.utf8Start, word.utf8CodeUnitCount) == 0
+    /// Returns whether the current token is this word or punctuation.
+    func at(_ text: StaticString) -> Bool {
+        guard end - start == text.utf8CodeUnitCount, delimiterCount == 0 else { return false }
+        return memcmp(base + start, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// Returns whether the current token is this character.
-    func isMark(_ mark: Unicode.Scalar) -> Bool {
-        guard case .punctuation = kind else { return false }
-        return UInt32(base[start]) == mark.value
+    /// Goes behind the current token if it is this word or punctuation.
+    mutating func accept(_ text: StaticString) -> Bool {
+        if !at(text) { return false }
+        next()
+        return true
     }
 
     var isOperator: Bool { kind == .punctuation && Self.isOperator(base[start]) }
-    var opensBracket: Bool { isMark("(") || isMark("[") || isMark("{") }
-    var closesBracket: Bool { isMark(")") || isMark("]") || isMark("}") }
+    var opensBracket: Bool { at("(") || at("[") || at("{") }
+    var closesBracket: Bool { at(")") || at("]") || at("}") }
 
     /// A Boolean value that indicates whether the current token is a word that begins a declaration.
     var isDeclaration: Bool { if case .word = kind { Self.declarationNames.contains(text) } else { false } }
@@ -171,7 +172,7 @@ struct SwiftLexer {
     var isTestName: Bool {
         guard case .word = kind else { return false }
         let name = base + start + (isRaw ? 1 : 0)
-        guard memcmp(name, "test", 4) == 0, end - start > 4, !isWord("testFixture") else { return false }
+        guard memcmp(name, "test", 4) == 0, end - start > 4, !at("testFixture") else { return false }
         if name[4] < 0x80 { return name[4] &- 0x61 >= 26 }
         return !(self.name.unicodeScalars.dropFirst(4).first?.properties.isLowercase ?? false)
     }

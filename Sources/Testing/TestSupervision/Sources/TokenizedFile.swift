@@ -14,7 +14,7 @@ package struct SwiftToken {
     var delimiterCount: Int
     /// The index of the innermost bracket around the token, or -1.
     var bracket: Int
-    /// The index of the matching bracket, or -1 if there is none. For any other token, its own index.
+    /// The index of the matching bracket, or -1 if there is none.
     var partner: Int
 }
 
@@ -44,7 +44,7 @@ package struct TokenizedFile {
                 tokens.append(
                     SwiftToken(
                         kind: lexer.kind, start: lexer.start, end: lexer.end, delimiterCount: lexer.delimiterCount,
-                        bracket: open.last ?? -1, partner: tokens.count))
+                        bracket: open.last ?? -1, partner: -1))
                 pairBrackets(&open, &branches)
             }
             lexer.next()
@@ -56,9 +56,7 @@ package struct TokenizedFile {
     private mutating func pairBrackets(_ open: inout [Int], _ branches: inout [Int]) {
         let last = tokens.count - 1
         switch mark(last) {
-        case "(", "[", "{":
-            tokens[last].partner = -1
-            open.append(last)
+        case "(", "[", "{": open.append(last)
         case ")", "]", "}":
             guard open.count > branches.last ?? 0 else { break }
             let bracket = open.removeLast()
@@ -80,6 +78,11 @@ package struct TokenizedFile {
         guard tokens.indices.contains(index) else { return "" }
         let token = tokens[index]
         return source.text(token.start + token.delimiterCount..<token.end - token.delimiterCount)
+    }
+
+    /// Returns the bytes from the first to the last of these tokens.
+    func bytes(_ range: Range<Int>) -> Range<Int> {
+        tokens[range.lowerBound].start..<tokens[min(range.upperBound, tokens.count) - 1].end
     }
 
     /// Returns the text of a punctuation token or word, or an empty text for a string.
@@ -155,7 +158,7 @@ package struct TokenizedFile {
     private func literal(_ item: Range<Int>) -> Range<Int>? {
         // The sign and the fraction of a number are separate tokens.
         let isSingle = item.dropFirst().allSatisfy { !isString($0 - 1) && tokens[$0].start == tokens[$0 - 1].end }
-        let bytes = tokens[item.lowerBound].start..<tokens[item.upperBound - 1].end
+        let bytes = bytes(item)
         // A raw string can't be replaced with a plain one, because the same characters have another meaning.
         return isSingle && source.base[bytes.lowerBound] != UInt8(ascii: "#") ? bytes : nil
     }
@@ -245,8 +248,7 @@ extension TokenizedFile: SelfTesting {
                 kind: .expectation, path: path, line: 2, column: 12, got: "7", expected: row.expected)
             let scan = SourceScan(sources: [path], module: "M")
             let fix = try? LiteralFix.find(
-                for: issue, of: test, in: TestedSources().file(at: path), isAsCompiled: true
-            ) { scan.entry(of: test)?.rows }
+                for: issue, in: TestedSources().file(at: path), isAsCompiled: true, row: scan.row(of: test))
             expectEqual(fix?.literal, row.literal, row.table)
             if let fix {
                 expectEqual(fix.start.line, 1)

@@ -76,18 +76,13 @@ struct ListCheck {
     // MARK: Planned names
 
     /// Returns the key of the planned tests of a type without a known list.
-    private static func unknown(_ name: String) -> String {
+    fileprivate static func unknown(_ name: String) -> String {
         let last = name.lastIndex(where: { ".:".contains($0) }).map { name[name.index(after: $0)...] } ?? name[...]
         return "?\(last)"
     }
 
     private func isPlanned(_ typeName: String) -> Bool {
         planned[typeName] != nil || planned[Self.unknown(typeName)] != nil
-    }
-
-    /// Returns the number of tests with this name that are left, or nil if the plan doesn't contain the name.
-    private func count(of testName: String, of typeName: String) -> Int? {
-        planned[typeName]?[testName] ?? planned[Self.unknown(typeName)]?[testName]
     }
 
     // MARK: Duplicate entries
@@ -189,7 +184,7 @@ struct ListCheck {
         let evident = evident
         for test in type.declared {
             guard !test.hasParameters, evident.isSuperset(of: test.conditions),
-                count(of: test.name, of: name) == nil,
+                planned.count(of: test.name, of: name) == nil,
                 !listed.lists.contains(where: { $0.names.contains(test.name) }),
                 // The test may be in a list of another branch of an `#if`.
                 !(type.conditionalNames + listed.conditionalNames).contains(where: {
@@ -217,9 +212,9 @@ struct ListCheck {
                 for entry in Set(list.entries.map(\.name)) { counts[entry, default: 0] += 1 }
             }
             evident += type.lists.filter { list in
-                list.isLiteral && list.entries.allSatisfy { count(of: $0.name, of: name) != nil }
+                list.isLiteral && list.entries.allSatisfy { planned.count(of: $0.name, of: name) != nil }
                     && list.entries.contains {
-                        counts[$0.name, default: 0] <= count(of: $0.name, of: name) ?? 0
+                        counts[$0.name, default: 0] <= planned.count(of: $0.name, of: name) ?? 0
                     }
             }
         }
@@ -235,6 +230,13 @@ struct ListCheck {
     /// it.
     private static func areBranches(_ one: String, _ other: String) -> Bool {
         one.hasPrefix("\(other)else") || other.hasPrefix("\(one)else")
+    }
+}
+
+extension [String: [String: Int]] {
+    /// Returns the number of tests with this name that are left, or nil if the plan doesn't contain the name.
+    fileprivate func count(of testName: String, of typeName: String) -> Int? {
+        self[typeName]?[testName] ?? self[ListCheck.unknown(typeName)]?[testName]
     }
 }
 

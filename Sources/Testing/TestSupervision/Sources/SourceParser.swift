@@ -16,10 +16,6 @@ struct SourceParser {
     private var typeIndices: [String: Int] = [:]
     /// The names of the types that other sources can't see.
     private(set) var privateTypes: Set<String> = []
-    /// The line range of a type or an extension.
-    typealias TypeBody = (typeName: String, path: String, lines: ClosedRange<Int>)
-    /// The bodies of types. An inner body comes before the body around it.
-    private(set) var bodies: [TypeBody] = []
     /// The owner of each open brace.
     private var scopes: [Scope] = []
     /// The owner of the next brace.
@@ -94,7 +90,7 @@ struct SourceParser {
 
     private mutating func end(_ scope: Scope) {
         switch scope {
-        case .type(let index, let first, _): bodies.append((types[index].name, path, first...max(first, line)))
+        case .type(let index, let first, _): types[index].type.bodies.append((path, first...max(first, line)))
         case .test(let type, let number): types[type].type.declared[number].lastLine = line
         case .code: break
         }
@@ -198,13 +194,13 @@ struct SourceParser {
     }
 
     private mutating func parseType() {
-        let (isActor, isClass, isExtension) = (lexer.at("actor"), lexer.at("class"), lexer.at("extension"))
-        let (isProtocol, first) = (lexer.at("protocol"), line)
-        let isPrivate = modifiers.isPrivate
+        let (keyword, first, isPrivate) = (lexer, line, modifiers.isPrivate)
+        let isExtension = keyword.at("extension")
         lexer.next()
-        if isClass, lexer.isDeclaration { return modifiers.isStatic = true }
-        // A case of this name.
-        if isActor, lexer.isDeclaration { return }
+        // The modifier of a member, or a case of this name.
+        if keyword.at("class") || keyword.at("actor"), lexer.isDeclaration {
+            return modifiers.isStatic = keyword.at("class")
+        }
         modifiers = Modifiers()
         if case .word = lexer.kind {} else if !isExtension || !(lexer.at("[") || lexer.at("(")) { return }
         var name = parseTypeName()
@@ -221,8 +217,8 @@ struct SourceParser {
         if index == types.count { types.append((name, ScannedType())) }
         typeIndices[name] = index
         pending = .type(index: index, line: first, isPrivateExtension: isExtension && isPrivate)
-        if isActor { types[index].type.isActor = true }
-        if isProtocol { types[index].type.isProtocol = true }
+        if keyword.at("actor") { types[index].type.isActor = true }
+        if keyword.at("protocol") { types[index].type.isProtocol = true }
         let conditions = allConditions
         types[index].type.parents += parseParents().map { ($0, isExtension, conditions) }
     }

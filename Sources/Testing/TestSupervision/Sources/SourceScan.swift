@@ -78,13 +78,10 @@ struct ScannedType {
     /// The names `test…` that are used under an `#if` that isn't about tests, and its conditions.
     var conditionalNames: [(name: String, conditions: [String])] = []
     var (isProtocol, isActor) = (false, false)
+    /// The lines of the type and its extensions.
+    var bodies: [(path: String, lines: ClosedRange<Int>)] = []
 
     var entries: [ListedTest] { lists.flatMap(\.entries) }
-
-    /// A Boolean value that indicates whether nothing about the type concerns its tests.
-    fileprivate var isEmpty: Bool {
-        lists.isEmpty && parents.isEmpty && declared.isEmpty && conditionalNames.isEmpty && !isProtocol && !isActor
-    }
 
     /// Returns the list entry for a function of the type.
     func entry(for test: DeclaredTest) -> String {
@@ -104,6 +101,7 @@ struct ScannedType {
         conditionalNames += other.conditionalNames
         isProtocol = isProtocol || other.isProtocol
         isActor = isActor || other.isActor
+        bodies += other.bodies
     }
 }
 
@@ -111,8 +109,6 @@ struct ScannedType {
 struct SourceScan {
     /// The types by name. If several files have private types of the same name, each is called `File.swift:Type`.
     private(set) var types: [String: ScannedType] = [:]
-    /// The bodies of all types. An inner body comes before the body around it.
-    private var bodies: [SourceParser.TypeBody] = []
     /// The number of lines of each source that mentions tests.
     private var lineCounts: [String: Int] = [:]
 
@@ -142,9 +138,8 @@ struct SourceScan {
                 let isAmbiguous = ambiguous.contains { name == $0 || name.hasPrefix("\($0).") }
                 return isAmbiguous ? "\(FileAccess.name(of: file.path)):\(name)" : name
             }
-            for (name, type) in file.types where !type.isEmpty { types[key(name), default: ScannedType()].add(type) }
+            for (name, type) in file.types { types[key(name), default: ScannedType()].add(type) }
             lineCounts[file.path] = file.source.line(at: file.source.count)
-            bodies += file.bodies.map { (key($0.typeName), $0.path, $0.lines) }
         }
     }
 
@@ -210,9 +205,12 @@ struct SourceScan {
     func indices(in plan: [PlannedTest], around line: ChosenLine) -> [Int] {
         let found = indices(in: plan, holding: line)
         if !found.isEmpty { return found }
-        let around = bodies.filter { line.isIn($0.path, $0.lines.lowerBound, $0.lines.upperBound) }
-        for body in around {
-            let found = plan.indices.filter { key(of: plan[$0].typeName) == body.typeName }
+        var around = types.flatMap { name, type in type.bodies.map { (name: name, body: $0) } }
+        around.removeAll { !line.isIn($0.body.path, $0.body.lines.lowerBound, $0.body.lines.upperBound) }
+        // The innermost type comes first. If all of its lines are those of another type, its name is longer.
+        around.sort { ($0.body.lines.count, -$0.name.utf8.count) < ($1.body.lines.count, -$1.name.utf8.count) }
+        for type in around {
+            let found = plan.indices.filter { key(of: plan[$0].typeName) == type.name }
             if !found.isEmpty { return found }
         }
         if !around.isEmpty || lineCounts.contains(where: { line.names($0.key) && line.line > $0.value }) { return [] }

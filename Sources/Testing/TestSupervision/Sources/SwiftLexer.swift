@@ -53,12 +53,16 @@ struct SwiftLexer {
         let byte = base[start]
         defer { if end > count { end = count } }
         if byte <= 0x20 {
-            end &+= strspn(base + end, " \t\r\n")
+            end &+= strspn(base + end, Self.spaces.utf8Start)
             return false
         }
         if Self.isWord(byte) {
             while Self.isWord(base[end]) { end &+= 1 }
-            if byte == 0x60, let rawEnd = endOfRawIdentifier() { end = rawEnd }
+            if byte == 0x60 {
+                // A name in backquotes may contain any character except a newline.
+                let rawEnd = offset(ofAny: "`\n", from: start + 1)
+                if base[rawEnd] == 0x60 { end = rawEnd + 1 }
+            }
             kind = .word
             return true
         }
@@ -89,7 +93,7 @@ struct SwiftLexer {
         let before = self
         var depth = 1
         while end < count {
-            end &+= strcspn(base + end, "{}\"/#`")
+            end = offset(ofAny: "{}\"/#`", from: end)
             let byte = base[end]
             depth += byte == 0x7B ? 1 : byte == 0x7D ? -1 : 0
             if end > limit || byte == 0x23 && isDirective { break }
@@ -101,7 +105,20 @@ struct SwiftLexer {
     }
 
     /// A Boolean value that indicates whether the next token may begin `#if`, `#else`, `#elseif` or `#endif`.
-    private var isDirective: Bool { strncmp(base + end, "#if", 3) == 0 || strncmp(base + end, "#e", 2) == 0 }
+    private var isDirective: Bool { has("#if", at: end) || has("#e", at: end) }
+
+    // PERF: Static strings, because a call of a C function copies any other text.
+    private static let spaces: StaticString = " \t\r\n"
+
+    /// Returns the offset of the first of several bytes at or after an offset.
+    private func offset(ofAny bytes: StaticString, from start: Int) -> Int {
+        start &+ strcspn(base + start, bytes.utf8Start)
+    }
+
+    /// Returns whether a text begins at an offset.
+    private func has(_ text: StaticString, at offset: Int) -> Bool {
+        memcmp(base + offset, text.utf8Start, text.utf8CodeUnitCount) == 0
+    }
 
     static func isWord(_ byte: UInt8) -> Bool {
         (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || byte == 0x5F || byte >= 0x80 || byte == 0x60
@@ -114,17 +131,11 @@ struct SwiftLexer {
         memchr(base + end, 0x0A, count - end).map { UnsafeRawPointer($0) - UnsafeRawPointer(base) } ?? count
     }
 
-    /// Returns the end of a name in backquotes, which may contain any character except a newline.
-    private func endOfRawIdentifier() -> Int? {
-        let end = start + 1 + strcspn(base + start + 1, "`\n")
-        return base[end] == 0x60 ? end + 1 : nil
-    }
-
     private mutating func skipBlockComment() -> Bool {
         var depth = 0
         end = start
         while end < count {
-            end += strcspn(base + end, "/*")
+            end = offset(ofAny: "/*", from: end)
             let (byte, second) = (base[end], base[end + 1])
             let change = byte == 0x2F && second == 0x2A ? 1 : byte == 0x2A && second == 0x2F ? -1 : 0
             depth += change
@@ -142,8 +153,7 @@ struct SwiftLexer {
 
     /// Returns whether the current token is this word or punctuation.
     func at(_ text: StaticString) -> Bool {
-        guard end - start == text.utf8CodeUnitCount, delimiterCount == 0 else { return false }
-        return memcmp(base + start, text.utf8Start, text.utf8CodeUnitCount) == 0
+        end &- start == text.utf8CodeUnitCount && delimiterCount == 0 && has(text, at: start)
     }
 
     /// Goes behind the current token if it is this word or punctuation.
@@ -171,10 +181,10 @@ struct SwiftLexer {
     /// `testFixture`, which creates a fixture, isn't a test.
     var isTestName: Bool {
         guard case .word = kind else { return false }
-        let name = base + start + (isRaw ? 1 : 0)
-        guard memcmp(name, "test", 4) == 0, end - start > 4, !at("testFixture") else { return false }
-        if name[4] < 0x80 { return name[4] &- 0x61 >= 26 }
-        return !(self.name.unicodeScalars.dropFirst(4).first?.properties.isLowercase ?? false)
+        let start = isRaw ? start + 1 : start
+        guard end - start > 4, has("test", at: start), !at("testFixture") else { return false }
+        if base[start + 4] < 0x80 { return base[start + 4] &- 0x61 >= 26 }
+        return !(name.unicodeScalars.dropFirst(4).first?.properties.isLowercase ?? false)
     }
 
     /// A Boolean value that indicates whether the current token is a name in backquotes.
@@ -201,7 +211,7 @@ struct SwiftLexer {
     /// Returns the end of `#/…/#`. It is on the same line unless a newline follows the opening delimiter.
     private func endOfRegex(poundCount: Int) -> Int {
         var end = start + poundCount + 1
-        end += strspn(base + end, " \t\r")
+        while base[end] == 0x20 || base[end] == 0x09 || base[end] == 0x0D { end += 1 }
         let isMultiline = base[end] == 0x0A
         while end < count, isMultiline || base[end] != 0x0A {
             if base[end] == 0x2F, self.poundCount(at: end + 1) >= poundCount { return end + poundCount + 1 }
@@ -242,7 +252,7 @@ struct SwiftLexer {
         let quoteCount = isMultiline(poundCount: poundCount) ? 3 : 1
         end = start + poundCount + quoteCount
         while end < count {
-            end &+= strcspn(base + end, quoteCount == 1 ? "\\\"\n" : "\\\"")
+            end = offset(ofAny: quoteCount == 1 ? "\\\"\n" : "\\\"", from: end)
             let byte = base[end]
             if byte == 0x0A { break }
             if byte == 0x5C, self.poundCount(at: end + 1) >= poundCount {
